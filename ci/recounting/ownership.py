@@ -97,6 +97,11 @@ def longest_without(cell, term, intervals):
     if not term.begun:
         return 0
     others = [owner.surely for owner in intervals if not owner.is_of(term)]
+    begun = [owner for owner in intervals if owner.surely[0] < term.sure[1]]
+    own = max((place for place, owner in enumerate(begun) if owner.is_of(term)), default=None)
+    if own is not None and own + 1 < len(begun) and begun[own].czxid == term.czxid != -1:
+        # Its znode has gone, and none comes back.
+        others.append((begun[own + 1].surely[0], begun[-1].surely[1]))
     slack = cell.tick_ns // 10
     joined = [(a, b - slack) for a, b in spans.union([(a, b + slack) for a, b in others])]
     return max((b - a for a, b in spans.clip(spans.clip(joined, *term.sure), *cell.window)), default=0)

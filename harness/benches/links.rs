@@ -1,5 +1,5 @@
-//! What the harness itself costs: `relay` is a link beside a direct connection, `protocol` what hosts and coordinator
-//! say to each other, `resource` the fenced resource. `cargo bench -p hustings --bench links`
+//! Costs of the harness: `relay` compares a link with a direct connection, `protocol` is the traffic between hosts and
+//! coordinator, `resource` the fenced resource. `cargo bench -p hustings --bench links`
 
 mod beside;
 
@@ -20,7 +20,7 @@ use hustings_workloads::resource::Resource;
 use tokio::runtime::{Builder, Runtime};
 
 const EXE: &str = env!("CARGO_BIN_EXE_hustings");
-/// About what a ping or a small request of ZooKeeper has, and a long list of children.
+/// Approximate size of a ping or a small ZooKeeper request, and of a long list of children.
 const SIZES: [usize; 2] = [64, 16_384];
 const IN_TURN: usize = 2_000;
 const IN_A_ROW: u64 = 1_000;
@@ -30,14 +30,14 @@ fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().expect("a runtime")
 }
 
-/// Sends back whatever comes, each connection on a thread of its own; lives as long as the process.
+/// An echo server with one thread per connection. It runs as long as the process.
 fn echo() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("its address");
     thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
             thread::spawn(move || {
-                // Without it the answer waits for more.
+                // Otherwise Nagle's algorithm delays the answer.
                 stream.set_nodelay(true)?;
                 let mut buffer = [0; 4096];
                 loop {
@@ -68,7 +68,7 @@ fn round_trip(stream: &mut TcpStream, bytes: usize) -> Duration {
     begin.elapsed()
 }
 
-/// A link to a server, with what keeps it.
+/// A link to a server, with the runtime that it needs.
 struct Linked {
     runtime: Runtime,
     links: RunLinks,
@@ -144,7 +144,7 @@ async fn pair() -> (End, End) {
     (split(one.expect("connected")).expect("a pair"), split(other.expect("accepted").0).expect("a pair"))
 }
 
-/// A host writes, all its leaders at once, and waits for the answers.
+/// A host sends the writes of all its leaders at once, and waits for the answers.
 async fn ask((sender, receiver): &mut End) {
     let write = a_write();
     let send = async {
@@ -176,7 +176,7 @@ fn resource(c: &mut Criterion) {
     group.throughput(Throughput::Elements(GROUPS.into()));
     group.bench_function("write-new-term", |b| {
         b.iter(|| {
-            // Every round is a new term of every group: the dearest kind of write.
+            // Every round is a new term of every group: the most expensive kind of write.
             czxid += 1;
             for cand in 0..GROUPS {
                 black_box(resource.write(cand as usize, cand, Token { czxid, session: czxid }));

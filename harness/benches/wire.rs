@@ -1,4 +1,4 @@
-//! ZooKeeper's wire protocol both ways: `wire/<server or client>/<what it does>/<message>`.
+//! ZooKeeper's wire protocol, both sides: `wire/<server or client>/<operation>/<message>`.
 //! `cargo bench -p hustings --bench wire`
 
 use std::hint::black_box;
@@ -21,7 +21,7 @@ fn path() -> String {
     format!("/bench/election/g0/{}", node(1))
 }
 
-/// What a candidate asks on its way, with the answers that it gets.
+/// Requests of a candidate during an election, with their answers.
 fn messages() -> Vec<(String, Request, Response)> {
     let stat =
         Stat { czxid: ZXID, mzxid: ZXID, pzxid: ZXID, ephemeral_owner: 72_057_842_215_026_694, ..Stat::default() };
@@ -46,7 +46,7 @@ fn messages() -> Vec<(String, Request, Response)> {
     ]
 }
 
-/// What servers do: they read requests and write answers.
+/// Servers read requests and write answers.
 fn server(c: &mut Criterion) {
     let mut group = c.benchmark_group("wire/server");
     for (name, request, response) in messages() {
@@ -69,7 +69,7 @@ fn server(c: &mut Criterion) {
     group.finish();
 }
 
-/// What clients do: they write requests and read answers.
+/// Clients write requests and read answers.
 fn client(c: &mut Criterion) {
     let mut group = c.benchmark_group("wire/client");
     for (name, request, response) in messages() {

@@ -1,5 +1,5 @@
-//! What it costs to read along on a client's connections: `witness/relay`, a request and its answer through a relay that tells what
-//! was said beside one that does not; `witness/conversation`, the reading alone. `cargo bench -p hustings --bench witness`
+//! Cost of decoding a client's traffic. `witness/relay`: a request and its answer through a relay with and without
+//! decoding. `witness/conversation`: the decoding alone. `cargo bench -p hustings --bench witness`
 
 mod beside;
 
@@ -54,7 +54,7 @@ fn frame(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
     Ok(frame)
 }
 
-/// Grants a session, and says of every request that it created a znode; lives as long as the process.
+/// Grants sessions, and answers every request with a created znode. It runs as long as the process.
 fn server() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("its address");
@@ -74,7 +74,7 @@ fn server() -> SocketAddr {
     address
 }
 
-/// A relay on a thread of its own, with reading along or without.
+/// A relay on its own thread, with or without decoding.
 fn relay(upstream: SocketAddr, reads: bool) -> SocketAddr {
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {
@@ -96,7 +96,7 @@ fn relay(upstream: SocketAddr, reads: bool) -> SocketAddr {
                 let mut server = tokio::net::TcpStream::connect(upstream).await.expect("connected");
                 client.set_nodelay(true).and_then(|()| server.set_nodelay(true)).expect("no delay");
                 tokio::task::spawn_local(async move {
-                    // It ends when either side does.
+                    // It ends when either side ends.
                     let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
                 });
             }

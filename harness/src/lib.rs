@@ -1,4 +1,4 @@
-//! The harness: all input and output. It makes happen what the workloads say, and writes down what did.
+//! The harness: all input and output. It executes the workloads and records the results.
 
 pub mod access;
 pub mod calibrate;
@@ -9,7 +9,6 @@ pub mod console;
 pub mod coordinator;
 pub mod doctor;
 pub mod ensemble;
-pub mod faults;
 pub mod files;
 pub mod foreign;
 pub mod host;
@@ -18,6 +17,7 @@ pub mod process;
 pub mod protocol;
 pub mod proxy;
 pub mod recording;
+pub(crate) mod sidecar;
 pub mod simulate;
 pub mod wire;
 pub mod witness;

@@ -1,4 +1,4 @@
-//! What the coordinator and its hosts say to each other: one JSON object a line over one connection a host.
+//! Messages between the coordinator and its hosts: one JSON object per line, over one connection per host.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -16,26 +16,26 @@ use tokio_util::codec::{FramedRead, FramedWrite, LinesCodec};
 
 use crate::access::Access;
 
-/// Longest line either side accepts. A set-up with 100,000 candidates stays below.
+/// Longest line that either side accepts. The set-up of 100,000 candidates is shorter.
 const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// From the coordinator to a host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ToHost {
     SetUp(Box<HostSetUp>),
-    /// Connect and stand.
+    /// Connect and enrol.
     Enrol,
-    /// Do one part of a pair's samples of the floor over this host's links: delete → notified → listed.
+    /// Take one part of a pair's samples of the floor over this host's links: delete → notified → listed.
     Floor {
         part: FloorPart,
         one: FloorPair,
     },
-    /// One candidate gives back its lead or place.
+    /// One candidate resigns: it releases its leadership or its place in the queue.
     Resign {
         fault: u32,
         cand: u32,
     },
-    /// End the session of one candidate by the server.
+    /// Have the server end one candidate's session.
     Expire {
         fault: u32,
         cand: u32,
@@ -49,26 +49,26 @@ pub enum ToHost {
         request: u64,
         error: Option<String>,
     },
-    /// From now on candidates that have won say so and wait, or they do so no more.
+    /// `laid`: from now on, winners report `Won` and wait for `GoOn`. Otherwise they no longer do.
     SyncPoint {
         laid: bool,
     },
-    /// One that has won goes on.
+    /// The winner continues.
     GoOn {
         cand: u32,
     },
-    /// The wall clock of its candidates jumps by so much.
+    /// Steps the wall clock of the host's candidates by this much.
     SetClock {
         by_ms: i64,
     },
-    /// Its program is sent the signal by which deployments end processes. Only for hosts on which one of somebody else's stands:
-    /// others get that signal themselves.
+    /// Sends the foreign program the signal by which deployments end processes. Only for hosts of foreign programs:
+    /// other hosts receive the signal themselves.
     Terminate,
     /// Close everything and end.
     Stop,
 }
 
-/// What the resource made of a write: its place in the order of all writes, and whether a fence refused it.
+/// The resource's answer to a write: its position in the order of all writes, and whether a fence refused it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct WriteAnswer {
     pub seq: u64,
@@ -78,21 +78,21 @@ pub struct WriteAnswer {
 /// From a host to the coordinator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum FromHost {
-    /// First message: proves by the secret that it is one of ours.
+    /// First message. The secret proves that the host belongs to this run.
     Hello {
         secret: String,
         host: u16,
         generation: u32,
         pid: u32,
     },
-    /// It has its set-up. `acts`: the process whose candidates these are, where that is another one than the host's.
-    /// `equal_paths`: its recipe has the paths of programs.
+    /// The host has its set-up. `acts`: the process of its candidates, if it is not the host's. `equal_paths`: its
+    /// recipe uses the same paths as programs.
     Ready {
         acts: Option<u32>,
         #[serde(default)]
         equal_paths: bool,
     },
-    /// Candidates that are connected and that stand, now.
+    /// Number of candidates that are connected, and that are enrolled, now.
     Progress {
         connected: u32,
         standing: u32,
@@ -102,11 +102,11 @@ pub enum FromHost {
         cand: u32,
         token: Option<Token>,
     },
-    /// `sent`: taken just before it went out; where that is not known (`is_stamped` is false), when it had come in.
+    /// `sent`: just before the write was sent. If that is unknown (`is_stamped` is false), when it was received.
     Write {
         cand: u32,
         token: Token,
-        /// Name of the znode whose token it is, where only the name is known.
+        /// Name of the znode that the token belongs to, if only the name is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         node: Option<String>,
         sent: u64,
@@ -119,32 +119,32 @@ pub enum FromHost {
         old: Predecessor,
         new: Token,
     },
-    /// A candidate has won, does not believe it yet, and waits to be told to go on.
+    /// A candidate has won, does not believe it yet, and waits for `GoOn`.
     Won {
         cand: u32,
     },
-    /// What a part of the floor measured, by sample, or why it could not.
+    /// The samples of a part of the floor, or why it was not measured.
     FloorDone {
         part: FloorPart,
         one: FloorPair,
         taken: FloorTaken,
     },
-    /// What came of `Resign` or `Expire`: when it was sent and answered, or why not.
+    /// Result of `Resign` or `Expire`: when it was sent and answered, or why it failed.
     Done {
         fault: u32,
         cand: u32,
         outcome: Result<(u64, u64), String>,
     },
-    /// By how many milliseconds the wall clock of its candidates is ahead of this machine's: before it was set and after that,
-    /// as their process reads it; or why that is not known.
+    /// How many ms the candidates' wall clock is ahead of this machine's, before and after it was set, as their process
+    /// reads it. Or the reason why that is unknown.
     Clock {
         outcome: Result<(i64, i64), String>,
     },
-    /// The host cannot go on.
+    /// The host cannot continue.
     Failed {
         what: String,
     },
-    /// The program whose candidates these were has ended by itself.
+    /// The candidates' program ended by itself.
     Died {
         what: String,
     },
@@ -155,17 +155,17 @@ pub enum FromHost {
     },
 }
 
-/// All that a host needs to know of its cell.
+/// A cell as its host needs to know it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HostSetUp {
     pub cell: u32,
     /// Connect string, through this host's links if it has any, with the cell's znode as its root.
     pub cluster: String,
-    /// Who its candidates are to the servers.
+    /// Credentials of its candidates for the servers.
     #[serde(default)]
     pub access: Access,
     pub stands: Stands,
-    /// A recipe reaches servers and resource as a program does.
+    /// A recipe reaches the servers and the resource in the same way as a program.
     #[serde(default)]
     pub equal_paths: bool,
     pub step_down: StepDown,
@@ -182,7 +182,7 @@ pub struct HostSetUp {
     pub writer: String,
 }
 
-/// What stands on a host.
+/// The candidates of a host: a recipe's or a program's.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Stands {
     Recipe(RecipeKind),
@@ -200,20 +200,20 @@ impl Stands {
     }
 }
 
-/// A program of somebody else's.
+/// A foreign program.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProgramSetUp {
     pub name: String,
-    /// With everything in its place but what is only known on the host: a mute program's addresses.
+    /// Complete but for values that only the host knows: the addresses for a program that does not speak the protocol.
     pub command: Vec<String>,
-    /// It speaks the protocol; else its command tells it everything.
+    /// It speaks the protocol. Otherwise its command line contains all it needs.
     pub speaks: bool,
-    /// Its candidates queue, with a znode each.
+    /// Its candidates queue, with one znode each.
     pub queue: bool,
     pub config: BTreeMap<String, serde_json::Value>,
-    /// Where libfaketime looks for its wall clock, if it is started under that.
+    /// The file from which libfaketime reads the wall clock, if the program runs under libfaketime.
     pub wall_clock: Option<PathBuf>,
-    /// Variables of its environment, beside those of this process.
+    /// Environment variables in addition to those of this process.
     pub environment: BTreeMap<String, String>,
 }
 
@@ -223,7 +223,7 @@ pub struct Sender(FramedWrite<OwnedWriteHalf, LinesCodec>);
 /// The receiving half.
 pub struct Receiver(FramedRead<OwnedReadHalf, LinesCodec>);
 
-/// Splits a connection in its two halves, without Nagle's delay.
+/// Splits a connection into its two halves and disables Nagle's algorithm.
 pub fn split(stream: TcpStream) -> std::io::Result<(Sender, Receiver)> {
     stream.set_nodelay(true)?;
     let (read, write) = stream.into_split();
@@ -243,7 +243,7 @@ impl Sender {
 }
 
 impl Receiver {
-    /// The next message; None when the other side is gone. Cancel-safe.
+    /// The next message, or None when the other side has closed the connection. Cancel-safe.
     pub async fn next<M: DeserializeOwned>(&mut self) -> anyhow::Result<Option<M>> {
         match self.0.next().await {
             Some(line) => Ok(Some(serde_json::from_str(&line?)?)),

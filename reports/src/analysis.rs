@@ -1,5 +1,5 @@
-//! From a record to its summary: every checker over every cell, and the worst of their verdicts. A pure function: whoever has
-//! the record gets the same summary.
+//! From a record to its summary: runs every checker on every cell, and merges their verdicts to the worst. A pure
+//! function: one record always gives the same summary.
 
 mod self_test;
 
@@ -32,7 +32,7 @@ pub enum Examine {
     Nothing,
 }
 
-/// The same of a record that is read meanwhile: no cell is in memory for longer than it is looked at.
+/// The same for a record that is read cell by cell: each cell is in memory only while it is examined.
 ///
 /// # Errors
 /// As for [`Reading::next_cell`].
@@ -44,7 +44,7 @@ pub fn summarise_read(mut reading: Reading, examine: Examine) -> Result<Summary,
     Ok(looked.end(reading.manifest, &reading.notes, &reading.changed))
 }
 
-/// What was seen of the cells by now.
+/// The results of the cells so far.
 #[derive(Default)]
 struct Looked {
     cells: Vec<CellSummary>,
@@ -76,7 +76,7 @@ impl Looked {
         doubts.extend(self.doubts(&manifest));
         doubts.extend(self_test::doubts(&self.cells));
         let whole = if end.is_none() && doubts.is_empty() { Verdict::Pass } else { Verdict::Inconclusive };
-        // A broken recipe that one fault shows need not show under every other.
+        // A broken recipe that fails under one fault need not fail under every other.
         let judged = self.cells.iter().filter(|cell| !cell.info.self_test);
         let verdict = judged.map(|cell| cell.verdict).fold(whole, Verdict::merge);
         let end = end.map(str::to_owned).into_iter();
@@ -114,7 +114,7 @@ impl Looked {
     }
 }
 
-/// What the end of the run leaves in doubt.
+/// The doubt that the end of the run leaves.
 fn end_in_doubt(state: RunState) -> Option<&'static str> {
     match state {
         RunState::Completed => None,
@@ -124,7 +124,7 @@ fn end_in_doubt(state: RunState) -> Option<&'static str> {
     }
 }
 
-/// Whether the cell ended in order, and nothing of what it wrote is missing.
+/// Whether the cell ended in order, and none of its segments is missing.
 fn ended_whole(manifest: &Manifest, cell: &CellRecord) -> bool {
     let entry = manifest.cells.iter().find(|entry| entry.index == cell.info.index);
     cell.complete && entry.is_none_or(|entry| cell.segments.len() >= entry.segments.len())
@@ -136,7 +136,8 @@ pub fn summarise_cell(cell: &CellRecord) -> CellSummary {
     look(cell, false, Examine::Nothing, &mut Playlist::default()).0
 }
 
-/// The same, and what its pool needs of it where it is a repetition, and `enters`; what of it is worth a replay goes on the list.
+/// The same, plus the samples for its pool if it is a repetition and `enters`. Adds scenes worth a replay to the
+/// playlist.
 fn look(
     cell: &CellRecord,
     enters: bool,
@@ -146,7 +147,7 @@ fn look(
     let (cell, implausible) = plausible(cell);
     let index = Index::new(&cell, implausible);
     let mut summary = judged(&index, |_| true);
-    // A broken recipe is there to fail: whether its checks can is what it shows.
+    // A broken recipe is meant to fail: it shows already whether its checks can.
     if examine == Examine::Checks && !index.info.self_test {
         mutations::examine(&cell, &index, &mut summary);
     }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::render::state::State;
+use crate::state::State;
 use crate::summary::Summary;
 use crate::verdict::Verdict;
 use hustings_record::{EnsembleKind, Nanos, RunState};

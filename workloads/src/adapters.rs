@@ -1,5 +1,6 @@
-//! The adapters that ship: programs that stand for election by recipes of other libraries, each of a few lines beside one helper a
-//! language. They are files, which whoever runs them writes out; a new one is a file there and an entry here.
+//! The shipped adapters: programs that take part in elections with recipes of other libraries. Each is a few lines
+//! beside one helper per language. They are files that the user of an adapter writes out; a new one needs a file there
+//! and an entry here.
 
 use hustings_record::{Declaration, FanOut, StepDown};
 
@@ -41,14 +42,14 @@ pub const FILES: &[File] = files![
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adapter {
     pub name: &'static str,
-    /// What stands by it, and what is to be known of that.
+    /// What it enrols, and caveats about that.
     pub about: &'static str,
-    /// Debian's packages that it needs.
+    /// Debian packages that it needs.
     pub packages: &'static [&'static str],
     /// As [`ResolvedProgram::command`](crate::scenario::ResolvedProgram).
     pub command: &'static [&'static str],
     pub lead: LeadKind,
-    /// What its library declares of that recipe, as its documentation has it.
+    /// What its library's documentation declares about that recipe.
     pub declared: Declaration,
 }
 
@@ -59,12 +60,12 @@ const NEXT_IN_LINE: Declaration = Declaration {
     watches_max: None,
 };
 
-/// Debian's Python, which has Debian's kazoo.
+/// Debian's Python, for which Debian packages kazoo.
 const PYTHON: &str = "/usr/bin/python3";
 const CURATOR: &[&str] = &["libcurator-recipes-java", "default-jdk-headless"];
 const KAZOO: &[&str] = &["python3-kazoo"];
 
-/// All of them.
+/// All shipped adapters.
 pub const ADAPTERS: &[Adapter] = &[
     Adapter {
         name: "curator-latch",
@@ -117,16 +118,16 @@ pub const ADAPTERS: &[Adapter] = &[
 ];
 
 impl Adapter {
-    /// What all of them do by default: they step down as soon as they see that the connection is lost.
+    /// The default of all adapters: they step down as soon as they notice that the connection is lost.
     pub const STEP_DOWN: StepDown = StepDown::OnDisconnect;
 
-    /// The one of this name.
+    /// The adapter of this name.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         ADAPTERS.iter().find(|adapter| adapter.name == name)
     }
 
-    /// The one whose command this is.
+    /// The adapter with this command.
     #[must_use]
     pub fn of(command: &[String]) -> Option<&'static Self> {
         ADAPTERS.iter().find(|adapter| adapter.command.iter().eq(command))

@@ -4,11 +4,11 @@ use crate::recipes::{Case, RecipeKind};
 use crate::scenario::{Cell, Scenario, ScenarioError};
 
 impl Case {
-    /// The cell of one of the two recipes, which [`Simulation`](crate::simulation::Simulation) takes together with the
-    /// schedule.
+    /// The cell for one of the case's two recipes. [`Simulation`](crate::simulation::Simulation) takes it together with
+    /// the schedule.
     ///
     /// # Errors
-    /// When this is no valid scenario, which would be an error of the case.
+    /// When this is not a valid scenario, which is an error in the case.
     pub fn cell(&self, recipe: RecipeKind) -> Result<Cell, ScenarioError> {
         let Self { name, candidates, servers, timeout_ms, tick_ms, step_down, run_ms, .. } = self;
         let text = format!(

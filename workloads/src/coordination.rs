@@ -1,5 +1,5 @@
-//! The seam: all that a recipe sees of ZooKeeper. Recipes are written once, generic over [`Session`]; what stands
-//! behind it (a real ensemble, a model) is not theirs to know. A host is single-threaded, so nothing here is `Send`.
+//! The seam: all that a recipe sees of ZooKeeper. Recipes are written once, generic over [`Session`], and cannot tell a
+//! real ensemble from a model. A host is single-threaded, so nothing here is `Send`.
 
 pub use hustings_record::{SessionEnd, SessionState, WatchEvent};
 
@@ -8,24 +8,25 @@ pub use hustings_record::{SessionEnd, SessionState, WatchEvent};
 pub enum CreateMode {
     /// Stays until it is deleted.
     Persistent,
-    /// Deleted by the ensemble when the session that made it ends.
+    /// Deleted by the ensemble when the session that created it ends.
     Ephemeral,
     /// Ephemeral, with a number from the parent's counter appended to the name.
     EphemeralSequential,
-    /// Stays, but may be removed by the ensemble once its last child is gone.
+    /// Persistent, but the ensemble may remove it once its last child is gone.
     Container,
 }
 
-/// What an operation that did not succeed says about its effect.
+/// What a failed operation says about its effect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpError {
     /// The ensemble answered no: the operation had no effect.
     #[error("refused: {0}")]
     Refused(Refusal),
-    /// The connection went before the answer came: it may have happened, and it may happen yet.
+    /// The connection was lost before the answer: the operation may have taken effect, and may still do so.
     #[error("unknown outcome: the connection was lost")]
     Unknown,
-    /// The session is over. Its ephemerals are gone or about to go; an operation under way may have happened before.
+    /// The session is over. Its ephemerals are gone or about to go; an operation in flight may have taken effect
+    /// before.
     #[error("the session has ended: {0:?}")]
     Ended(SessionEnd),
 }
@@ -45,7 +46,7 @@ pub enum Refusal {
     Other(String),
 }
 
-/// What is known of a znode.
+/// Metadata of a znode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
     /// zxid of the transaction that created it: unique in the ensemble's life, and the ordering part of a fencing token.
@@ -56,7 +57,7 @@ pub struct Stat {
     pub ephemeral_owner: i64,
 }
 
-/// A znode that was created.
+/// A created znode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Created {
     /// Its full path, with the sequence number if it has one.
@@ -90,8 +91,8 @@ pub trait States {
     async fn changed(&mut self) -> SessionState;
 }
 
-/// One ZooKeeper session. A request is on its way once its future was polled; the future waits for the answer, and dropping
-/// it then takes nothing back. Operations of one session take effect in the order in which they were sent.
+/// One ZooKeeper session. A request is in flight once its future was polled. The future waits for the answer; dropping
+/// it after that takes nothing back. Operations of one session take effect in the order in which they were sent.
 #[expect(async_fn_in_trait, reason = "a host is single-threaded: its futures need no Send")]
 pub trait Session {
     type Watch: Watch;
@@ -102,21 +103,21 @@ pub trait Session {
     /// The negotiated session timeout T, in milliseconds.
     fn timeout_ms(&self) -> u64;
     fn states(&self) -> Self::States;
-    /// How many requests this user of the session has sent so far.
+    /// How many requests this handle of the session has sent so far.
     fn requests(&self) -> u64;
 
     async fn create(&self, path: &str, data: &[u8], mode: CreateMode) -> Result<Created, OpError>;
-    /// `version` `None` deletes whatever version there is.
+    /// `version` `None` deletes any version.
     async fn delete(&self, path: &str, version: Option<i32>) -> Result<(), OpError>;
     /// Names (not paths) of the children, in no order.
     async fn children(&self, path: &str) -> Result<Vec<String>, OpError>;
-    /// The watch tells of the first child that comes or goes, and of the znode's own deletion.
+    /// The watch fires on the first child created or deleted, and on the znode's own deletion.
     async fn children_and_watch(&self, path: &str) -> Result<(Vec<String>, Self::Watch), OpError>;
     async fn exists(&self, path: &str) -> Result<Option<Stat>, OpError>;
-    /// Leaves a watch behind even where there is no znode.
+    /// Arms a watch even where there is no znode.
     async fn exists_and_watch(&self, path: &str) -> Result<(Option<Stat>, Self::Watch), OpError>;
     async fn get(&self, path: &str) -> Result<(Vec<u8>, Stat), OpError>;
-    /// Leaves no watch behind where there is no znode (`NoNode`).
+    /// Arms no watch where there is no znode (`NoNode`).
     async fn get_and_watch(&self, path: &str) -> Result<(Vec<u8>, Stat, Self::Watch), OpError>;
     async fn set(&self, path: &str, data: &[u8], version: Option<i32>) -> Result<Stat, OpError>;
     /// All or nothing.

@@ -1,18 +1,19 @@
-//! The other seam: all that a candidate sees of its host. It gives the time, keeps the record, starts and stops the leader's
-//! work, fences others, and hands over orders. The harness implements it over the real thing, a simulation over virtual time.
+//! The other seam: all that a candidate sees of its host. The host gives the time, keeps the record, starts and stops
+//! the leader's work, fences others, and delivers orders. The harness implements it with real processes, a simulation
+//! in virtual time.
 
 pub use hustings_record::{Departure, Event, Nanos, RevokeReason, Token};
 
-/// What a candidate can be told to do.
+/// An order to a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Give the lead (or the place in the queue) back. The host decides whether and when it stands again.
+    /// Release the lead (or the place in the queue). The host decides whether and when the candidate enrols again.
     Resign,
     /// End cleanly.
     Stop,
 }
 
-/// Who led before, as a lock recipe finds it in the breadcrumb.
+/// The previous leader, as a lock recipe finds it in the breadcrumb.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Predecessor {
     pub host: u16,
@@ -20,12 +21,12 @@ pub struct Predecessor {
     pub token: Token,
 }
 
-/// One candidate's place on its host.
+/// One candidate's slot on its host.
 #[expect(async_fn_in_trait, reason = "a host is single-threaded: its futures need no Send")]
 pub trait Host {
     fn now(&self) -> Nanos;
-    /// Nanoseconds of a clock that people and NTP set: it may jump either way. Only a broken recipe goes by it; a host that
-    /// leaves its clock alone has none to show but the other.
+    /// Nanoseconds of a clock that people and NTP set: it may jump in both directions. Only a broken recipe uses it. A
+    /// host that does not step its clock returns `now()`.
     fn wall_now(&self) -> Nanos {
         self.now()
     }
@@ -35,20 +36,20 @@ pub trait Host {
     fn candidate(&self) -> u32;
     /// Number of this host in its cell.
     fn number(&self) -> u16;
-    /// A fresh number for a guid, from the run's seed and this process.
+    /// A new number for a guid, from the run's seed and this process.
     fn draw(&self) -> u64;
-    /// Writes into the host's segment. What is written through has reached the kernel when this returns.
+    /// Writes into the host's segment. An event that is written through has reached the kernel when this returns.
     fn record(&self, event: Event);
-    /// From now on (until `None`) the leader's work goes on in this candidate's name with this token.
+    /// From now on (until `None`) the leader's work runs in this candidate's name with this token.
     fn believe(&self, token: Option<Token>);
-    /// Waits until no write of this candidate's work is under way: what it sent in a term may reach the resource until it is
-    /// answered, whatever becomes of the belief meanwhile.
+    /// Waits until no write of this candidate is in flight. A write sent in a term may reach the resource until it is
+    /// answered, even after the belief has ended.
     async fn work_done(&self);
-    /// Makes sure that `old` cannot act any more, by the cell's fencing method. Err: it could not be made sure.
+    /// Makes sure that `old` cannot act any more, by the cell's fencing method. `Err`: this is not certain.
     async fn fence(&self, old: &Predecessor, new: Token) -> Result<(), String>;
-    /// The candidate has just seen that it leads by ZooKeeper's word, and does not believe it yet. What lies in wait for that
-    /// hits here.
+    /// Called when the candidate has learned from ZooKeeper that it leads, before it believes so. This is the sync
+    /// point for faults on a winner.
     async fn won(&self) {}
-    /// Waits for the next order. Cancel-safe; an order that nobody waits for is kept.
+    /// Waits for the next order. Cancel-safe; an order that arrives without a waiter is kept.
     async fn order(&self) -> Order;
 }

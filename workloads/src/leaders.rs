@@ -1,4 +1,5 @@
-//! Who leads which group, as far as the hosts have told: what faults aim by. Verdicts never come from here.
+//! The leader of each group, as far as the hosts have reported. Faults choose their targets by it; verdicts never use
+//! it.
 
 use crate::host::Token;
 
@@ -17,7 +18,7 @@ impl Leaders {
         Self { placement, by_group: vec![Vec::new(); groups], led: 0 }
     }
 
-    /// A candidate began or ended to believe. Unknown candidates are ignored.
+    /// A candidate began or ceased to believe. Unknown candidates are ignored.
     pub fn believe(&mut self, cand: u32, token: Option<Token>) {
         let Some(&(group, _)) = self.placement.get(cand as usize) else { return };
         let believers = &mut self.by_group[group as usize];
@@ -33,7 +34,7 @@ impl Leaders {
         }
     }
 
-    /// A host's process is gone, and all beliefs on it.
+    /// A host's process has ended, and all beliefs on it.
     pub fn forget_host(&mut self, host: u16) {
         let gone: Vec<u32> = self.on_host(host).collect();
         for cand in gone {
@@ -41,7 +42,7 @@ impl Leaders {
         }
     }
 
-    /// The candidate that leads each group and its host; the youngest belief where there are several.
+    /// The leading candidate of each group and its host; the most recent belief where there are several.
     #[must_use]
     pub fn of_groups(&self) -> Vec<Option<(u32, u16)>> {
         let youngest = |believers: &Vec<u32>| believers.last().map(|&cand| (cand, self.placement[cand as usize].1));

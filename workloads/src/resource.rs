@@ -1,6 +1,6 @@
-//! The fenced resource: what leaders write to. It takes every write in one order and keeps two ledgers of it at once. The
-//! unfenced one accepts everything and notes what a real resource without a fence would have suffered; the fenced one
-//! rejects a token lower than the highest it has seen. All that it compares is the number in the token.
+//! The fenced resource, which leaders write to. It orders all writes and keeps two ledgers of them. The unfenced one
+//! accepts everything and shows the damage to a real resource without a fence. The fenced one rejects a token lower
+//! than the highest so far. Both compare only the number in the token.
 
 use std::collections::BTreeSet;
 
@@ -16,19 +16,19 @@ pub struct Resource {
 struct Ledgers {
     unfenced: Accepted,
     fenced: Accepted,
-    /// Tokens below this are refused: a higher one was seen, or an old active was fenced off.
+    /// Tokens below this are rejected: a higher one was seen, or an old leader was fenced off.
     fence: i64,
 }
 
-/// What one ledger has accepted.
+/// The accepted writes of one ledger.
 #[derive(Clone, Default)]
 struct Accepted {
     highest: Option<Token>,
-    /// Session and candidate of all that wrote with the highest number.
+    /// Session and candidate of all writers with the highest number.
     incarnations: BTreeSet<(i64, u32)>,
 }
 
-/// What the ledgers made of one write.
+/// The ledgers' results for one write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LedgerResult {
     /// Place in the resource's order, over all groups, from 0.
@@ -36,12 +36,13 @@ pub struct LedgerResult {
     /// The unfenced ledger had accepted a higher token before, or this one from another incarnation.
     pub unfenced_stale: bool,
     pub fenced_rejected: bool,
-    /// Accepted by the fenced ledger all the same, though stale.
+    /// The fenced ledger accepted it although it is stale.
     pub fenced_stale: bool,
 }
 
 impl LedgerResult {
-    /// The write that a candidate on its host sent for its group at `sent`, if that is known, taken at `t`.
+    /// The record event of a write that a candidate on its host sent for its group, accepted at `t`. `sent` is known or
+    /// not.
     #[must_use]
     pub fn event(self, (sent, t): (Option<Nanos>, Nanos), group: u32, (cand, host): (u32, u16), token: Token) -> Event {
         let Self { seq, unfenced_stale, fenced_rejected, fenced_stale } = self;
@@ -56,7 +57,8 @@ impl Resource {
         Self { groups: vec![Ledgers::default(); groups], taken: 0 }
     }
 
-    /// Takes one write. One whose token nobody knows has no place in the order of tokens: no ledger can say of it that it is stale.
+    /// Takes one write. A write with an unknown token has no place in the order of tokens, so no ledger can call it
+    /// stale.
     pub fn write(&mut self, group: usize, cand: u32, token: Token) -> LedgerResult {
         if !token.is_ordered() {
             self.taken += 1;
@@ -77,7 +79,7 @@ impl Resource {
         LedgerResult { seq, unfenced_stale, fenced_rejected, fenced_stale }
     }
 
-    /// From now on the fenced ledger refuses `old` and everything before it.
+    /// From now on the fenced ledger rejects `old` and all tokens before it.
     pub fn bar(&mut self, group: usize, old: Token) {
         let ledgers = &mut self.groups[group];
         ledgers.fence = ledgers.fence.max(old.czxid.saturating_add(1));
@@ -85,8 +87,8 @@ impl Resource {
 }
 
 impl Accepted {
-    /// Accepts a write, and tells whether it is stale: a higher token was accepted before, or the same number from another
-    /// incarnation.
+    /// Accepts a write, and returns whether it is stale: a higher token was accepted before, or the same number from
+    /// another incarnation.
     fn take(&mut self, cand: u32, token: Token) -> bool {
         let me = (token.session, cand);
         let number = self.highest.map_or(i64::MIN, |highest| highest.czxid);

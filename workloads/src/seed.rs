@@ -1,10 +1,10 @@
-//! Random numbers: one generator for every purpose, all derived from the run's one seed, so that one choice more in one
+//! Random numbers: one generator for every purpose, all derived from the run's one seed. So an additional choice in one
 //! place changes nothing in another.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-/// The generator for `purpose` within `scope` (a cell's name, for one) of the run with this seed.
+/// The generator for `purpose` within `scope` (for example a cell's name) of the run with this seed.
 #[must_use]
 pub fn rng(seed: u64, scope: &str, purpose: &str) -> ChaCha8Rng {
     let mut bytes = [0_u8; 32];

@@ -1,4 +1,4 @@
-//! Two ways to do a thing, measured in turn: whatever else the machine does hits both.
+//! Compares two variants of an operation by measuring them in turn, so that other load affects both equally.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    /// `ways`: how one is called, and how the other.
+    /// `ways`: the names of the two variants.
     pub(crate) fn new(what: &'static str, ways: [&'static str; 2]) -> Self {
         Self { what, ways, direct: Vec::new(), linked: Vec::new() }
     }

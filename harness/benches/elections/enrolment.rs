@@ -1,5 +1,5 @@
-//! `enrolment/<recipe>/<candidates>`: from the order to stand until all candidates, in groups of five on five hosts,
-//! stand and every group is led. Connecting is in it, starting processes is not.
+//! `enrolment/<recipe>/<candidates>`: time from the order to enrol until all candidates, in groups of five on five
+//! hosts, are enrolled and every group has a leader. Includes connecting, but not starting processes.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::hosts::Electorate;
 use crate::stage::{Lazy, Stage};
 
 const PER_GROUP: u32 = 5;
-/// In groups. A build for tests only shows that it can be measured.
+/// Number of groups. A debug build only checks that the benchmark runs.
 const SIZES: &[u32] = if cfg!(debug_assertions) { &[10] } else { &[10, 100] };
 
 pub(crate) fn bench(criterion: &mut Criterion, stage: &Lazy) {

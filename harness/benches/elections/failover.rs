@@ -1,5 +1,5 @@
-//! `failover/<recipe>/<injection>/<candidates>`: from the loss of the lead to the next grant, in a group of so many
-//! candidates on five hosts. What an injection needs beside that (coming back, settling) is not in it.
+//! `failover/<recipe>/<injection>/<candidates>`: time from the leader loss to the next grant, in a group of this many
+//! candidates on five hosts. Excludes an injection's other steps (restart, settling).
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use crate::group::{Groups, Injection};
 use crate::hosts::Electorate;
 use crate::stage::{Lazy, Stage};
 
-/// A build for tests only shows that it can be measured.
+/// A debug build only checks that the benchmark runs.
 const SIZES: &[u32] = if cfg!(debug_assertions) { &[5] } else { &[5, 50] };
 
-/// A crash takes more than T, so ten samples of at least one take this long.
+/// A crash takes more than T, so ten samples of at least one crash take this long.
 const CRASHES: Duration = Duration::from_secs(8);
 
 pub(crate) fn bench(criterion: &mut Criterion, stage: &Lazy) {

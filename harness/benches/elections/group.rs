@@ -1,5 +1,5 @@
-//! Groups on host processes, and what befalls their leaders. Every time is taken from what the hosts wrote down
-//! themselves, as the reports take it; what a stall of the machine adds is in it, which the reports would leave out.
+//! Groups on host processes, and faults of their leaders. All times come from the hosts' own records, as in reports.
+//! Unlike reports, they include stalls of the machine.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -13,19 +13,19 @@ use hustings_workloads::host::Token;
 use crate::hosts::{Electorate, HOSTS, Hosts};
 use crate::stage::Stage;
 
-/// After this a host has written what has happened, unless the machine is busy.
+/// After this time a host has written its events, unless the machine is busy.
 const WRITTEN_AFTER: Duration = Duration::from_millis(30);
-/// Nothing that is to be found in the segments takes longer.
+/// Limit for an event to appear in the segments.
 const AT_MOST: Duration = Duration::from_secs(30);
-/// An injection that meets no leader is no sample, and is tried again.
+/// An injection without a leader gives no sample, and is retried.
 const TRIES_MAX: u32 = 5;
 
-/// What befalls a leader.
+/// A fault of a leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Injection {
     Resign,
     Expire,
-    /// Its host is killed, with all that stand there.
+    /// Its host is killed, with all candidates on it.
     Crash,
 }
 
@@ -43,7 +43,7 @@ impl Injection {
 
 #[derive(Clone, Copy, Default)]
 struct Seat {
-    /// When it came to stand.
+    /// When it enrolled.
     joined: Option<Nanos>,
     /// It waits with its watch armed, or leads.
     settled: bool,
@@ -60,21 +60,21 @@ pub(crate) struct Groups<'s> {
     hosts: Hosts<'s>,
     electorate: Electorate,
     seats: Vec<Seat>,
-    /// Since the last injection.
+    /// Grants since the last injection.
     grants: Vec<Grant>,
-    /// When a term of a session ended, as r⁻, since the last injection.
+    /// When the term of each session ended (r⁻), since the last injection.
     revokes: BTreeMap<i64, Nanos>,
 }
 
 impl<'s> Groups<'s> {
-    /// Starts the hosts. Nobody stands yet.
+    /// Starts the hosts. No candidate is enrolled yet.
     pub(crate) async fn start(stage: &'s Stage, electorate: Electorate) -> anyhow::Result<Self> {
         let seats = vec![Seat::default(); electorate.candidates() as usize];
         let hosts = Hosts::start(stage, electorate).await?;
         Ok(Self { hosts, electorate, seats, grants: Vec::new(), revokes: BTreeMap::new() })
     }
 
-    /// Lets everybody stand at once. Gives the time from the order until all stand and every group is led.
+    /// Enrols all candidates at once. Returns the time until all are enrolled and every group has a leader.
     pub(crate) async fn enrol(&mut self) -> anyhow::Result<Duration> {
         let from = clock::now();
         (0..HOSTS).for_each(|host| self.hosts.enrol(host));
@@ -82,8 +82,8 @@ impl<'s> Groups<'s> {
         Ok(Duration::from_nanos(to - from))
     }
 
-    /// Lets the hosts' candidates stand one host after the other, so that whoever leads has those of its own host
-    /// behind it. After an injection that takes a whole host away, and brings it back at the end, it is so again.
+    /// Enrols the candidates one host after the other, so that those behind the leader in the queue are on its own
+    /// host. An injection that kills and restarts a host restores this order.
     pub(crate) async fn enrol_in_turn(&mut self) -> anyhow::Result<()> {
         for host in 0..HOSTS {
             self.hosts.enrol(host);
@@ -95,8 +95,8 @@ impl<'s> Groups<'s> {
         Ok(())
     }
 
-    /// Hits the leader of the only group, and waits until everybody has settled again. Gives the time from the loss
-    /// of the lead to the next grant.
+    /// Injects a fault into the leader of the only group, and waits until all candidates have settled. Returns the time
+    /// from the leader loss to the next grant.
     pub(crate) async fn injection(&mut self, injection: Injection) -> anyhow::Result<Duration> {
         for _ in 0..TRIES_MAX {
             if let Some(took) = self.try_to_hit(injection).await? {
@@ -107,7 +107,7 @@ impl<'s> Groups<'s> {
         anyhow::bail!("{TRIES_MAX} injections in a row met no leader; the machine may have too much to do")
     }
 
-    /// None: the lead was not lost to this injection.
+    /// None: this injection did not cause the leader loss.
     async fn try_to_hit(&mut self, injection: Injection) -> anyhow::Result<Option<Duration>> {
         let (cand, token) = self.settled().await?;
         self.grants.clear();
@@ -125,14 +125,14 @@ impl<'s> Groups<'s> {
                 return Ok(None);
             }
         };
-        // Whoever has lost its lead or its process is to come back before the next injection.
+        // A candidate that lost its leadership or process must enrol again before the next injection.
         self.seats[cand as usize] = Seat::default();
         self.hosts.until_led_by_another(token).await?;
         if injection == Injection::Crash {
             self.restart(self.electorate.host_of(cand)).await?;
         }
         self.settled().await?;
-        // A resignation's belief ends before its deletion is sent, and nobody but its own host knows when.
+        // On a resignation, the belief ends before the delete is sent. Only the candidate's host knows when.
         let lost = match (injection, self.revokes.get(&token.session)) {
             (Injection::Resign, None) => return Ok(None),
             (Injection::Resign, Some(&ended)) => ended.min(effect),
@@ -175,15 +175,15 @@ impl<'s> Groups<'s> {
         Some(joined?.into_iter().fold(led, Nanos::max))
     }
 
-    /// When the next term was granted. A session that is ended by force may have had the lead once more while that was
-    /// under way; a resigner that leads again is a handover.
+    /// Time of the next grant. A session that is ended by force may lead once more during the injection. If a resigned
+    /// candidate leads again, it counts as a handover.
     fn granted_after(&self, lost: Nanos, (injection, token): (Injection, Token)) -> Option<Nanos> {
         let counts =
             |grant: &&Grant| grant.t > lost && (injection == Injection::Resign || grant.session != token.session);
         self.grants.iter().filter(counts).map(|grant| grant.t).min()
     }
 
-    /// Waits until everybody stands and waits, or leads. Gives who does.
+    /// Waits until every candidate is enrolled and waits, or leads. Returns the leader.
     async fn settled(&mut self) -> anyhow::Result<(u32, Token)> {
         let sole = |groups: &Self| {
             let all = groups.seats.iter().all(|seat| seat.settled);
@@ -192,7 +192,7 @@ impl<'s> Groups<'s> {
         self.watch("everybody to have settled", sole).await
     }
 
-    /// Looks at what the hosts have written until it is there.
+    /// Reads the hosts' records until `look` finds its event.
     async fn watch<T>(&mut self, what: &str, look: impl Fn(&Self) -> Option<T>) -> anyhow::Result<T> {
         let until = Instant::now() + AT_MOST;
         loop {

@@ -1,5 +1,5 @@
-//! Host processes as the coordinator has them: started by the same factory, told and listened to over the same
-//! protocol. What they ask of the coordinator is answered at once.
+//! Host processes as the coordinator runs them: started by the same factory, with the same protocol. Their requests to
+//! the coordinator are answered at once.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -25,21 +25,21 @@ use crate::tail::Tail;
 
 pub(crate) const HOSTS: u16 = 5;
 
-/// T, five ticks: short, so that many crashes fit in.
+/// T, five ticks. Short, so that many crashes fit in.
 const TIMEOUT_MS: u64 = 500;
 /// As in the scenario `quick`.
 const WORK_INTERVAL_MS: u64 = 40;
-/// What scenarios have where they do not say.
+/// Defaults of scenarios.
 const POLL_INTERVAL_MS: u64 = 200;
 const CONNECT_CONCURRENCY: u32 = 64;
-/// Long enough for another one to lead by then, whom the resigner would else compete with.
+/// Long enough for another candidate to lead by then. Otherwise the resigned candidate would compete with it.
 const REJOIN_AFTER_MS: u64 = 150;
 const ADMIN_TIMEOUT: Duration = Duration::from_secs(2);
-/// No message that is to come takes longer.
+/// Limit for the arrival of any message.
 const AT_MOST: Duration = Duration::from_secs(20);
 
-/// Who stands where: so many groups of so many candidates each, by number group after group, and neighbours within a
-/// group on one host where there are more of them than hosts.
+/// Placement of candidates: `groups` groups of `per_group` candidates, numbered group by group. If a group has more
+/// candidates than there are hosts, neighbours in it share a host.
 #[derive(Clone, Copy)]
 pub(crate) struct Electorate {
     pub(crate) recipe: RecipeKind,
@@ -63,19 +63,19 @@ impl Electorate {
 
 struct Host {
     set_up: HostSetUp,
-    /// Of the process that is started next.
+    /// Generation of the next process.
     generation: u32,
     tail: Option<Tail>,
 }
 
-/// What was heard of them so far.
+/// Messages received so far.
 #[derive(Default)]
 pub(crate) struct Heard {
     processes: RefCell<BTreeMap<u16, HostProcess>>,
-    /// What the candidates that believe believe in.
+    /// The tokens of the candidates that believe they lead.
     leaders: RefCell<BTreeMap<u32, Token>>,
     outcomes: RefCell<BTreeMap<u32, CandidateOrderOutcome>>,
-    /// Hosts that have reported their shutdown.
+    /// Number of hosts that have reported their shutdown.
     gone: Cell<usize>,
     trouble: RefCell<Option<String>>,
     stopping: Cell<bool>,
@@ -94,7 +94,7 @@ pub(crate) struct Hosts<'s> {
 }
 
 impl<'s> Hosts<'s> {
-    /// Makes the groups' znodes below one of their own and starts all processes. Nobody stands yet.
+    /// Creates the groups' znodes below a new root and starts all processes. No candidate is enrolled yet.
     pub(crate) async fn start(stage: &'s Stage, electorate: Electorate) -> anyhow::Result<Self> {
         let name = format!("bench-{}", stage.fresh());
         let chroot = format!("/{name}");
@@ -112,7 +112,7 @@ impl<'s> Hosts<'s> {
         Ok(hosts)
     }
 
-    /// Starts a process for each of these hosts; they have none.
+    /// Starts a process for each of these hosts. They must have none.
     pub(crate) async fn start_processes(&mut self, which: impl IntoIterator<Item = u16>) -> anyhow::Result<()> {
         let mut wanted = Vec::new();
         for number in which {
@@ -129,12 +129,12 @@ impl<'s> Hosts<'s> {
         Ok(())
     }
 
-    /// All candidates of a host connect and stand.
+    /// Connects and enrols all candidates of a host.
     pub(crate) fn enrol(&self, host: u16) {
         self.heard.tell(host, ToHost::Enrol);
     }
 
-    /// What hosts have written since the last time, host by host.
+    /// Events that the hosts have recorded since the last call, host by host.
     pub(crate) fn news(&mut self) -> anyhow::Result<Vec<Event>> {
         self.heard.check()?;
         let mut events = Vec::new();
@@ -144,14 +144,14 @@ impl<'s> Hosts<'s> {
         Ok(events)
     }
 
-    /// The only one that believes, and what it believes in.
+    /// The only candidate that believes it leads, and its token.
     pub(crate) fn sole_leader(&self) -> Option<(u32, Token)> {
         let leaders = self.heard.leaders.borrow();
         let mut all = leaders.iter().map(|(&cand, &token)| (cand, token));
         all.next().filter(|_| leaders.len() == 1)
     }
 
-    /// Gives a candidate's host an order about it, and waits for what came of it.
+    /// Sends an order about a candidate to its host, and waits for the result.
     pub(crate) async fn order(
         &mut self,
         cand: u32,
@@ -163,7 +163,7 @@ impl<'s> Hosts<'s> {
         self.heard.until("an answer", |heard| heard.outcomes.borrow_mut().remove(&fault)).await
     }
 
-    /// Kills a host's process. Gives when that was about to be done.
+    /// Kills a host's process. Returns the time just before the kill.
     pub(crate) async fn kill(&self, host: u16) -> anyhow::Result<Nanos> {
         let process = self.heard.processes.borrow_mut().remove(&host);
         let mut process = process.context("the host has no process")?;
@@ -173,19 +173,19 @@ impl<'s> Hosts<'s> {
         Ok(at)
     }
 
-    /// Waits until somebody believes in another token.
+    /// Waits until a candidate believes in another token.
     pub(crate) async fn until_led_by_another(&self, than: Token) -> anyhow::Result<()> {
         let another = |heard: &Heard| heard.leaders.borrow().values().any(|token| *token != than).then_some(());
         self.heard.until("another leader", another).await
     }
 
-    /// Ends them all in order.
+    /// Ends all processes in order.
     pub(crate) async fn stop(self) -> anyhow::Result<()> {
         self.heard.stopping.set(true);
         self.heard.gone.set(0);
         let all = self.heard.processes.borrow().len();
         self.heard.processes.borrow().values().for_each(|process| process.tell(ToHost::Stop));
-        // Whoever leads waits for the answer to its last write.
+        // A leader waits for the answer to its last write.
         self.heard.until("the hosts' shutdown", |heard| (heard.gone.get() == all).then_some(())).await?;
         for (host, mut process) in self.heard.processes.take() {
             let (status, killed) = process.wait(AT_MOST).await?;
@@ -209,7 +209,7 @@ impl Heard {
         self.trouble.borrow().as_ref().map_or(Ok(()), |trouble| bail!("{trouble}"))
     }
 
-    /// Waits for what comes by a message.
+    /// Waits for an effect of messages.
     async fn until<T>(&self, what: &str, look: impl Fn(&Self) -> Option<T>) -> anyhow::Result<T> {
         let waited = async {
             loop {
@@ -224,7 +224,7 @@ impl Heard {
     }
 
     fn take(&self, host: u16, generation: u32, message: Option<FromHost>) {
-        // The last words of a process that was killed are nobody's.
+        // Ignore late messages of a killed process.
         if self.processes.borrow().get(&host).is_none_or(|process| process.generation != generation) {
             return;
         }

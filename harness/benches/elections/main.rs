@@ -1,8 +1,8 @@
-//! Elections on servers, by host processes as runs have them: how long a failover takes, an enrolment, a notification.
+//! Elections on servers, with host processes as in runs: duration of a failover, an enrolment, a notification.
 //! `cargo bench -p hustings --bench elections`
 //!
-//! The servers are embedded ones, which need nothing and say nothing about ZooKeeper's latencies;
-//! `HUSTINGS_BENCH_ENSEMBLE=local` or `docker` has real ones.
+//! The servers are embedded by default, which require nothing but say nothing about ZooKeeper's latencies.
+//! `HUSTINGS_BENCH_ENSEMBLE=local` or `docker` uses real ones.
 
 #[path = "../beside/mod.rs"]
 mod beside;

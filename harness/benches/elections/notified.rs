@@ -1,5 +1,5 @@
-//! `delete-to-notified/<way>`: from the deletion of a znode to the notification of its one watcher, directly and
-//! through a link. `fan-out/last-told/<watchers>`: from the deletion to the notification of the last of so many. All
+//! `delete-to-notified/<way>`: time from the deletion of a znode to the notification of its only watcher, directly and
+//! through a link. `fan-out/last-told/<watchers>`: time to the notification of the last of several watchers. All
 //! sessions are in this process and on one server.
 
 use std::path::Path;
@@ -18,16 +18,16 @@ use crate::stage::{EXE, Lazy, Stage};
 const TIMEOUT: Duration = Duration::from_secs(2);
 const TRIES_MAX: u32 = 5;
 const IN_TURN: u32 = 300;
-/// A deletion that is not told by then never is.
+/// A notification that has not arrived by then never will.
 const SAMPLE_AT_MOST: Duration = Duration::from_secs(10);
 const WATCHERS: &[usize] = &[5, 50, 200];
 
-/// Sessions over the same way to one server: one to delete and the others to be told.
+/// Sessions over the same path to one server: one deletes, the others watch.
 struct Way {
     cluster: String,
     deleter: ZkSession,
     watchers: Vec<ZkSession>,
-    /// Path of its znodes, which a number follows.
+    /// Path prefix of its znodes. A number follows.
     prefix: String,
     sample: u32,
 }
@@ -38,7 +38,7 @@ impl Way {
         Ok(Self { cluster, deleter, watchers, prefix: format!("/told-{}", stage.fresh()), sample: 0 })
     }
 
-    /// Makes a znode, watches it and deletes it: the time from the deletion to the last notification.
+    /// Creates a znode, watches it and deletes it. Returns the time from the deletion to the last notification.
     async fn once(&mut self) -> anyhow::Result<Duration> {
         self.sample += 1;
         let path = format!("{}-{}", self.prefix, self.sample);
@@ -63,7 +63,7 @@ impl Way {
         Ok(sum)
     }
 
-    /// On a machine that has too much to do sessions are lost: then under others.
+    /// On an overloaded machine, sessions are lost. In that case it retries with new sessions.
     async fn sample(&mut self) -> anyhow::Result<Duration> {
         let mut tries = 0;
         loop {
@@ -124,7 +124,7 @@ fn one(criterion: &mut Criterion, stage: &Lazy) {
     stage.measure(async { Ok(links.close().await?) });
 }
 
-/// Under sessions of its own: those before may have ended while what they measured was looked at.
+/// Uses new sessions: earlier ones may have ended while Criterion analysed their measurements.
 async fn in_turn(stage: &Stage, links: &RunLinks) -> anyhow::Result<Beside> {
     let (mut direct, mut linked) = (directly(stage, 1).await?, over(stage, links).await?);
     let mut beside = Beside::new("delete to notified", ["direct", "through a link"]);
@@ -150,7 +150,7 @@ fn many(criterion: &mut Criterion, stage: &Lazy) {
 }
 
 async fn directly(stage: &Stage, watchers: usize) -> anyhow::Result<Way> {
-    // One server for everybody: the ways differ in nothing but the link.
+    // All use one server, so that the ways differ only in the link.
     Way::open(stage, stage.ensemble.servers()[0].to_string(), watchers).await
 }
 

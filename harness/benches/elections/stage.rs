@@ -1,4 +1,4 @@
-//! What everything here runs on: one ensemble and one thread. Started with the first thing that is measured.
+//! Shared environment of all benchmarks: one ensemble and one thread. The first measurement starts it.
 
 use std::cell::{Cell, OnceCell};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use anyhow::bail;
 use hustings::access::Access;
-use hustings::cleanup::workdir::WorkDir;
 use hustings::coordinator::hosts::HostFactory;
 use hustings::coordinator::warm;
 use hustings::ensemble::Ensemble;
@@ -16,6 +15,7 @@ use hustings::ensemble::server_options::ServerOptions;
 use hustings::ensemble::start::{
     DockerRequest, EmbeddedRequest, EnsembleRequest, LocalRequest, Needs, start as start_ensemble,
 };
+use hustings::files::workdir::WorkDir;
 use hustings::process::limits::raise_descriptor_limit;
 use hustings_record::EnsembleKind;
 use rand::TryRng as _;
@@ -28,13 +28,13 @@ pub(crate) const EXE: &str = env!("CARGO_BIN_EXE_hustings");
 /// As in the scenario `quick`.
 const TICK_MS: u64 = 100;
 
-/// The most that are open at a time.
+/// Maximum number of concurrent sessions.
 const SESSIONS: u64 = 1_000;
 
-/// What a JVM needs so that what is measured first does not pay for its start.
+/// Time for a JVM to warm up, so that the first measurement excludes its start.
 const WARM_UP: Duration = Duration::from_secs(6);
 
-/// Which servers: `embedded`, `local` or `docker`.
+/// Selects the servers: `embedded`, `local` or `docker`.
 const ENSEMBLE_VARIABLE: &str = "HUSTINGS_BENCH_ENSEMBLE";
 
 pub(crate) struct Stage {
@@ -47,7 +47,7 @@ pub(crate) struct Stage {
     next: Cell<u32>,
 }
 
-/// A stage that nobody has needed yet, or one.
+/// A stage that starts on first use.
 #[derive(Default)]
 pub(crate) struct Lazy(OnceCell<Stage>);
 
@@ -67,7 +67,7 @@ impl Stage {
     fn start() -> anyhow::Result<Self> {
         let request = request()?;
         raise_descriptor_limit()?;
-        // The kernel ties children to the thread that starts them: this one.
+        // The kernel ties child processes to the thread that starts them: this one.
         let (runtime, local) = (Builder::new_current_thread().enable_all().build()?, LocalSet::new());
         let id = format!("bench-{}", std::process::id());
         let work = WorkDir::create(&id)?;
@@ -95,22 +95,22 @@ impl Stage {
         self.local.block_on(&self.runtime, what)
     }
 
-    /// What comes of it; what cannot be measured ends the program, so that no figure stands for it.
+    /// Returns the result. On failure the program ends, so that no number is reported.
     pub(crate) fn measure<T>(&self, what: impl Future<Output = anyhow::Result<T>>) -> T {
         self.block_on(what).unwrap_or_else(|error| panic!("it could not be measured: {error:#}"))
     }
 
-    /// A number that was not given before.
+    /// Returns a unique number.
     pub(crate) fn fresh(&self) -> u32 {
         self.next.replace(self.next.get() + 1)
     }
 
-    /// Where hosts write.
+    /// The folder of the hosts' segments.
     pub(crate) fn folder(&self) -> &Path {
         self.work.path()
     }
 
-    /// A connect string for the servers, below a path of theirs.
+    /// A connect string for the servers, with this path as its root.
     pub(crate) fn cluster(&self, path: &str) -> String {
         Access::default().connect_string(&self.ensemble.servers(), path)
     }

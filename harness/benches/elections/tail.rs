@@ -1,4 +1,4 @@
-//! What is added to a segment while its writer goes on.
+//! Reads events that are appended to a segment while its writer runs.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -9,7 +9,7 @@ use hustings_record::Event;
 
 pub(crate) struct Tail {
     path: PathBuf,
-    /// Bytes of whole blocks that were read.
+    /// Bytes of complete blocks that were read.
     read: u64,
 }
 
@@ -18,7 +18,7 @@ impl Tail {
         Self { path, read: 0 }
     }
 
-    /// The events of the blocks that were closed since the last time.
+    /// The events of the blocks that were completed since the last call.
     pub(crate) fn news(&mut self) -> anyhow::Result<Vec<Event>> {
         self.read_on().with_context(|| format!("{} cannot be read", self.path.display()))
     }

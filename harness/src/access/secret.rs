@@ -1,25 +1,25 @@
-//! A user and a password. They come by files or the environment, and go to hosts by their own connection: never by a command
-//! line, which everybody can read, and never into a record.
+//! A user and a password. They are read from files or the environment and sent to hosts over their own connection. They
+//! never appear on a command line, which every user can read, nor in a record.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// User and password of the scheme `digest`, where no file is named.
+/// User and password of the scheme `digest`, if no file is given.
 pub const AUTH_VARIABLE: &str = "HUSTINGS_AUTH";
 /// The same for SASL.
 pub const SASL_VARIABLE: &str = "HUSTINGS_SASL";
 
-/// `user:password`. Only [`Secret::text`], [`Secret::parts`] and serialisation show it.
+/// `user:password`. Only [`Secret::text`], [`Secret::parts`] and serialisation reveal it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Reads one; a newline at the end is none of it.
+    /// Parses a secret. A trailing newline is not part of it.
     ///
     /// # Errors
-    /// What it lacks. The text itself is not repeated.
+    /// The reason. It does not contain the text itself.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         let line = text.strip_suffix('\n').unwrap_or(text);
         let line = line.strip_suffix('\r').unwrap_or(line);

@@ -1,4 +1,4 @@
-//! TLS to the servers: whom they are believed to be, and who the client is.
+//! TLS to the servers: verification of the servers, and the client's identity.
 
 use std::fmt;
 use std::io;
@@ -17,11 +17,11 @@ use tokio_rustls::rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
 
-/// What makes connections by TLS.
+/// Opens TLS connections.
 #[derive(Clone)]
 pub struct Tls(TlsConnector);
 
-/// What is wrong with a certificate or key that was given.
+/// The error of a given certificate or key.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     #[error("it holds no certificate in PEM that can be used{0}")]
@@ -34,20 +34,20 @@ pub enum TlsError {
     Other(String),
 }
 
-/// The two sides did not come to an understanding.
+/// The TLS handshake failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct HandshakeFailed(io::Error);
 
-/// A client's certificates, its own first, and the key that goes with it.
+/// The client's certificate chain, its own certificate first, and the matching private key.
 type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 impl Tls {
-    /// `ca`: those who vouch for the servers. `identity`: who the client is, where servers want to know it. `names`: the
-    /// certificate of a server must be of the name by which it is called.
+    /// `ca`: the trusted certificate authorities. `identity`: the client's certificate, for servers that request one.
+    /// `names`: whether a server's certificate must match the name under which it is called.
     ///
     /// # Errors
-    /// The certificates cannot be used, or do not go with the key.
+    /// The certificates are unusable, or do not match the key.
     pub fn new(ca: Vec<CertificateDer<'static>>, identity: Option<Identity>, names: bool) -> Result<Self, TlsError> {
         let other = |error: &dyn fmt::Display| TlsError::Other(error.to_string());
         let mut roots = RootCertStore::empty();
@@ -73,7 +73,7 @@ impl Tls {
         Ok(Self(TlsConnector::from(Arc::new(config))))
     }
 
-    /// All certificates of a file.
+    /// All certificates of a PEM file.
     ///
     /// # Errors
     /// There is none, or one cannot be read.
@@ -83,18 +83,18 @@ impl Tls {
         if all.is_empty() { Err(TlsError::NoCertificate(String::new())) } else { Ok(all) }
     }
 
-    /// The private key of a file.
+    /// The private key of a PEM file.
     ///
     /// # Errors
-    /// There is none, or it cannot be read, as where it wants a password.
+    /// The file contains no key, or the key is unreadable, for example because it is encrypted.
     pub fn key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, TlsError> {
         PrivateKeyDer::from_pem_slice(pem).map_err(|error| TlsError::NoKey(error.to_string()))
     }
 
-    /// A connection to the server at `addr`, which is called `name`: a host's name or an address.
+    /// Connects to the server at `addr`. `name` is its host name or address.
     ///
     /// # Errors
-    /// As for a plain connection, or [`is_of_tls`].
+    /// As for a plain connection, or an error for which [`is_of_tls`] is true.
     pub async fn dial(&self, addr: SocketAddr, name: &str) -> io::Result<TlsStream<TcpStream>> {
         let failed = |error| io::Error::other(HandshakeFailed(error));
         let name = ServerName::try_from(name.to_owned()).map_err(|error| failed(io::Error::other(error)))?;
@@ -104,10 +104,10 @@ impl Tls {
     }
 }
 
-/// Whether it was TLS that did not work, not the way to the server.
+/// Whether TLS failed, not the network path to the server.
 #[must_use]
 pub fn is_of_tls(error: &io::Error) -> bool {
-    // Some servers say what they think of a client's certificate only after the handshake.
+    // Some servers reject a client's certificate only after the handshake.
     error.get_ref().is_some_and(|inner| inner.is::<HandshakeFailed>() || inner.is::<Error>())
 }
 
@@ -117,7 +117,7 @@ impl fmt::Debug for Tls {
     }
 }
 
-/// Takes a certificate that is good for another name.
+/// Accepts a certificate that is valid for another name.
 #[derive(Debug)]
 struct AnyName(Arc<WebPkiServerVerifier>);
 
@@ -130,7 +130,7 @@ impl ServerCertVerifier for AnyName {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        // The name is looked at last, when all else is good.
+        // The verifier checks the name last, so a name error means that all other checks passed.
         match self.0.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },

@@ -1,5 +1,5 @@
-//! The fit: service times are changed one by one, by factors that get smaller, as long as that brings the simulation closer to
-//! the run (the pattern search of Hooke and Jeeves, 1961, on logarithms).
+//! The fit: a pattern search (Hooke and Jeeves, 1961) on logarithms. It changes one service time at a time, by
+//! decreasing factors, as long as the simulation gets closer to the run.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,21 +10,21 @@ use serde::Serialize;
 
 use super::target::{Count, FittedMeasure, TargetCell};
 
-/// The first factor, and the one at which it ends.
+/// The first factor, and the factor at which the search ends.
 const FACTOR_FIRST: f64 = 2.0;
 const FACTOR_LAST: f64 = 1.04;
-/// All service times are scaled by each of these to begin with: the nearest valley is not always the deepest.
+/// Start points: all service times scaled by each of these. The nearest minimum is not always the global one.
 const STARTS: [f64; 3] = [1.0, 2.0, 0.5];
-/// Sweeps over all service times, at most.
+/// Maximum number of sweeps over all service times.
 const SWEEPS_MAX: usize = 40;
-/// This much of the squared distance of each service time (in ln) from where it started is added to the squared errors (in ln):
-/// they are known beforehand to about a factor of e, and medians of a run to about 7 %. Where the run says nothing about a
-/// service time it stays as it is; and of the many timings that show the same few medians, the plausible ones show others too.
+/// Weight of the squared distance (in ln) of each service time from its start, added to the squared errors (in ln).
+/// Start values are known to about a factor of e, medians of a run to about 7 %. A service time that the run does not
+/// determine keeps its start value. Of the timings with the same few medians, plausible ones also match others.
 const STAY: f64 = 0.005;
-/// What a simulation that shows nothing of something measured is worth: as if it were ten times too long.
+/// Error (ln) of a measure that the simulation lacks: as if it were ten times too long.
 const NOTHING: f64 = std::f64::consts::LN_10;
 
-/// Service times in the order in which they are changed: first those that everything waits for.
+/// Service times in the order in which the search changes them. Those that affect every operation come first.
 const SERVICES: [fn(&mut Timing) -> &mut u64; 13] = [
     |t| &mut t.commit_us,
     |t| &mut t.link_us,
@@ -51,11 +51,11 @@ pub struct Compared {
     pub simulated_ns: Option<Nanos>,
     /// Simulated ÷ measured.
     pub ratio: Option<f64>,
-    /// The fit did not look at it.
+    /// The cell was excluded from the fit.
     pub held_out: bool,
 }
 
-/// What was counted in one cell: how many, in how many handovers.
+/// One count of one cell: events, and the handovers in which they were counted.
 #[derive(Clone, Debug, Serialize)]
 pub struct CountedCell {
     pub cell: String,
@@ -64,21 +64,21 @@ pub struct CountedCell {
     pub simulated: (u64, u64),
 }
 
-/// What a fit came to.
+/// Result of a fit.
 #[derive(Clone, Debug)]
 pub struct Fitted {
     pub timing: Timing,
     pub compared: Vec<Compared>,
     pub counted: Vec<CountedCell>,
-    /// Simulations of all cells that it took.
+    /// Number of timings for which all cells were simulated.
     pub tried: usize,
 }
 
-/// Fits service times to all targets that are not held out. `tell` hears after every sweep how many timings were tried and how
-/// far off the fit is: the root mean square of ln(simulated ÷ measured).
+/// Fits service times to all targets that are not held out. After each sweep it calls `tell` with the number of timings
+/// tried and the error: the root mean square of ln(simulated ÷ measured).
 ///
 /// # Errors
-/// When a simulation fails as such.
+/// A simulation fails.
 pub fn fit(targets: &[TargetCell], start: &Timing, tell: impl Fn(usize, f64)) -> anyhow::Result<Fitted> {
     let fitted: Vec<&TargetCell> = targets.iter().filter(|target| !target.held_out).collect();
     let numbers = fitted.iter().map(|target| target.real.len()).sum::<usize>().max(1) as f64;
@@ -97,10 +97,10 @@ pub fn fit(targets: &[TargetCell], start: &Timing, tell: impl Fn(usize, f64)) ->
     Ok(Fitted { tried, ..compared(targets, &best)? })
 }
 
-/// All targets beside what simulations with these service times show.
+/// Compares all targets with simulations that use these service times.
 ///
 /// # Errors
-/// When a simulation fails as such.
+/// A simulation fails.
 pub fn compared(targets: &[TargetCell], timing: &Timing) -> anyhow::Result<Fitted> {
     let all: Vec<&TargetCell> = targets.iter().collect();
     let simulated = simulate(&all, std::slice::from_ref(timing))?;
@@ -116,8 +116,8 @@ pub fn compared(targets: &[TargetCell], timing: &Timing) -> anyhow::Result<Fitte
     Ok(Fitted { timing: timing.clone(), compared, counted, tried: 1 })
 }
 
-/// Changes the service times from `from` on for as long as that helps; what the run says nothing about is drawn to those of
-/// `home`. Gives them, how far off they are, and how many were tried.
+/// Changes the service times, starting at `from`, as long as the error decreases. Service times that the run does not
+/// determine are pulled towards `home`. Returns the timing, its error, and the number of timings tried.
 fn descend(
     fitted: &[&TargetCell],
     from: Timing,
@@ -166,7 +166,7 @@ fn changed(timing: &Timing, service: fn(&mut Timing) -> &mut u64, by: f64) -> Ti
     let mut timing = timing.clone();
     let us = service(&mut timing);
     let to = (*us as f64 * by).round() as u64;
-    // A step that rounds to nothing is one unit.
+    // A step that rounds to zero becomes one unit.
     let step = if to != *us || by == 1.0 {
         to
     } else if by > 1.0 {
@@ -178,13 +178,13 @@ fn changed(timing: &Timing, service: fn(&mut Timing) -> &mut u64, by: f64) -> Ti
     timing
 }
 
-/// Sum of ln² of the ratios of two timings.
+/// Sum of ln² of the ratios between two timings.
 fn distance(a: &Timing, b: &Timing) -> f64 {
     let (mut a, mut b) = (a.clone(), b.clone());
     SERVICES.iter().map(|service| (*service(&mut a) as f64 / (*service(&mut b)).max(1) as f64).ln().powi(2)).sum()
 }
 
-/// For each timing, the sum of ln²(simulated ÷ measured) over everything that was measured.
+/// For each timing, the sum of ln²(simulated ÷ measured) over all measured medians.
 fn sum_of_squares(targets: &[&TargetCell], timings: &[Timing]) -> anyhow::Result<Vec<f64>> {
     let simulated = simulate(targets, timings)?;
     Ok(simulated
@@ -200,7 +200,7 @@ fn ratio(simulated: Nanos, real: Nanos) -> f64 {
     simulated.max(1) as f64 / real.max(1) as f64
 }
 
-/// Every target under every timing, on every core: timing by timing, then target by target.
+/// Simulates every target with every timing, on all cores. Order of the results: by timing, then by target.
 fn simulate(targets: &[&TargetCell], timings: &[Timing]) -> anyhow::Result<Vec<Vec<Option<Nanos>>>> {
     let jobs: Vec<(&TargetCell, &Timing)> =
         timings.iter().flat_map(|timing| targets.iter().map(move |target| (*target, timing))).collect();

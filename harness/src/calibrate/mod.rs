@@ -1,4 +1,4 @@
-//! Service times from a real run: those with which a simulation of the same cells shows what the run showed.
+//! Service times from a real run: with them, a simulation of the same cells reproduces its measurements.
 
 mod fit;
 mod target;

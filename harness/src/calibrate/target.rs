@@ -1,4 +1,4 @@
-//! What a real run measured of each cell, and what a simulation of the same cell shows of it.
+//! Measurements of each cell of a real run, and the same measurements of its simulation.
 
 use anyhow::Context as _;
 use hustings_record::{Nanos, Record};
@@ -11,27 +11,27 @@ use serde::Serialize;
 
 use crate::simulate::try_simulation;
 
-/// Medians of fewer samples than this are no ground to go on.
+/// Minimum number of samples of a usable median.
 const SAMPLES_MIN: u64 = 5;
-/// Of so many cells one is held out of the fit, to see what the fit is worth.
+/// One of this many cells is held out, to validate the fit.
 const HELD_OUT_OF: usize = 3;
 
-/// What is compared, each by its median.
+/// The measures that are compared by their medians.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FittedMeasure {
     /// Failover latency.
     Failover,
-    /// From the first watcher told of a leader's loss to the last.
+    /// From the first to the last watcher that is notified of a leader's loss.
     Spread,
-    /// Two beliefs at once while both processes ran.
+    /// Two concurrent beliefs while both processes ran.
     Overlap,
 }
 
 impl FittedMeasure {
     const ALL: [Self; 3] = [Self::Failover, Self::Spread, Self::Overlap];
 
-    /// As people call it.
+    /// The name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -55,20 +55,20 @@ impl FittedMeasure {
     }
 }
 
-/// What is compared by how often it was seen. Service times are not fitted to it.
+/// The measures that are compared by their frequency. Service times are not fitted to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Count {
     /// Overlaps of belief while both processes ran.
     Overlaps,
-    /// Writes that a resource without a fence would have taken from leaders that were none any more.
+    /// Writes of former leaders that a resource without a fence would have accepted.
     StaleWrites,
 }
 
 impl Count {
     const ALL: [Self; 2] = [Self::Overlaps, Self::StaleWrites];
 
-    /// As people call it.
+    /// The name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -86,7 +86,7 @@ impl Count {
         (seen, summary.handovers.completed)
     }
 
-    /// All of them, where anything was handed over.
+    /// All counts, if any handover completed.
     #[must_use]
     pub fn all_of(summary: &CellSummary) -> Vec<(Self, (u64, u64))> {
         let all = Self::ALL.into_iter().map(|count| (count, count.of(summary)));
@@ -98,21 +98,21 @@ impl Count {
 pub struct TargetCell {
     pub cell: Cell,
     pub seed: u64,
-    /// The medians that were measured, in nanoseconds.
+    /// The measured medians, in nanoseconds.
     pub real: Vec<(FittedMeasure, Nanos)>,
-    /// And what was counted, in how many handovers.
+    /// The counts, and the handovers in which they were counted.
     pub counted: Vec<(Count, (u64, u64))>,
-    /// The fit does not look at it.
+    /// The cell is excluded from the fit.
     pub held_out: bool,
 }
 
-/// The cells of a record that have something to compare. Every third is held out.
+/// The cells of a record that can be compared. Every third cell is held out.
 ///
 /// # Errors
-/// When the record's scenario does not parse, or nothing in it was measured often enough.
+/// The record has no median of enough samples.
 pub fn targets(record: &Record, scenario: &Scenario) -> anyhow::Result<Vec<TargetCell>> {
     let mut targets = Vec::new();
-    // Nobody simulates a program of somebody else's.
+    // Foreign programs cannot be simulated.
     for cell in scenario.cells().into_iter().filter(|cell| cell.recipe.own().is_some()) {
         let Some(recorded) = record.cells.iter().find(|recorded| recorded.info.name == cell.name) else { continue };
         let summary = summarise_cell(recorded);
@@ -130,20 +130,20 @@ pub fn targets(record: &Record, scenario: &Scenario) -> anyhow::Result<Vec<Targe
 }
 
 impl TargetCell {
-    /// What a simulation with these service times shows.
+    /// Summary of a simulation with these service times.
     ///
     /// # Errors
-    /// When the simulation fails as such.
+    /// The simulation fails.
     pub fn summary(&self, timing: &Timing) -> anyhow::Result<CellSummary> {
         let (cell, timing) = (self.cell.clone(), timing.clone());
         let simulation = Simulation { cell, seed: self.seed, timing, bugs: Bugs::default(), schedule: None };
         Ok(try_simulation(&simulation)?.summary)
     }
 
-    /// What it shows of what was measured; None where it shows nothing.
+    /// The simulated medians of the measured quantities. None if the simulation has none.
     ///
     /// # Errors
-    /// When the simulation fails as such.
+    /// The simulation fails.
     pub fn simulated(&self, timing: &Timing) -> anyhow::Result<Vec<Option<Nanos>>> {
         let summary = self.summary(timing)?;
         Ok(self.real.iter().map(|(measure, _)| measure.of(&summary).and_then(|measured| measured.p50)).collect())

@@ -1,5 +1,5 @@
-//! What killed runs left behind: folders whose owner is dead, children of theirs that still run, and what they have at a
-//! Docker engine. Anything that is not verifiably such a thing is left alone.
+//! Leftovers of killed runs: folders whose owner has ended, child processes that still run, and resources at a Docker
+//! engine. Anything that cannot be verified as such is not touched.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -8,31 +8,31 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use crate::cleanup::workdir::{CHILDREN_FILE, DOCKER_FILE, FOLDER_PREFIX, FolderOwner, OWNER_FILE};
 use crate::ensemble::docker::residue::{self, Residue};
+use crate::files::workdir::{CHILDREN_FILE, DOCKER_FILE, FOLDER_PREFIX, FolderOwner, OWNER_FILE};
 use crate::process::procfs::ProcessId;
 
-/// Notes and owner files are short; what is longer was not written by a run.
+/// Notes and owner files are short. A longer file was not written by a run.
 const NOTES_BYTES_MAX: u64 = 4 << 20;
-/// How long a killed child may take to go.
+/// Time for a killed child to end.
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 
-/// All run folders under a temp directory, each told apart by whether its owner lives.
+/// All run folders under a temp directory, classified by whether the owner still runs.
 #[derive(Debug, Default)]
 pub struct Survey {
     pub dead: Vec<Leftover>,
-    /// Folders of runs that are under way, and their owners.
+    /// Folders of running runs, and their owners.
     pub alive: Vec<(PathBuf, FolderOwner)>,
-    /// Folders that look like a run's and cannot be judged, and why.
+    /// Folders that look like a run's but cannot be classified, and why.
     pub unrecognised: Vec<(PathBuf, String)>,
 }
 
-/// A folder whose owner is dead. While this value lives it holds the folder's lock, so that no two cleaners meet.
+/// A folder whose owner has ended. This value holds the folder's lock, so that only one cleaner works on it.
 #[derive(Debug)]
 pub struct Leftover {
     pub path: PathBuf,
     pub owner: FolderOwner,
-    /// Children of that run that still live and are verifiably its own.
+    /// Child processes of that run that still run and are verifiably its own.
     pub children: Vec<ProcessId>,
     /// The address of the Docker engine that the run used, if it used one.
     pub engine: Option<String>,
@@ -45,10 +45,7 @@ pub struct Leftover {
 /// When `root` cannot be listed.
 pub fn survey(root: &Path) -> io::Result<Survey> {
     let mut found = Survey::default();
-    let root = match root.canonicalize() {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(found),
-        root => root?,
-    };
+    let root = root.canonicalize()?;
     let mut paths: Vec<PathBuf> = fs::read_dir(&root)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
     for path in paths {
@@ -68,7 +65,7 @@ enum Judgement {
     Alive(FolderOwner),
 }
 
-/// Err says why the folder cannot be judged.
+/// Err is the reason why the folder cannot be classified.
 fn judge(path: &Path, run: &str) -> Result<Judgement, String> {
     let meta = fs::symlink_metadata(path).map_err(|e| e.to_string())?;
     if !meta.is_dir() {
@@ -85,7 +82,7 @@ fn judge(path: &Path, run: &str) -> Result<Judgement, String> {
         return Err(format!("its {OWNER_FILE} names another run, {:?}", owner.run));
     }
     let lock = OpenOptions::new().read(true).write(true).open(path.join(OWNER_FILE)).map_err(|e| e.to_string())?;
-    // The lock also tells of an owner in another container, whose pid means nothing here.
+    // The lock also detects an owner in another container, whose pid is meaningless here.
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Ok(Judgement::Alive(owner)),
@@ -106,21 +103,21 @@ fn judge(path: &Path, run: &str) -> Result<Judgement, String> {
 }
 
 impl Leftover {
-    /// What the run has at its Docker engine; None for a run that used none.
+    /// Resources of the run at its Docker engine. None if it used no engine.
     ///
     /// # Errors
-    /// When that engine cannot be asked.
+    /// The engine cannot be queried.
     pub fn residue(&self) -> io::Result<Option<Residue>> {
         let found = self.engine.as_ref().map(|engine| residue::of_run(engine, &self.owner.run, &self.path));
         found.transpose().map_err(io::Error::other)
     }
 
-    /// Kills the run's children that still live, removes what it has at its Docker engine, then its folder. Returns how many
-    /// were killed, and what was removed.
+    /// Kills the run's remaining children, removes its resources at its Docker engine, then its folder. Returns the
+    /// number of killed children and the removed resources.
     ///
     /// # Errors
-    /// When a child cannot be killed or does not go in time, the engine cannot be asked, or something cannot be removed. The
-    /// folder stays then, for another try.
+    /// A child cannot be killed or does not end in time, the engine cannot be queried, or something cannot be removed.
+    /// The folder then remains, so that the call can be retried.
     pub fn remove(self) -> io::Result<(usize, Option<Residue>)> {
         let mut killed = 0;
         for child in &self.children {
@@ -143,7 +140,7 @@ impl Leftover {
     }
 }
 
-/// Whether a command line is one that this run started: it names the run's folder, or our executable.
+/// Whether this run started the process with this command line: it names the run's folder or our executable.
 fn is_of(folder: &Path, owner: &FolderOwner, command_line: &str) -> bool {
     let names = |p: &Path| p.to_str().is_some_and(|p| !p.is_empty() && command_line.contains(p));
     names(folder) || names(&owner.exe)

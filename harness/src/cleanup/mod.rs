@@ -1,5 +1,3 @@
-//! What a run leaves while it lives, and what finds it after a `kill -9`.
+//! Finds what a run left behind after a `kill -9`, and removes it.
 
-pub(crate) mod borrowed;
 pub mod leftovers;
-pub mod workdir;

@@ -1,4 +1,4 @@
-//! Sessions on real servers: how they begin, what they do, and how one is ended by force.
+//! Sessions on real servers: how they open, what they do, and how one is ended by force.
 
 pub mod secret;
 pub mod session;

@@ -1,10 +1,10 @@
-//! What nobody can guess.
+//! Unguessable values.
 
 use anyhow::Context as _;
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
-/// 128 bits that nobody can guess, in hex.
+/// 128 random bits from the kernel, in hex.
 ///
 /// # Errors
 /// The kernel gives no random bytes.

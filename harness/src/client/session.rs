@@ -11,7 +11,7 @@ use zookeeper_client as zk;
 
 use crate::access::Access;
 
-/// There is no session.
+/// No session could be opened.
 #[derive(Debug, thiserror::Error)]
 #[error("no server of {cluster} gave a session within {} ms ({source}); see that the ensemble runs and can be reached from here", .within.as_millis())]
 pub struct ConnectError {
@@ -21,10 +21,10 @@ pub struct ConnectError {
     pub source: zk::Error,
 }
 
-/// A connected session. The last of its users to be dropped closes it.
+/// A connected session. It closes when its last user is dropped.
 pub struct ZkSession {
     client: Rc<zk::Client>,
-    /// Of the znodes that it creates.
+    /// For the znodes that it creates.
     acls: zk::Acls<'static>,
     requests: Cell<u64>,
 }
@@ -38,10 +38,10 @@ impl ZkSession {
         Self::connect_as(&Access::default(), cluster, timeout).await
     }
 
-    /// The same for a client that the servers know, and whose znodes are its own.
+    /// As [`Self::connect`], for an authenticated client that owns its znodes.
     ///
     /// # Errors
-    /// As for [`Self::connect`], or they do not take it for whom it says it is.
+    /// As for [`Self::connect`], or the servers reject the credentials.
     pub async fn connect_as(access: &Access, cluster: &str, timeout: Duration) -> Result<Self, ConnectError> {
         match access.connect(cluster, timeout).await {
             Ok(client) => Ok(Self::new(client, access.acls())),
@@ -53,29 +53,29 @@ impl ZkSession {
         Self { client: Rc::new(client), acls, requests: Cell::default() }
     }
 
-    /// Takes a session over that another connection holds: it goes on here, and the other one loses it.
+    /// Takes over a session from another connection. The session continues here, and the other connection loses it.
     ///
     /// # Errors
-    /// When no server granted it, because it has ended or none could be reached.
+    /// No server granted it, because it has ended or no server could be reached.
     pub async fn take_over(cluster: &str, info: zk::SessionInfo) -> Result<Self, zk::Error> {
         let client = zk::Client::connector().with_session(info).connect(cluster).await?;
         Ok(Self::new(client, zk::Acls::anyone_all()))
     }
 
-    /// What another connection needs to take this session over.
+    /// The data with which another connection can take this session over.
     #[must_use]
     pub fn info(&self) -> zk::SessionInfo {
         self.client.session().clone()
     }
 
-    /// Another user of the same session, with a count of requests of its own.
+    /// Another user of the same session, with its own request count.
     #[must_use]
     pub fn share(&self) -> Self {
         Self { client: self.client.clone(), acls: self.acls, requests: Cell::default() }
     }
 
-    /// Closes the session by the server's answer, in bounded time. Other users must be gone.
-    /// Gives false when there was no answer.
+    /// Closes the session and waits for the server's answer, for at most `at_most`. Other users must be dropped.
+    /// Returns false if there was no answer.
     pub async fn close(self, at_most: Duration) -> bool {
         let mut states = self.client.state_watcher();
         drop(self);
@@ -86,7 +86,7 @@ impl ZkSession {
             }
             state
         };
-        // A client that cannot reach a server takes its session for expired at last: that is no answer.
+        // A client that cannot reach a server finally reports its session as expired. That is no answer.
         tokio::time::timeout(at_most, ended).await == Ok(zk::SessionState::Closed)
     }
 
@@ -185,7 +185,7 @@ impl Session for ZkSession {
     }
 }
 
-/// A one-shot watch; once it has fired it keeps its answer.
+/// A one-shot watch. After it has fired, it keeps its event.
 pub struct ZkWatch {
     waiting: futures::future::LocalBoxFuture<'static, zk::WatchedEvent>,
     fired: Option<WatchEvent>,
@@ -208,7 +208,7 @@ impl Watch for ZkWatch {
     }
 }
 
-/// The states of one session.
+/// The state changes of one session.
 pub struct ZkStates(zk::StateWatcher);
 
 impl States for ZkStates {
@@ -253,7 +253,7 @@ fn watch_event(event: &zk::WatchedEvent) -> WatchEvent {
         zk::EventType::NodeChildrenChanged => WatchEvent::ChildrenChanged,
         zk::EventType::Session => match session_state(event.session_state) {
             SessionState::Ended(end) => WatchEvent::Ended(end),
-            // One-shot watches outlive a lost connection and are told of ends only.
+            // One-shot watches survive a lost connection. They are notified of session ends only.
             SessionState::Connected | SessionState::Disconnected => WatchEvent::Ended(SessionEnd::Closed),
         },
     }
@@ -269,7 +269,7 @@ fn op_error(error: zk::Error) -> OpError {
         E::SessionExpired | E::SessionMoved => OpError::Ended(SessionEnd::Expired),
         E::ClientClosed => OpError::Ended(SessionEnd::Closed),
         E::AuthFailed => OpError::Ended(SessionEnd::AuthFailed),
-        // The client gives requests under way the error that ended their connection, whatever it was.
+        // The client gives pending requests the error that ended their connection, whatever it was.
         E::ConnectionLoss | E::Timeout | E::UnexpectedError(_) | E::UnmarshalError { .. } | E::Custom(_) => {
             OpError::Unknown
         }

@@ -1,4 +1,4 @@
-//! Ending a candidate's session by its servers, at once: what `expire` does.
+//! Ends a candidate's session at the servers, at once: the fault `expire`.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -16,15 +16,15 @@ use crate::wire::connect::read_connect;
 use crate::wire::end::{TakenSession, end_session, tell_all};
 use crate::wire::stream::read_frame;
 
-/// Between two attempts of the library's.
+/// Between two attempts by the library.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Ends a session by the server, at once: a second connection takes it over and closes it. The victim loses its
-/// connection and learns that it has expired when it comes back. Gives when the servers were first asked for it and when one
-/// confirmed it, on the common clock.
+/// Ends a session at the server, at once: a second connection takes it over and closes it. The victim loses its
+/// connection and learns of the expiry when it reconnects. Returns when the servers were first asked and when one
+/// confirmed, on the common clock.
 ///
 /// # Errors
-/// When no server confirmed the session's end in time, or it had ended already.
+/// No server confirmed the session's end in time, or it had already ended.
 pub async fn take_over_and_close(
     access: &Access,
     cluster: &str,
@@ -46,8 +46,8 @@ pub async fn take_over_and_close(
     Ok(ended)
 }
 
-/// Takes the session over and closes it by a client of the library's: servers may demand SASL of whoever closes a session, and
-/// that takes an exchange of its own, which the library knows.
+/// Takes the session over and closes it with a client of the library. Servers may require SASL to close a session, and
+/// the library implements the SASL exchange.
 async fn close_by_library(
     access: &Access,
     cluster: &str,
@@ -56,14 +56,14 @@ async fn close_by_library(
 ) -> Result<(Nanos, Nanos), String> {
     let mut first = None;
     loop {
-        // Whoever holds the session loses its connection as soon as this is let in.
+        // The session's holder loses its connection as soon as the servers accept this one.
         let began = clock::now();
         let connecting = access.connector().with_session(info.clone()).connect(cluster);
         let why = match timeout_at(until, connecting).await {
             Ok(Ok(client)) => {
                 let sent = *first.get_or_insert(began);
                 let mut states = client.state_watcher();
-                // The last user of a session closes it.
+                // Dropping the last user of a session closes it.
                 drop(client);
                 let ended = async {
                     while !states.state().is_terminated() {
@@ -89,7 +89,7 @@ async fn close_by_library(
     }
 }
 
-/// A session's password, which the client library tells nobody but the servers that it connects to: here it is one.
+/// A session's password. The client library reveals it only to servers, so this function acts as one.
 async fn password_of(info: zk::SessionInfo) -> io::Result<[u8; 16]> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let cluster = listener.local_addr()?.to_string();
@@ -101,7 +101,7 @@ async fn password_of(info: zk::SessionInfo) -> io::Result<[u8; 16]> {
             let asked = read_frame(&mut stream).await.ok().and_then(|message| read_connect(&message).ok());
             match asked {
                 Some((asked, _)) if asked.session == session => return Ok(asked.password),
-                // Somebody else, who came to a port that was free a moment ago.
+                // Another client, which connected to the port that its previous user had just released.
                 _ => {}
             }
         }

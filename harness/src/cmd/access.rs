@@ -1,5 +1,5 @@
-//! The part of the command line that says who clients are to servers of somebody else. Secrets come by files or the
-//! environment: a command line is read by everybody, and kept in the record.
+//! Options for the credentials of clients on external servers. Secrets come from files or the environment: command
+//! lines are readable by all users, and stored in the record.
 
 use std::path::{Path, PathBuf};
 
@@ -46,15 +46,15 @@ impl AccessArgs {
         options.into_iter().find_map(|(name, given)| given.then_some(name))
     }
 
-    /// Whether the servers are spoken to by TLS.
+    /// Whether clients use TLS.
     pub(super) fn speaks_tls(&self) -> bool {
         self.tls_ca.is_some()
     }
 
-    /// Whether these options go together, before any file is read.
+    /// Whether these options are consistent. Reads no files.
     ///
     /// # Errors
-    /// What is missing.
+    /// The missing option.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         match (&self.tls_cert, &self.tls_key) {
             (Some(_), None) => anyhow::bail!("--tls-cert needs the key that goes with it: give it by --tls-key"),
@@ -73,7 +73,7 @@ impl AccessArgs {
         Ok(())
     }
 
-    /// What they say, at the root of the servers. Without a file the environment speaks.
+    /// The credentials, with an empty chroot. Without a file, the environment variable is used.
     ///
     /// # Errors
     /// A file cannot be read or used, or options are missing.
@@ -109,7 +109,7 @@ fn pem<T>(option: &str, path: &Path, read: impl FnOnce(&[u8]) -> Result<T, TlsEr
     read(&text).with_context(|| format!("{option} {} cannot be used", path.display()))
 }
 
-/// The secret of a file, else of the environment, where an empty variable is as good as none.
+/// The secret in the file, else in the environment. An empty variable counts as unset.
 fn secret((option, file): (&str, Option<&Path>), variable: &str) -> anyhow::Result<Option<Secret>> {
     let (text, place) = match file {
         Some(path) => {

@@ -1,4 +1,4 @@
-//! Whatever help, errors and documents advise to type can be typed.
+//! Tests that every command line in help texts, errors and documents is valid.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use clap::{CommandFactory as _, Parser as _};
 
 use super::Cli;
 
-/// Options of others: of the script that builds adapters, of Docker, and of a program in an example.
+/// Options of other tools: of the script that builds adapters, of Docker, and of a program in an example.
 const OF_OTHERS: [&str; 4] = ["build", "path", "ulimit", "zk"];
 
 fn root() -> PathBuf {
@@ -23,7 +23,7 @@ fn files(folder: &Path, ends: &str) -> Vec<PathBuf> {
     found.collect()
 }
 
-/// Command lines of hustings in a text of a shell: what comes before and after them is of others.
+/// The hustings command lines in shell text, without the commands before and after them.
 fn lines_of_hustings(text: &str) -> Vec<String> {
     let joined = text.replace("\\\n", " ");
     let lines = joined.lines().flat_map(|line| line.split("&&").map(str::to_owned).collect::<Vec<_>>());
@@ -31,7 +31,7 @@ fn lines_of_hustings(text: &str) -> Vec<String> {
     let ours = lines.filter_map(|line| {
         let line = line.trim().trim_start_matches("HUSTINGS_TMP=/scratch ").to_owned();
         let rest = begins.iter().find_map(|begin| line.strip_prefix(begin))?;
-        // An explanation stands behind two spaces, or behind a number sign.
+        // An explanation follows two spaces or a number sign.
         let end = ["  ", " #", " | ", " > ", " < ", " 2>"].iter().filter_map(|mark| rest.find(mark)).min();
         Some(rest.get(..end.unwrap_or(rest.len()))?.trim().to_owned())
     });

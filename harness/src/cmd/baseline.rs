@@ -1,12 +1,12 @@
-//! `hustings baseline`: records' summaries under names, to compare later runs with.
+//! `hustings baseline`: stores summaries of records under names, for comparison with later runs.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use hustings_record::Damage;
 use hustings_record::words::plural;
+use hustings_reports::gate::sound::decided;
 use hustings_reports::render;
-use hustings_reports::repetitions::sound::decided;
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
 
@@ -16,7 +16,7 @@ use crate::console::exit::{Exit, Failure, with_codes};
 use crate::console::output::{inform, is_coloured, say, write_error_as_it_is};
 use hustings_reports::analysis::Examine;
 
-/// Where baselines are kept, if nothing else is said.
+/// Default folder of baselines.
 pub(super) const FOLDER: &str = "baselines";
 const ENDING: &str = "json";
 
@@ -53,7 +53,7 @@ enum BaselineAction {
     },
 }
 
-/// It becomes a file's.
+/// The name becomes a file name.
 fn name(text: &str) -> Result<String, String> {
     let fine =
         !text.is_empty() && text.len() <= 100 && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
@@ -82,7 +82,7 @@ fn path(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.{ENDING}"))
 }
 
-/// Only what passed is worth holding others against, repetitions that are left out apart.
+/// Only a passing record is a useful baseline. Excluded repetitions do not count.
 fn save(folder: &Path, name: &str, record: &Path) -> Result<Exit, Failure> {
     let summary = read_summary(record, Damage::Refused, Examine::Nothing)?;
     let verdict = decided(&summary);
@@ -137,7 +137,7 @@ fn list(folder: &Path) -> Result<Exit, Failure> {
     Ok(Exit::Pass)
 }
 
-/// A baseline by its name, else a record by its folder.
+/// Finds a baseline by its name, else a record by its folder.
 pub(super) fn find(folder: &Path, named: &str) -> Result<Summary, Failure> {
     let kept = name(named).ok().map(|name| path(folder, &name)).filter(|path| path.exists());
     match kept {
@@ -151,5 +151,9 @@ pub(super) fn find(folder: &Path, named: &str) -> Result<Summary, Failure> {
 }
 
 fn load(path: &Path) -> Result<Summary, Failure> {
+    if path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+        let missing = anyhow!("there is no baseline {}; `hustings baseline list` says which there are", path.display());
+        return Err(Failure::usage(missing));
+    }
     files::kept_summary(path).context("the baseline cannot be read").map_err(Failure::infrastructure)
 }

@@ -1,5 +1,5 @@
-//! What `hustings clean` removes from ensembles and Toxiproxies that a killed run had borrowed: its znodes and proxies, by the
-//! notes in its folder.
+//! Used by `hustings clean`: removes the znodes and proxies of a killed run from external ensembles and Toxiproxies,
+//! according to the notes in its folder.
 
 use std::io;
 use std::path::Path;
@@ -11,14 +11,14 @@ use crate::console::output::inform;
 use crate::ensemble::external::{Debt, debt};
 use crate::links::proxy_debt;
 
-/// Things of one kind in one place that a run may have left there.
+/// Objects of one kind in one place that a run may have left there.
 struct Owed {
     place: String,
     prefix: String,
     pay: Box<dyn FnOnce() -> Result<u64, String>>,
 }
 
-/// How a kind of them is spoken of: what they are, how their names begin, whose they are borrowed from.
+/// Texts for one kind of object: its name, its name prefix, and the system that contains it.
 struct BorrowedKind {
     what: &'static str,
     begins: &'static str,
@@ -43,8 +43,8 @@ const ZNODES: BorrowedKind = BorrowedKind {
     gone: "they are gone for good",
 };
 
-/// Removes the proxies and the znodes of run `run`, whose folder this is, with keys like those that it had, and says what it
-/// did; true if none can be left.
+/// Removes the proxies and znodes of `run`, the owner of this folder, and reports the result. `keys`: the same
+/// credentials as the run's. Returns true if none can be left.
 pub(super) fn clear(folder: &Path, run: &str, keys: &Access, dry_run: bool) -> bool {
     let proxies = proxy_debt(folder, run).map(|debt| {
         debt.map(|debt| Owed {
@@ -61,7 +61,7 @@ pub(super) fn clear(folder: &Path, run: &str, keys: &Access, dry_run: bool) -> b
             pay: Box::new(move || pay(&debt, &keys)),
         })
     });
-    // The one whatever becomes of the other.
+    // Both are attempted, even if one fails.
     let proxies = clear_one(&PROXIES, proxies, (folder, run), dry_run);
     clear_one(&ZNODES, znodes, (folder, run), dry_run) && proxies
 }

@@ -48,7 +48,7 @@ pub(super) struct CalibrateArgs {
     quiet: bool,
 }
 
-/// Fits, and writes down what came of it.
+/// Fits the service times and writes the result.
 pub(super) fn run(args: &CalibrateArgs) -> Result<Exit, Failure> {
     let inputs: Vec<&Path> = args.timing.iter().map(PathBuf::as_path).collect();
     check_outputs(&[("--out", args.out.as_ref())], &inputs)?;
@@ -81,7 +81,7 @@ pub(super) fn run(args: &CalibrateArgs) -> Result<Exit, Failure> {
     Ok(Exit::Pass)
 }
 
-/// The cores of the machine if the servers ran on it too, as they do unless they are somebody else's.
+/// The machine's cores if the servers also ran on it, which is the case unless they are external.
 fn shared_cores(record: &Record) -> u64 {
     let elsewhere = record.manifest.ensemble_kind == EnsembleKind::External;
     if elsewhere { 0 } else { record.manifest.machine.cores.into() }
@@ -131,7 +131,7 @@ fn table(compared: &[Compared]) -> Table {
     table
 }
 
-/// What was seen how often, and in how many handovers, where it was seen at all.
+/// The counts and the numbers of handovers, for rows with at least one event.
 fn counts(counted: &[CountedCell]) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_header(["cell", "seen", "measured", "simulated"]);
@@ -142,7 +142,7 @@ fn counts(counted: &[CountedCell]) -> Table {
     table
 }
 
-/// The ratio furthest from one, of the fitted cells and of the others.
+/// The ratio furthest from one, for fitted and for held-out cells.
 fn worst(compared: &[Compared]) -> String {
     let far = |ratio: f64| ratio.ln().abs();
     let worst = |held_out: bool| {

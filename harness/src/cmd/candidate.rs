@@ -1,4 +1,4 @@
-//! `hustings candidate`: programs of others, and this one as one of them.
+//! `hustings candidate`: examines foreign programs, and runs this program as one.
 
 use anyhow::Context as _;
 use hustings_record::StepDown;
@@ -74,7 +74,7 @@ pub(super) async fn run(args: CandidateArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// Its value is read as `run --set` reads one.
+/// The value is parsed like that of `run --set`.
 fn parameter(text: &str) -> Result<(String, Value), String> {
     let (key, value) = text.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or("it is KEY=VALUE")?;
     let value = serde_json::to_value(scenario::value(value)).map_err(|error| error.to_string())?;
@@ -85,7 +85,7 @@ async fn check(command: Command, json: bool) -> Result<Exit, Failure> {
     is_there(&command.line).map_err(Failure::usage)?;
     let exe = std::env::current_exe().map_err(Failure::infrastructure)?;
     let interrupt = Interrupt::listen().context("signals cannot be listened to").map_err(Failure::infrastructure)?;
-    // Dropped, it takes the programs and its folder with it.
+    // Dropping the future ends the programs and removes its folder.
     let examined = tokio::select! {
         examined = examine(&exe, command, |what| inform!("… {what}")) => examined.map_err(Failure::infrastructure)?,
         () = interrupt.first() => return Ok(Exit::Interrupted),

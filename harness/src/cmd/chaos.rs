@@ -1,4 +1,4 @@
-//! `hustings run --chaos`: random scenarios one after the other, until time is up or one shows what must not be.
+//! `hustings run --chaos`: random scenarios in sequence, until the time is up or one shows a failure.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -18,56 +18,57 @@ use crate::cmd::report;
 use crate::console::exit::{Exit, Failure};
 use crate::console::output::{inform, say};
 use crate::coordinator::{Chosen, RunOptions, run as perform};
-use crate::recording::archive::{Archive, default_folder};
+use crate::recording::folder::RecordFolder;
 
-/// Rounds that a dry run tells of.
+/// Number of rounds that a dry run shows.
 const TOLD_ROUNDS: u64 = 3;
 
-/// How to go about it.
+/// The parameters of chaos.
 pub(super) struct ChaosOptions<'a> {
     pub(super) base: &'a Scenario,
-    /// Those of its cells whose recipes, policies and timeouts are drawn from.
+    /// The cells whose recipes, policies and timeouts are drawn from.
     pub(super) cells: &'a [Cell],
     pub(super) seed: Option<u64>,
-    /// No round begins after this.
+    /// No round begins after this time.
     pub(super) long: Duration,
-    /// Folder of the rounds' records, if told.
+    /// Folder for the records of the rounds, if given.
     pub(super) out: Option<&'a Path>,
     pub(super) json: bool,
     pub(super) quiet: bool,
 }
 
-/// What came of all rounds.
+/// Result of all rounds.
 #[derive(Debug, Default, Serialize)]
 struct Rounds {
     seed: u64,
-    /// How many ended; how many of them passed.
+    /// Completed rounds, and those of them that passed.
     rounds: u64,
     passed: u64,
     handovers: u64,
-    /// Records of the rounds that did not pass, which are kept; of the others nothing is.
+    /// Records of rounds that neither passed nor failed. They are kept, unlike those of passed rounds.
     inconclusive: Vec<PathBuf>,
     failed: Option<FailedRound>,
     took_s: u64,
 }
 
-/// A round that showed what must not be.
+/// A round that showed a failure.
 #[derive(Debug, Serialize)]
 struct FailedRound {
     record: PathBuf,
     /// The checks that failed, with their cells.
     fails: Vec<String>,
-    /// What to type to run it again, and to run it in virtual time, where it can be.
+    /// Commands that rerun it, and rerun it in virtual time if possible.
     again: String,
     simulated: Option<String>,
 }
 
-/// Runs rounds on what `options` names. 1 if a round failed, 3 if none passed, else 0.
+/// Runs rounds with `options`. Exit code 1 if a round failed, 3 if none passed, else 0.
 pub(super) async fn run(asked: &ChaosOptions<'_>, mut options: RunOptions) -> Result<Exit, Failure> {
     let (began, interrupt, possible) = (Instant::now(), options.interrupt.clone(), possible(&options));
     let seed = asked.seed.map_or_else(fresh_seed, Ok).map_err(Failure::infrastructure)?;
-    let folder = folder(asked.out)?;
-    // Each round has a line of its own here.
+    let reserved = RecordFolder::new(asked.out, "chaos").map_err(Failure::usage)?;
+    let folder = reserved.path();
+    // Each round prints its own line here.
     options.quiet = true;
     inform!(
         "chaos with seed {seed} for {}: records of rounds that do not pass are kept in {}",
@@ -88,8 +89,6 @@ pub(super) async fn run(asked: &ChaosOptions<'_>, mut options: RunOptions) -> Re
         }
     }
     rounds.took_s = began.elapsed().as_secs();
-    // Where every round passed there is nothing in it.
-    let _ = std::fs::remove_dir(&folder);
     tell(asked, &rounds)?;
     match end {
         Err(failure) if failure.exit != Exit::Interrupted => Err(failure),
@@ -100,7 +99,7 @@ pub(super) async fn run(asked: &ChaosOptions<'_>, mut options: RunOptions) -> Re
     }
 }
 
-/// What the first rounds would be.
+/// Shows the first rounds without running them.
 pub(super) fn dry(asked: &ChaosOptions<'_>, options: &RunOptions) -> Result<Exit, Failure> {
     let seed = asked.seed.map_or_else(fresh_seed, Ok).map_err(Failure::infrastructure)?;
     say(format_args!("the first rounds of seed {seed}:\n"))?;
@@ -124,7 +123,7 @@ fn drawn(asked: &ChaosOptions<'_>, seed: u64, round: u64, possible: Possible) ->
     random(asked.base, asked.cells, seed, round, possible).ok_or_else(|| Failure::usage(none()))
 }
 
-/// Runs one round and takes its record away if it passes.
+/// Runs one round and removes its record if it passes.
 async fn one(
     asked: &ChaosOptions<'_>,
     options: &mut RunOptions,
@@ -164,7 +163,7 @@ async fn one(
     }
 }
 
-/// `recipes`: no program of somebody else's stood, which virtual time has none of.
+/// `recipes`: no foreign program took part. Foreign programs cannot run in virtual time.
 fn shown(record: &Path, summary: &Summary, recipes: bool) -> FailedRound {
     let failed = summary.cells.iter().flat_map(|cell| {
         let fails = cell.checks.iter().filter(|check| check.verdict == Verdict::Fail);
@@ -199,13 +198,6 @@ fn tell(asked: &ChaosOptions<'_>, rounds: &Rounds) -> Result<(), Failure> {
         shown.simulated.iter().for_each(|simulated| inform!("  in virtual time: {simulated}"));
     }
     Ok(())
-}
-
-fn folder(out: Option<&Path>) -> Result<PathBuf, Failure> {
-    match out {
-        Some(out) => Archive::reserve(out).map(|()| out.to_owned()).map_err(Failure::usage),
-        None => default_folder("chaos").map_err(Failure::usage),
-    }
 }
 
 fn fresh_seed() -> anyhow::Result<u64> {

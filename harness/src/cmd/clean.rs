@@ -4,12 +4,12 @@ use anyhow::Context;
 
 use crate::access::Access;
 use crate::cleanup::leftovers::{self, Leftover};
-use crate::cleanup::workdir::temp_root;
 use crate::cmd::access::AccessArgs;
 use crate::cmd::borrowed;
 use crate::console::exit::{Exit, Failure, with_codes};
 use crate::console::output::inform;
 use crate::ensemble::docker::residue;
+use crate::files::workdir::temp_root;
 
 /// Remove what killed runs left behind, and nothing else
 #[derive(Debug, clap::Args)]
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     Ok(if failed { Exit::Infrastructure } else { Exit::Pass })
 }
 
-/// Says what it did; false when it could not be done.
+/// Removes a leftover and reports it. Returns false on failure.
 fn clean(leftover: Leftover, keys: &Access, dry_run: bool) -> bool {
     if !borrowed::clear(&leftover.path, &leftover.owner.run, keys, dry_run) {
         return false;
@@ -75,7 +75,7 @@ fn clean(leftover: Leftover, keys: &Access, dry_run: bool) -> bool {
     done.is_ok()
 }
 
-/// Tells of containers and networks whose run nobody can judge. Where no engine answers there is nothing to tell.
+/// Reports containers and networks whose run cannot be identified. Without a Docker engine, there is nothing to report.
 fn tell_orphans() {
     for (run, residue) in residue::orphans().unwrap_or_default() {
         let mut remedy = Vec::new();

@@ -1,4 +1,4 @@
-//! `hustings compare`: is one run worse than another, better, the same, or can it not be told yet?
+//! `hustings compare`: is one run worse than another, better, the same, or is the evidence insufficient?
 
 use std::path::{Path, PathBuf};
 
@@ -55,7 +55,7 @@ pub(super) struct CompareArgs {
     json: bool,
 }
 
-/// A share as `5%` or `0.05`.
+/// Parses a share such as `5%` or `0.05`.
 pub(super) fn share(text: &str) -> Result<f64, String> {
     let share = match text.strip_suffix('%') {
         Some(percent) => percent.trim().parse().map(|percent: f64| percent / 100.0),
@@ -96,12 +96,12 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     Ok(Exit::Pass)
 }
 
-/// What counts as the same: as it was asked for, else as it is.
+/// The tolerance rules: as requested, else the default.
 pub(super) fn rules(delta: Option<f64>) -> Rules {
     delta.map_or_else(Rules::default, Rules::within)
 }
 
-/// A record is like itself, which says nothing of anything. Simulations have no names of their own: the same seed is the same run.
+/// Comparing a record with itself says nothing. Simulations have no unique names: the same seed is the same run.
 pub(super) fn refuse_one((base, of_base): (&Path, &Summary), (new, of_new): (&Path, &Summary)) -> Result<(), Failure> {
     let simulated = of_base.manifest.ensemble_kind == EnsembleKind::Simulated;
     let one_place = base.canonicalize().ok().is_some_and(|base| new.canonicalize().is_ok_and(|new| new == base));

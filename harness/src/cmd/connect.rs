@@ -1,11 +1,11 @@
-//! `--connect`: servers, and behind the last one the znode below which a run stays, as ZooKeeper's clients write it.
+//! `--connect`: servers, and after the last one an optional chroot, in ZooKeeper's notation.
 
 use anyhow::{bail, ensure};
 
-/// Servers as `host:port`, and the path behind the last one; empty: none.
+/// Servers as `host:port`, and the path after the last one. Empty: no path.
 ///
 /// # Errors
-/// A path elsewhere, or one that is none of ZooKeeper's.
+/// A path is in another place, or is not a valid ZooKeeper path.
 pub(super) fn servers_and_chroot(given: &[String]) -> anyhow::Result<(Vec<String>, String)> {
     let (mut servers, mut chroot) = (Vec::new(), "");
     for (at, server) in given.iter().enumerate() {
@@ -14,6 +14,7 @@ pub(super) fn servers_and_chroot(given: &[String]) -> anyhow::Result<(Vec<String
             path.is_empty() || at + 1 == given.len(),
             "--connect has the path {path} behind {server}: it is of all servers, and stands once, behind the last one"
         );
+        ensure!(!servers.iter().any(|named| named == server), "--connect names {server} twice: name each server once");
         servers.push(server.to_owned());
         chroot = path;
     }
@@ -24,19 +25,19 @@ pub(super) fn servers_and_chroot(given: &[String]) -> anyhow::Result<(Vec<String
     Ok((servers, chroot.to_owned()))
 }
 
-/// One word of `--connect`: a server, with a path or without.
+/// One item of `--connect`: a server, with or without a path.
 ///
 /// # Errors
-/// There is no server in it.
+/// It contains no server.
 pub(super) fn word(text: &str) -> Result<String, String> {
     let (server, path) = split(text.trim());
     address(server).map(|server| format!("{server}{path}"))
 }
 
-/// A server as `host:port`.
+/// Parses a server given as `host:port`.
 ///
 /// # Errors
-/// It is none.
+/// It is not such an address.
 pub(super) fn address(text: &str) -> Result<String, String> {
     let parts = text.trim().rsplit_once(':').filter(|(host, _)| !host.is_empty());
     match parts.and_then(|(_, port)| port.parse::<u16>().ok()) {
@@ -97,6 +98,7 @@ mod tests {
             ("a/x", "HOST:PORT"),
             ("/x", "HOST:PORT"),
             ("a:0/x", "HOST:PORT"),
+            ("a:1,b:2,a:1/x", "names a:1 twice"),
         ] {
             let why = parse(text).expect_err(text);
             assert!(why.contains(told), "{text}: {why}");

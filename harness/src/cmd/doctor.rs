@@ -1,4 +1,4 @@
-//! `hustings doctor`: says before a run what it would fail of, and watches how long a machine stands still.
+//! `hustings doctor`: reports before a run why it would fail, and measures the pauses of a machine.
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ fn tell(finding: &DoctorFinding) {
     }
 }
 
-/// Ctrl-C is how one ends that has no other end: no interruption.
+/// If no duration is given, Ctrl-C is the regular end and no interruption.
 fn watch(path: &Path, long: Option<Duration>, json: bool) -> Result<Exit, Failure> {
     let shown = path.display();
     let made = OpenOptions::new().write(true).create_new(true).open(path);
@@ -89,7 +89,7 @@ fn watch(path: &Path, long: Option<Duration>, json: bool) -> Result<Exit, Failur
     if json {
         say(serde_json::to_string(&seen).map_err(Failure::infrastructure)?)?;
     }
-    // Without an end of its own that is how it ends.
+    // Without a given duration, Ctrl-C is the regular end.
     let is_cut = long.is_some() && stop.load(Ordering::Relaxed);
     Ok(if is_cut { Exit::Interrupted } else { Exit::Pass })
 }

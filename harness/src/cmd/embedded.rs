@@ -1,4 +1,4 @@
-//! `hustings embedded`: the servers of an embedded ensemble, in a process of their own.
+//! `hustings embedded`: the servers of an embedded ensemble, in a separate process.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -11,7 +11,7 @@ use tokio::task::LocalSet;
 
 use crate::ensemble::embedded::{ORDER_BYTES_MAX, OrderOutcome, ServerOrder};
 use crate::process::{child, limits};
-use crate::recording::sidecar::Sidecar;
+use crate::sidecar::Sidecar;
 use crate::wire::serve::EmbeddedServers;
 
 /// Serve ZooKeeper's protocol from the model: started by `run`
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     limits::raise_descriptor_limit().context("cannot raise the descriptor limit")?;
     let runtime = Builder::new_current_thread().enable_all().build().context("no async runtime")?;
     let served = LocalSet::new().block_on(&runtime, serve(args));
-    // A read of standard input may be under way.
+    // A read of standard input may be pending.
     runtime.shutdown_background();
     served
 }

@@ -1,4 +1,4 @@
-//! The part of the command line that says what a run runs on.
+//! Options for the ensemble of a run.
 
 use std::path::PathBuf;
 
@@ -86,8 +86,8 @@ fn range(text: &str) -> Result<(u16, u16), String> {
 }
 
 impl EnsembleArgs {
-    /// The first of these options that was given, apart from what the environment says: of commands that start nothing none has a
-    /// meaning.
+    /// The first of these options that was given, environment variables excepted. They have no meaning for commands
+    /// that start no servers.
     pub(super) fn given(&self) -> Option<&'static str> {
         [
             (self.ensemble.is_some(), "--ensemble"),
@@ -102,10 +102,10 @@ impl EnsembleArgs {
         .find_map(|(given, option)| given.then_some(option))
     }
 
-    /// What was asked for.
+    /// The requested ensemble.
     ///
     /// # Errors
-    /// Options that do not go together, each with what to change.
+    /// Contradictory options, each with a remedy.
     pub(super) fn request(self) -> anyhow::Result<EnsembleRequest> {
         let choice = match self.ensemble {
             None if self.connect.is_empty() => EnsembleChoice::Auto,
@@ -116,7 +116,7 @@ impl EnsembleArgs {
         let toxiproxy = self.toxiproxy.as_deref().map(|url| External::at(url, self.toxiproxy_ports)).transpose()?;
         let upstreams = Some(self.toxiproxy_upstreams).filter(|upstreams| !upstreams.is_empty());
         let (zookeeper_home, base_port) = (self.zookeeper_home, self.base_port);
-        // An empty variable is as good as none.
+        // An empty variable counts as unset.
         let image = |asked: String, default: &str| if asked.is_empty() { default.to_owned() } else { asked };
         let zookeeper_image = image(self.zookeeper_image, ZOOKEEPER_IMAGE);
         let toxiproxy_image = image(self.toxiproxy_image, TOXIPROXY_IMAGE);
@@ -177,7 +177,7 @@ impl EnsembleArgs {
         }
         if self.toxiproxy.is_none() {
             ensure!(self.toxiproxy_ports.is_none(), "--toxiproxy-ports needs --toxiproxy: whose ports are they?");
-            // Without it the embedded proxies of this machine reach the servers.
+            // Without a Toxiproxy, the embedded proxies of this machine connect to the servers.
             ensure!(
                 self.toxiproxy_upstreams.is_empty(),
                 "--toxiproxy-upstreams needs --toxiproxy: which Toxiproxy reaches the servers like that?"

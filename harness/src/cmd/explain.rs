@@ -1,4 +1,4 @@
-//! `hustings explain`: what a scenario, a recipe, a known bug, a fault, a check, a figure or a term is.
+//! `hustings explain`: explains a scenario, a recipe, a known bug, a fault, a check, a figure or a term.
 
 use anyhow::anyhow;
 use hustings_record::FaultKind;
@@ -26,7 +26,7 @@ pub(super) struct ExplainArgs {
     name: String,
 }
 
-/// Explains whatever bears the name.
+/// Explains everything with this name.
 pub(super) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     let name = args.name.as_str();
     let scenario = Shipped::find(name).map(scenario).transpose()?;
@@ -141,7 +141,7 @@ fn figure(figure: &Figure) -> String {
 }
 
 fn definition(definition: &Definition) -> String {
-    // Marks of what is generated are not for readers.
+    // Markers of generated sections are not for readers.
     let lines: Vec<&str> = definition.text.lines().filter(|line| !line.starts_with("<!--")).collect();
     format!("\n{}\n\n{}", definition.title, lines.join("\n"))
 }

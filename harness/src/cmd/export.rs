@@ -1,4 +1,4 @@
-//! `hustings export`: a record for other tools, and for people who want a table of it.
+//! `hustings export`: converts a record for other tools, or to a table for people.
 
 use std::path::PathBuf;
 
@@ -33,7 +33,7 @@ pub(super) struct ExportArgs {
     table: Option<Output>,
 }
 
-/// Writes what is asked for.
+/// Writes the requested outputs.
 pub(super) fn run(args: &ExportArgs) -> Result<Exit, Failure> {
     let ExportArgs { csv, hdr, table, .. } = args;
     check_outputs(&[("--csv", csv.as_ref()), ("--hdr", hdr.as_ref()), ("--table", table.as_ref())], &[])?;

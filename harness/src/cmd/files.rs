@@ -1,4 +1,4 @@
-//! Files that commands read and write: what goes wrong names the file.
+//! Files that commands read and write. All errors name the file.
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
@@ -17,26 +17,26 @@ use crate::console::output::{inform, put};
 use crate::files::bounded;
 use crate::files::replace::{check, folder_of, replace};
 
-/// So deep below its folder the files of a record lie.
+/// Maximum depth of a record's files below its folder.
 const RECORD_DEPTH: usize = 3;
-/// An error of a parser may quote all that it did not take.
+/// A parser's error may quote the whole input that it rejected.
 const MESSAGE_CHARS_MAX: usize = 300;
-/// A summary is smaller than this by far.
+/// A summary is far smaller than this.
 const SUMMARY_BYTES_MAX: u64 = 256 << 20;
 
-/// Writes a file whole, or leaves what was there.
+/// Replaces the file atomically, or leaves its old content.
 pub(super) fn save(path: &Path, content: &str) -> Result<(), Failure> {
     replace(path, content.as_bytes()).map_err(|error| unwritten(path, error))
 }
 
-/// What a TOML file that a user named says.
+/// Parses a TOML file that a user named.
 pub(super) fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {
     let failed = |error: anyhow::Error| Failure::usage(error.context(path.display().to_string()));
     let text = bounded::text(path, bounded::SMALL).map_err(|error| failed(error.into()))?;
     toml::from_str(&text).map_err(|error| failed(anyhow!("{}", toml_error(&text, &error))))
 }
 
-/// Where it is wrong and why; the line itself may be as long as the file.
+/// Position and reason of the error, without the line itself, which may be as long as the file.
 fn toml_error(text: &str, error: &toml::de::Error) -> String {
     let before = error.span().and_then(|span| text.get(..span.start));
     let place = before.map_or_else(String::new, |before| {
@@ -47,13 +47,13 @@ fn toml_error(text: &str, error: &toml::de::Error) -> String {
     format!("{place}{message}")
 }
 
-/// Adds to a file.
+/// Appends to a file.
 pub(super) fn append(path: &Path, content: &str) -> Result<(), Failure> {
     let file = OpenOptions::new().create(true).append(true).open(path);
     let add = |mut file: std::fs::File| {
         let before = file.metadata()?;
         let added = file.write_all(content.as_bytes());
-        // Half a line would be in the way of all that follow.
+        // A partial line would corrupt the following ones.
         if added.is_err() && before.is_file() {
             file.set_len(before.len())?;
         }
@@ -66,7 +66,7 @@ fn unwritten(path: &Path, error: io::Error) -> Failure {
     Failure::infrastructure(anyhow::Error::new(error).context(path.display().to_string()))
 }
 
-/// Where a command writes to, as an option names it: `-` is standard output.
+/// Output of a command, as given in an option. `-` is standard output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Output {
     Standard,
@@ -87,7 +87,7 @@ impl Output {
         }
     }
 
-    /// The same, and says so.
+    /// Writes and reports the path.
     pub(super) fn written(&self, what: &str, content: &str) -> Result<(), Failure> {
         self.write(content)?;
         if let Self::File(path) = self {
@@ -97,7 +97,7 @@ impl Output {
     }
 }
 
-/// Options of a command that name where it writes to: no two name the same, none a file that it reads, and none a record's.
+/// Checks that no two options name the same output, and that no output is an input or belongs to a record.
 pub(super) fn distinct(outputs: &[(&str, Option<&Output>)], inputs: &[&Path]) -> Result<(), Failure> {
     let given = outputs.iter().filter_map(|(option, output)| Some((*option, (*output)?)));
     let mut seen: Vec<(&str, &Output)> = Vec::new();
@@ -117,7 +117,7 @@ pub(super) fn distinct(outputs: &[(&str, Option<&Output>)], inputs: &[&Path]) ->
     Ok(())
 }
 
-/// What lies in a record, or leads into one, is not written to: the record would be another one then. `what` names the path.
+/// Refuses paths in or into a record, because writing there would change the record. `what` names the path in errors.
 pub(super) fn refuse_records(what: &str, path: &Path) -> Result<(), Failure> {
     let lies_in =
         |path: &Path| path.ancestors().skip(1).take(RECORD_DEPTH).any(|folder| folder.join(MANIFEST_FILE).is_file());
@@ -128,7 +128,7 @@ pub(super) fn refuse_records(what: &str, path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What it leads to, whatever the way is called.
+/// The output itself, independent of the path by which it is named.
 fn identity(output: &Output) -> Output {
     match output {
         Output::Standard => Output::Standard,
@@ -141,13 +141,13 @@ fn led_to(path: &Path) -> PathBuf {
     path.canonicalize().ok().or_else(in_folder).unwrap_or_else(|| path.to_owned())
 }
 
-/// Whether both lead to one plain file.
+/// Whether both lead to the same plain file.
 fn is_one(one: &Path, other: &Path) -> bool {
     let (Ok(one), Ok(other)) = (one.metadata(), other.metadata()) else { return false };
     one.is_file() && (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// The same, and each can be written: asked before the work whose result it takes.
+/// As [`distinct`], and checks that each can be written. Call it before the work that produces the outputs.
 pub(super) fn check_outputs(outputs: &[(&str, Option<&Output>)], inputs: &[&Path]) -> Result<(), Failure> {
     distinct(outputs, inputs)?;
     for output in outputs.iter().filter_map(|(_, output)| *output) {
@@ -158,13 +158,13 @@ pub(super) fn check_outputs(outputs: &[(&str, Option<&Output>)], inputs: &[&Path
     Ok(())
 }
 
-/// A summary that was written before.
+/// Reads a stored summary.
 pub(super) fn kept_summary(path: &Path) -> anyhow::Result<Summary> {
     let text = bounded::stored_text(path, SUMMARY_BYTES_MAX).with_context(|| path.display().to_string())?;
     serde_json::from_str(&text).with_context(|| format!("{} is of another version, or damaged", path.display()))
 }
 
-/// What a record that cannot be read ends a command with.
+/// The failure of a command that cannot read a record.
 pub(super) fn unread(folder: &Path, error: RecordError, damage: Damage) -> Failure {
     let cells = error.is_of_a_cell();
     let shown = folder.display();

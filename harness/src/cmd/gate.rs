@@ -1,4 +1,4 @@
-//! `hustings gate`: a record against limits and a baseline, for pipelines.
+//! `hustings gate`: checks a record against limits and a baseline, for pipelines.
 
 use std::path::{Path, PathBuf};
 
@@ -22,12 +22,12 @@ use crate::console::output::{inform, say};
 use crate::files::bounded;
 use hustings_reports::analysis::Examine;
 
-/// Of a history a line is written a run.
+/// A history has one line per run.
 const HISTORY_BYTES_MAX: u64 = 1 << 30;
 const COMMIT_BYTES_MAX: usize = 200;
-/// Where pipelines say which commit they are for.
+/// Variables in which pipelines provide their commit.
 const COMMIT_VARIABLES: [&str; 2] = ["GITHUB_SHA", "CI_COMMIT_SHA"];
-/// Lines of what did not pass that a terminal is told.
+/// Maximum number of lines on a terminal about items that did not pass.
 const TOLD_MAX: usize = 20;
 
 /// Check a record against limits and a baseline: 0 lets it through, 1 and 3 do not.
@@ -150,11 +150,11 @@ pub(super) fn run(args: &GateArgs) -> Result<Exit, Failure> {
         say(serde_json::to_string_pretty(&gated).map_err(Failure::infrastructure)?)?;
     }
     write_all(args, &summary, &gated, comparing.as_ref())?;
-    // A run that broke off is no verdict on what it did not run.
+    // An aborted run gives no verdict on cells that it did not run.
     Ok(Exit::of_run(gated.verdict, summary.manifest.state))
 }
 
-/// What a line of a CSV file can hold.
+/// Accepts only text that a CSV field can contain.
 fn commit(text: &str) -> Result<String, String> {
     let fits = |char: char| char.is_ascii_alphanumeric() || "-_./".contains(char);
     if !text.is_empty() && text.len() <= COMMIT_BYTES_MAX && text.chars().all(fits) {
@@ -163,7 +163,7 @@ fn commit(text: &str) -> Result<String, String> {
     Err(format!("the name of a commit or tag: at most {COMMIT_BYTES_MAX} letters, digits, and -_./"))
 }
 
-/// The one that was named, else the one that the pipeline is for.
+/// The given commit, else that of the pipeline.
 fn commit_of(args: &GateArgs) -> String {
     let of_pipeline = || COMMIT_VARIABLES.iter().find_map(|name| commit(&std::env::var(name).ok()?).ok());
     args.commit.clone().or_else(of_pipeline).unwrap_or_default()

@@ -1,5 +1,5 @@
-//! `hustings guard`: becomes another program that dies with the process that started it, even when that one is killed.
-//! So a JVM is tied to the harness's life without any unsafe code between fork and exec.
+//! `hustings guard`: executes another program that ends with the process that started it, even if that is killed. This
+//! ties a JVM to the harness without unsafe code between fork and exec.
 
 use std::convert::Infallible;
 use std::ffi::OsString;

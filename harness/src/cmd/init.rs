@@ -1,4 +1,4 @@
-//! `hustings init`: a scenario to begin with, every key explained.
+//! `hustings init`: writes a scenario template with every key explained.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ pub(super) fn run(args: &InitArgs) -> Result<Exit, Failure> {
     let made = made.with_context(|| format!("{path} cannot be made; choose another name")).map_err(Failure::usage)?;
     (&made)
         .write_all(TEMPLATE.as_bytes())
-        // Half of it would be taken for a scenario.
+        // A partial file could be mistaken for a scenario.
         .inspect_err(|_| _ = std::fs::remove_file(&args.file))
         .with_context(|| path.to_string())
         .map_err(Failure::infrastructure)?;

@@ -1,5 +1,5 @@
-//! JUnit XML: a suite a cell, a case for each thing asked. What is inconclusive is an error, for a skipped test is green in most
-//! systems; a check that could not have failed on its cell is skipped, and so is a repetition that is left out; both say why.
+//! JUnit XML: one suite per cell, one case per requirement. Inconclusive results are errors, because most systems show
+//! skipped tests as green. Untestable checks and excluded repetitions are skipped, with the reason.
 
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 

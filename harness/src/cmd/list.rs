@@ -1,4 +1,4 @@
-//! `hustings list`: the scenarios, recipes, faults and checks there are; with `--runs`, the records in a folder.
+//! `hustings list`: lists scenarios, recipes, faults and checks, or with `--runs` the records in a folder.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The command line: one file a subcommand.
+//! The command line: one file per subcommand.
 
 mod access;
 #[cfg(test)]
@@ -91,8 +91,8 @@ enum Command {
 }
 
 impl Command {
-    /// Whether nothing has to be put in order when somebody asks it to stop: it starts nothing, and writes files whole. The others
-    /// listen for themselves.
+    /// Whether the command needs no cleanup on a stop request: it starts nothing, and writes files atomically. Other
+    /// commands handle signals themselves.
     fn ends_at_once(&self) -> bool {
         match self {
             Self::Calibrate(_)
@@ -125,7 +125,7 @@ impl Command {
 /// Names from outside may be as long as files.
 const ERROR_CHARS_MAX: usize = 4_000;
 
-/// Parses the command line, does what it says, and tells what went wrong.
+/// Parses the command line, executes it, and reports errors.
 #[must_use]
 pub fn main() -> Exit {
     tell_of_bugs();
@@ -146,7 +146,7 @@ pub fn main() -> Exit {
     }
 }
 
-/// "To pass it as a value, use `--`" helps where a program's arguments follow, and nowhere else.
+/// Removes the tip "To pass it as a value, use `--`", which helps only where a program's arguments follow.
 fn without_false_tips(mut error: clap::Error) -> clap::Error {
     if !std::env::args_os().any(|word| word == "candidate") {
         error.remove(ContextKind::Suggested);
@@ -154,7 +154,7 @@ fn without_false_tips(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Says of a panic what it is, and what can be done.
+/// Adds to a panic's message that it is a bug, and what to do.
 fn tell_of_bugs() {
     let told = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -167,7 +167,7 @@ fn tell_of_bugs() {
     }));
 }
 
-/// An error with its causes, but for those that it has told already.
+/// An error with its causes, except those that its text already contains.
 fn in_full(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |told, cause| {
         if told.is_empty() {
@@ -214,18 +214,18 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
     }
 }
 
-/// Diagnostics for developers, on standard error: `HUSTINGS_LOG=debug`, or finer as tracing's filters go. Hosts inherit it.
+/// Developer diagnostics on standard error: `HUSTINGS_LOG=debug`, or a more detailed tracing filter. Hosts inherit it.
 fn log_if_asked() {
     if let Ok(filter) = EnvFilter::try_from_env("HUSTINGS_LOG") {
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     }
 }
 
-/// Runs a future on this very thread: children are tied to the thread that starts them, and the main one lives longest.
+/// Runs a future on this thread: children end with the thread that starts them, and the main thread lives longest.
 fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::infrastructure)?;
     let done = LocalSet::new().block_on(&runtime, future);
-    // Blocking calls that are under way must not hold the program up.
+    // Pending blocking calls must not delay the exit.
     runtime.shutdown_background();
     done
 }

@@ -1,4 +1,4 @@
-//! `hustings check RECORD --mutations`: on which cells each check could have failed at all.
+//! `hustings check RECORD --mutations`: the cells on which each check could have failed at all.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,12 +11,12 @@ use crate::cmd::files::unread;
 use crate::console::exit::{Exit, Failure};
 use crate::console::output::{inform, say};
 
-/// Applies every mutation to every cell of a record, and tells what came of it. Nothing is written.
+/// Applies every mutation to every cell of a record, and reports the results. Writes no files.
 pub(super) fn mutations(folder: &Path, damage: Damage, json: bool) -> Result<Exit, Failure> {
     let mut reading = Reading::begin(folder, damage).map_err(|error| unread(folder, error, damage))?;
     let mut all = Vec::new();
     while let Some(cell) = reading.next_cell().map_err(|error| unread(folder, error, damage))? {
-        // A recipe that is broken on purpose is there to fail.
+        // A recipe that is broken on purpose is expected to fail.
         if !cell.info.self_test {
             let found = matrix(&cell);
             tell_cell(&found);
@@ -31,7 +31,7 @@ pub(super) fn mutations(folder: &Path, damage: Damage, json: bool) -> Result<Exi
     Ok(if holes || all.is_empty() { Exit::Inconclusive } else { Exit::Pass })
 }
 
-/// A line for the cell, one for each check that could not have failed there, and one for each mutation that was missed.
+/// Prints a line for the cell, one for each untestable check, and one for each missed mutation.
 fn tell_cell(found: &Matrix) {
     let testable: BTreeSet<&str> = found.testable().into_iter().collect();
     inform!("{}: {} of {} checks that pass could have failed", found.cell, testable.len(), found.passed.len());
@@ -59,7 +59,7 @@ fn tell_cell(found: &Matrix) {
     }
 }
 
-/// What came of a mutation in all cells: caught, missed, or not possible and why.
+/// Results of a mutation over all cells: caught, missed, or impossible and why.
 #[derive(Default)]
 struct MutationTally<'m> {
     check: &'m str,
@@ -68,7 +68,7 @@ struct MutationTally<'m> {
     reasons: BTreeMap<&'m str, u64>,
 }
 
-/// The table of all cells: each mutation, in how many cells it was caught or missed, and why it could not be shown in the others.
+/// Prints the table of all cells: how many caught or missed each mutation, and why it was impossible in the others.
 fn tell_all(all: &[Matrix]) {
     let mut names: Vec<&str> = Vec::new();
     let mut tallies: BTreeMap<&str, MutationTally<'_>> = BTreeMap::new();

@@ -1,9 +1,9 @@
-//! Cells chosen by their names: `--only`.
+//! Selection of cells by name: `--only`.
 
 use anyhow::bail;
 use wildmatch::WildMatch;
 
-/// Patterns of names; without any, every name is wanted.
+/// Name patterns. Without patterns, every name is selected.
 pub(super) struct Only<'a>(Vec<(&'a str, WildMatch)>);
 
 impl<'a> Only<'a> {
@@ -15,7 +15,7 @@ impl<'a> Only<'a> {
         self.0.is_empty() || self.0.iter().any(|(_, pattern)| pattern.matches(name))
     }
 
-    /// A pattern that no cell is like is a mistake.
+    /// A pattern that matches no cell is an error.
     pub(super) fn check(&self, names: &[&str]) -> anyhow::Result<()> {
         match self.0.iter().find(|(_, pattern)| !names.iter().any(|name| pattern.matches(name))) {
             Some((idle, _)) => bail!("--only {idle}: there is no such cell; there are {}", names.join(", ")),

@@ -1,4 +1,4 @@
-//! `hustings completions` and `hustings man`: what shells and readers of manuals want, made from the command line itself.
+//! `hustings completions` and `hustings man`: shell completions and manual pages, from the command line definition.
 
 use anyhow::Context as _;
 use clap::CommandFactory as _;

@@ -1,4 +1,4 @@
-//! The records in a folder: a line each, and a page over all of them.
+//! The records in a folder: one line each, and a page over all of them.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,10 @@ use crate::cmd::report::SUMMARY_FILE;
 use crate::console::exit::{Exit, Failure};
 use crate::console::output::{inform, say};
 
-/// Where records go, if nothing else is said.
+/// Default folder of records.
 pub(super) const FOLDER: &str = "runs";
 
-/// Lists them by the summaries that were written beside them; what has none is named.
+/// Lists the records by their stored summaries. Records without a summary are named.
 pub(super) fn list(folder: &Path, page: Option<&Output>, json: bool) -> Result<Exit, Failure> {
     check_outputs(&[("--json", json.then_some(&Output::Standard)), ("--page", page)], &[])?;
     let mut runs = Vec::new();
@@ -48,7 +48,7 @@ pub(super) fn list(folder: &Path, page: Option<&Output>, json: bool) -> Result<E
     Ok(Exit::Pass)
 }
 
-/// The folders in it that hold a manifest.
+/// The subfolders that contain a manifest.
 fn records(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
     let mut found = Vec::new();

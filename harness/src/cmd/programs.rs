@@ -1,4 +1,4 @@
-//! Programs that a run is to start, looked at before anything is started in vain.
+//! Checks the programs of a run before anything is started.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -10,10 +10,10 @@ use hustings_workloads::scenario::Cell;
 use rustix::fs::{Access, access};
 use tokio::process::Command;
 
-/// Whatever is asked for its version says it long before.
+/// Time limit for `--version`, which normally takes far less.
 const SAYS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Whether the programs of these cells can be started; what ships is written out for the run.
+/// Checks that the programs of these cells can be started. The run writes out shipped adapters, so they are skipped.
 pub(super) fn can_be_started(cells: &[Cell]) -> anyhow::Result<()> {
     let own = cells.iter().filter_map(|cell| Some((cell, cell.program.as_ref()?)));
     for (cell, program) in own.filter(|(_, program)| Adapter::of(&program.command).is_none()) {
@@ -22,10 +22,10 @@ pub(super) fn can_be_started(cells: &[Cell]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether a command names a program that can be started.
+/// Checks that a command names a program that can be started.
 pub(super) fn is_there(command: &[String]) -> anyhow::Result<()> {
     match command.first() {
-        // What stands for a place of the run's is there once it has begun.
+        // A path with a placeholder for a folder of the run exists only once the run has begun.
         Some(name) if !name.contains('{') && found(name).is_none() => {
             if name.contains('/') && Path::new(name).is_file() {
                 bail!("{name} is not executable; `chmod +x` makes it so, or name what runs it, as in `python3 {name}`");
@@ -37,7 +37,7 @@ pub(super) fn is_there(command: &[String]) -> anyhow::Result<()> {
     }
 }
 
-/// As a shell would find it.
+/// Finds a program in the same way as a shell.
 fn found(name: &str) -> Option<PathBuf> {
     let can_start = |path: &PathBuf| path.is_file() && access(path, Access::EXEC_OK).is_ok();
     if name.contains('/') {
@@ -47,7 +47,7 @@ fn found(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(can_start)
 }
 
-/// Whether this is a hustings, by what it says of its version.
+/// Checks by its version output that the program is hustings.
 pub(super) async fn is_of_ours(exe: &Path) -> anyhow::Result<()> {
     let what = || format!("{} is no hustings that can be started", exe.display());
     let mut command = Command::new(exe);

@@ -1,4 +1,4 @@
-//! `hustings proxy`: the embedded link proxy alone.
+//! `hustings proxy`: the embedded link proxy as a separate command.
 
 use std::convert::Infallible;
 use std::io;
@@ -9,7 +9,7 @@ use crate::console::output::say;
 use crate::process::interrupt::Interrupt;
 use crate::process::{child, limits};
 use crate::proxy::{Options, ProxyServer, Taps};
-use crate::recording::sidecar::{self, Sidecar};
+use crate::sidecar::{self, Sidecar};
 use anyhow::Context as _;
 use serde_json::json;
 use tokio::task::LocalSet;
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::infrastructure)?;
     let served = LocalSet::new().block_on(&runtime, serve(args));
-    // A read of standard input may be under way.
+    // A read of standard input may be pending.
     runtime.shutdown_background();
     served
 }
@@ -75,7 +75,7 @@ async fn serve(args: &Args) -> Result<Exit, Failure> {
     });
     let server = server.map_err(Failure::infrastructure)?;
     let taps = server.taps();
-    // As the first process of a container it would not hear a signal that it does not listen to.
+    // As the first process of a container, it receives only signals that it listens to.
     let interrupt = Interrupt::listen().context("cannot listen to signals").map_err(Failure::infrastructure)?;
     let address = server.address().map_err(Failure::infrastructure)?;
     say(json!({ "api": address.to_string() }))?;

@@ -1,4 +1,4 @@
-//! `hustings report`: makes the report of a record anew. `hustings check`: only its verdicts.
+//! `hustings report`: regenerates the report of a record. `hustings check`: only its verdicts.
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -55,13 +55,13 @@ pub(super) struct CheckArgs {
     json: bool,
 }
 
-/// What is said beside the files that are written.
+/// Output in addition to the files.
 pub(super) struct ReportOutput {
     pub(super) json: bool,
     pub(super) quiet: bool,
 }
 
-/// Makes the reports of all records given. Ends as the worst of them does, unless one cannot be read: that is named.
+/// Generates the reports of all records. The worst gives the exit code, unless one is unreadable: that is named.
 pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let mut exit = Exit::Pass;
     let mut unread = Vec::new();
@@ -92,12 +92,12 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     Ok(Exit::of(&summary))
 }
 
-/// What `--salvage` asks for.
+/// The setting that `--salvage` requests.
 pub(super) fn damage(salvage: bool) -> Damage {
     if salvage { Damage::LeftOut } else { Damage::Refused }
 }
 
-/// Reads a record, writes its summary and report beside it, and tells.
+/// Reads a record, writes its summary and report beside it, and prints the result.
 pub(super) fn make(folder: &Path, told: &ReportOutput) -> Result<Summary, Failure> {
     make_but(folder, Damage::Refused, told)
 }
@@ -111,7 +111,7 @@ fn make_but(folder: &Path, damage: Damage, told: &ReportOutput) -> Result<Summar
     Ok(summary)
 }
 
-/// The same, and tells nobody. Gives the report's place too.
+/// As [`make`], without output. Also returns the path of the report.
 pub(super) fn make_silently(folder: &Path, damage: Damage, examine: Examine) -> Result<(Summary, PathBuf), Failure> {
     let summary = summed(folder, damage, examine).inspect_err(|error| forget_verdicts(folder, error));
     let summary = summary.map_err(|error| unread(folder, error, damage))?;
@@ -121,7 +121,7 @@ pub(super) fn make_silently(folder: &Path, damage: Damage, examine: Examine) -> 
     Ok((summary, path))
 }
 
-/// Takes the verdicts of a record away that were made of what is damaged now.
+/// Removes verdicts that were computed from a record that is now damaged.
 fn forget_verdicts(folder: &Path, error: &RecordError) {
     if !error.is_of_a_cell() && !matches!(error, RecordError::Forged { .. }) {
         return;
@@ -134,7 +134,7 @@ fn forget_verdicts(folder: &Path, error: &RecordError) {
     }
 }
 
-/// What a record comes to; nothing is written.
+/// The summary of a record. Writes no files.
 pub(super) fn read_summary(folder: &Path, damage: Damage, examine: Examine) -> Result<Summary, Failure> {
     summed(folder, damage, examine).map_err(|error| unread(folder, error, damage))
 }
@@ -143,10 +143,10 @@ fn summed(folder: &Path, damage: Damage, examine: Examine) -> Result<Summary, Re
     summarise_read(Reading::begin(folder, damage)?, examine)
 }
 
-/// A record by its folder.
+/// Reads a record from its folder.
 pub(super) fn read(folder: &Path, damage: Damage) -> Result<Record, Failure> {
     let record = Record::read_but(folder, damage).map_err(|error| unread(folder, error, damage))?;
-    // Figures are no verdict: whoever uses them is told what they may be of.
+    // Figures have no verdict, so their user is warned of changes to the record.
     record.changed.iter().for_each(|what| inform!("warning: {}: {what}; it may not be what it was", folder.display()));
     Ok(record)
 }
@@ -165,7 +165,7 @@ fn tell(summary: &Summary, told: &ReportOutput) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Columns of the terminal; of what is no terminal as many as a wide one has.
+/// Width of the terminal in columns. Without a terminal, the width of a wide one.
 pub(super) fn width() -> usize {
     if !std::io::stderr().is_terminal() {
         return 140;

@@ -1,16 +1,16 @@
-//! `hustings run`: a scenario, on a real ensemble, to a record and a report.
+//! `hustings run`: runs a scenario on a real ensemble, and writes a record and a report.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use clap::Parser as _;
 use hustings_record::{Damage, FaultKind, REPETITIONS_MAX, Reading, RunState};
 use hustings_reports::analysis::{Examine, summarise_read};
 use hustings_reports::compare::undecided;
-use hustings_reports::repetitions::sound::{decided, to_run_again};
+use hustings_reports::gate::sound::{decided, to_run_again};
 use hustings_reports::summary::Summary;
 use hustings_workloads::scenario::{
     Cell, ForeignSpec, SHIPPED, Scenario, ScenarioError, Shipped, check_rounds, declared_program, explain, meant,
@@ -29,11 +29,12 @@ use crate::coordinator::{Again, Against, Chosen, RunError, RunOptions, run as pe
 use crate::ensemble::start::EnsembleRequest;
 use crate::files::bounded;
 use crate::process::interrupt::Interrupt;
-use crate::recording::archive::{Archive, default_folder};
+use crate::recording::archive::Archive;
+use crate::recording::folder::RecordFolder;
 
-/// Seed of runs that name none.
+/// Default seed of runs.
 const DEFAULT_SEED: u64 = 1;
-/// The name of what `--candidate` lets stand.
+/// Name of the program given by `--candidate`.
 const CANDIDATE: &str = "candidate";
 
 /// Run a scenario: start an ensemble, enrol candidates, break things, and report.
@@ -136,7 +137,7 @@ pub(super) struct RunArgs {
     pub(super) ensemble: EnsembleArgs,
 }
 
-/// A shipped scenario by its name, else a file.
+/// The text of a shipped scenario by its name, else of a file.
 pub(super) fn text(name: &str) -> Result<String, Failure> {
     if let Some(shipped) = Shipped::find(name) {
         return Ok(shipped.text.to_owned());
@@ -151,7 +152,7 @@ pub(super) fn text(name: &str) -> Result<String, Failure> {
 }
 
 impl RunArgs {
-    /// What `hustings` without arguments runs.
+    /// The run of `hustings` without arguments.
     #[must_use]
     pub(super) fn of_quick() -> Self {
         Alone::parse_from(["hustings"]).run
@@ -164,14 +165,14 @@ struct Alone {
     run: RunArgs,
 }
 
-/// What a record comes to that is being written, as if its run had ended here.
+/// Summary of a record that is still being written, as if its run had ended here.
 fn so_far(record: &Path) -> anyhow::Result<Summary> {
     let mut reading = Reading::begin(record, Damage::Refused)?;
     reading.manifest.state = RunState::Completed;
     Ok(summarise_read(reading, Examine::Nothing)?)
 }
 
-/// Nothing may be done to servers of somebody else, and they are as many as they are.
+/// Refuses faults on external servers, and cells that need different servers: their number and tick are fixed.
 fn refuse_what_is_not_ours(request: &EnsembleRequest, scenario: &Scenario) -> anyhow::Result<()> {
     if !request.is_external() {
         return Ok(());
@@ -204,7 +205,7 @@ fn refuse_what_is_not_ours(request: &EnsembleRequest, scenario: &Scenario) -> an
     Ok(())
 }
 
-/// A program of somebody else's that the command line names, and what it declares.
+/// A foreign program given on the command line, and its declarations.
 struct ProgramOption<'a> {
     option: &'static str,
     command: &'a str,
@@ -217,7 +218,7 @@ impl<'a> ProgramOption<'a> {
         Some(Self { option: "--candidate", command, sets })
     }
 
-    /// What that is compared with: where none is named, the same program.
+    /// The program to compare with. If none is given, the same program.
     fn against(args: &'a RunArgs) -> Option<Self> {
         let own = Self::own(args)?;
         let Some(command) = args.against_candidate.as_deref() else { return Some(own) };
@@ -227,13 +228,14 @@ impl<'a> ProgramOption<'a> {
 }
 
 fn program_of(option: &str, text: &str, sets: &[String]) -> anyhow::Result<ForeignSpec> {
-    let words = shlex::split(text).filter(|words| !words.is_empty());
-    let command =
-        words.ok_or_else(|| anyhow::anyhow!("{option} {text:?} is no command; name a program and its arguments"))?;
+    let Some(command) = shlex::split(text) else {
+        bail!("{option} {text:?} ends within a quote or behind a backslash: close it as for a shell");
+    };
+    ensure!(!command.is_empty(), "{option} {text:?} is no command; name a program and its arguments");
     Ok(declared_program(option, command, sets)?)
 }
 
-/// Programs of others know nobody's secrets.
+/// Foreign programs receive no secrets.
 fn refuse_programs_where_they_have_no_way_in(request: &EnsembleRequest, scenario: &Scenario) -> anyhow::Result<()> {
     let access = request.access();
     let closed = access.digest.is_some() || access.sasl.is_some();
@@ -247,19 +249,19 @@ fn refuse_programs_where_they_have_no_way_in(request: &EnsembleRequest, scenario
     Ok(())
 }
 
-/// How long something is to last.
+/// Parses a duration.
 pub(super) fn some_time(text: &str) -> Result<Duration, String> {
     let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
     if time.is_zero() { Err("no time: above 0, as in `10m`".to_owned()) } else { Ok(time) }
 }
 
-/// How many times each cell is run.
+/// Parses the number of repetitions of each cell.
 pub(super) fn times(text: &str) -> Result<u32, String> {
     let times = text.parse().ok().filter(|times| (1..=REPETITIONS_MAX).contains(times));
     times.ok_or_else(|| format!("a whole number from 1 to {REPETITIONS_MAX}, as in `--repeat 5`"))
 }
 
-/// The scenario as `--repeat` has it.
+/// The scenario with the repetitions of `--repeat`.
 pub(super) fn repeated(scenario: Scenario, repeat: Option<u32>) -> Result<Scenario, ScenarioError> {
     match repeat {
         Some(repeat) => scenario.repeated(repeat, &format!("--repeat {repeat}")),
@@ -267,8 +269,8 @@ pub(super) fn repeated(scenario: Scenario, repeat: Option<u32>) -> Result<Scenar
     }
 }
 
-/// The cells whose names are like one of these patterns; all, if there is none. Self-tests stay with the faults of the cells that
-/// are chosen: they tell what those cells' passes are worth.
+/// The cells whose names match one of these patterns, or all without patterns. Self-tests stay with the faults of the
+/// selected cells, because they show what those cells' passes are worth.
 pub(super) fn chosen(scenario: &Scenario, only: &[String]) -> anyhow::Result<Vec<Cell>> {
     let cells = scenario.cells();
     let only = Only::new(only);
@@ -287,7 +289,7 @@ pub(super) fn chosen(scenario: &Scenario, only: &[String]) -> anyhow::Result<Vec
     Ok(kept)
 }
 
-/// One side of a run: a scenario with what is changed in it, and those of its cells that are run.
+/// One side of a run: a scenario with its changes, and its selected cells.
 fn side(
     args: &RunArgs,
     name: &str,
@@ -313,7 +315,7 @@ fn side(
     choose().map_err(Failure::usage)
 }
 
-/// Runs it. The result is the exit code of the verdict.
+/// Runs the scenario. Returns the exit code of the verdict.
 pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure> {
     let request = args.ensemble.clone().request().map_err(Failure::usage)?;
     let own = side(&args, &args.scenario, &args.set, ProgramOption::own(&args).as_ref(), &request)?;
@@ -358,7 +360,7 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     if args.chaos {
         let asked = chaos::ChaosOptions {
             base: &scenario,
-            // There is nothing that they are compared with.
+            // Chaos has no baseline.
             cells: &all,
             seed: args.seed,
             long: args.long,
@@ -368,13 +370,9 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
         };
         return if args.dry_run { chaos::dry(&asked, &options) } else { chaos::run(&asked, options).await };
     }
-    let out = match &args.out {
-        Some(out) => Archive::reserve(out).map(|()| out.clone()).map_err(Failure::usage)?,
-        None => default_folder(&scenario.name).map_err(Failure::usage)?,
-    };
-    options.out.clone_from(&out);
-    // A folder of ours that nothing was put into is of no use.
-    let outcome = perform(&options).await.inspect_err(|_| _ = std::fs::remove_dir(&out))?;
+    let folder = RecordFolder::new(args.out.as_deref(), &scenario.name).map_err(Failure::usage)?;
+    folder.path().clone_into(&mut options.out);
+    let outcome = perform(&options).await?;
     let held = options.against.is_some();
     let told = ReportOutput { json: args.json && !held, quiet: args.quiet };
     let made = report::make(&outcome.folder, &told);
@@ -390,21 +388,21 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
         return Ok(Exit::Interrupted);
     }
     Ok(if held {
-        // Whether the new side is worse the repetitions tell that are not left out.
+        // The comparison uses only the repetitions that are not excluded.
         Exit::from(decided(&summary)).or_worse(compare::of_run(&summary, rules, args.json)?)
     } else {
         Exit::from(summary.verdict)
     })
 }
 
-/// What the cells are compared with, if anything.
+/// The other side of the comparison, if any.
 async fn against(args: &RunArgs, request: &EnsembleRequest, own_exe: &Path) -> Result<Option<Against>, Failure> {
     let other = args.against.is_some() || args.against_exe.is_some() || args.against_candidate.is_some();
     if !other && args.against_set.is_empty() {
         return Ok(None);
     }
     let name = args.against.as_ref().unwrap_or(&args.scenario);
-    // The scenario itself is what it is for this side.
+    // If the same scenario is used, it keeps the changes of this side.
     let own = if args.against.is_none() { args.set.as_slice() } else { &[] };
     let set: Vec<String> = own.iter().chain(&args.against_set).cloned().collect();
     let chosen = side(args, name, &set, ProgramOption::against(args).as_ref(), request)?;

@@ -1,4 +1,4 @@
-//! `hustings schema`: what a program that reads our files can rely on.
+//! `hustings schema`: the guaranteed format of our files, for programs that read them.
 
 use hustings_reports::schema::{of_events, of_summary};
 

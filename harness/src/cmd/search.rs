@@ -1,4 +1,4 @@
-//! `hustings simulate --seeds`: random schedules, one seed after the other, until one shows what must not be.
+//! `hustings simulate --seeds`: random schedules, seed by seed, until one shows a failure.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,31 +18,31 @@ use crate::process::clock;
 use crate::process::interrupt;
 use crate::simulate::{Found, Search, Searched, own_cell, search, shrink};
 
-/// Seeds that are named besides the first that shows the same, where people read.
+/// Maximum number of further seeds that are printed for the same failure.
 const OTHERS_MAX: usize = 20;
 
-/// How to search.
+/// The parameters of a search.
 pub(super) struct SearchOptions<'a> {
-    /// The scenario and its changes, as they were given.
+    /// The scenario and its changes, as given.
     pub(super) scenario: &'a str,
     pub(super) sets: &'a [String],
-    /// Go on after the first seed that shows something.
+    /// Continue after the first seed that shows a failure.
     pub(super) all: bool,
     pub(super) json: bool,
     pub(super) quiet: bool,
 }
 
-/// What a search of one cell came to.
+/// Result of the search of one cell.
 #[derive(Debug, Serialize)]
 struct SearchResult {
     cell: String,
     recipe: String,
     step_down: String,
-    /// The first seed, and the one behind the last that was asked for.
+    /// The first seed, and the exclusive end of the requested range.
     seeds: (u64, u64),
-    /// Those that were tried, and in how many of them not even the candidates came to stand.
+    /// Number of seeds tried. In `not_enrolled` of them, not all candidates enrolled.
     tried: u64,
-    /// The first that was not tried.
+    /// The first seed that was not tried.
     next: u64,
     not_enrolled: u64,
     handovers: u64,
@@ -53,21 +53,21 @@ struct SearchResult {
     found: Vec<FoundFailure>,
 }
 
-/// What failed, the first seed that shows it, and how.
+/// A failure, the first seed that shows it, and its schedule.
 #[derive(Debug, Serialize)]
 struct FoundFailure {
     /// The checkers that fail.
     fails: Vec<String>,
     seed: u64,
-    /// More seeds in which the same fail.
+    /// Other seeds in which the same checkers fail.
     others: Vec<u64>,
-    /// The least of the schedule that still does it: numbers of its steps, and the steps in words.
+    /// The smallest part of the schedule that still fails: numbers of its steps, and the steps in words.
     steps: Vec<(usize, String)>,
-    /// What to type to see it.
+    /// The command that reproduces it.
     again: String,
 }
 
-/// Searches every cell that differs by more than its faults; 1 if any of them shows something.
+/// Searches all cells that differ in more than their faults. Exit code 1 if any shows a failure.
 pub(super) fn run(args: &SearchOptions<'_>, scenario: &Scenario, seeds: Range<u64>) -> Result<Exit, Failure> {
     let mut tried: Vec<Cell> = Vec::new();
     let mut told = Vec::new();
@@ -78,7 +78,7 @@ pub(super) fn run(args: &SearchOptions<'_>, scenario: &Scenario, seeds: Range<u6
             (&other.recipe, other.step_down, other.session_timeout_ms)
                 == (&own.recipe, own.step_down, own.session_timeout_ms)
         };
-        // Cells that differ by their faults only are one here.
+        // Cells that differ only in their faults count as one here.
         if tried.iter().any(same) {
             continue;
         }
@@ -109,7 +109,7 @@ pub(super) fn run(args: &SearchOptions<'_>, scenario: &Scenario, seeds: Range<u6
     })
 }
 
-/// The first seed that shows each kind of trouble, and the others that do.
+/// Groups seeds by failure: the first seed that shows it, and the others.
 fn by_kind(found: Vec<Found>) -> Vec<(Found, Vec<u64>)> {
     let mut kinds: Vec<(Found, Vec<u64>)> = Vec::new();
     for found in found {
@@ -178,7 +178,7 @@ fn search_one(
     })
 }
 
-/// The least schedule that shows it, and how to see it again.
+/// The smallest schedule that shows the failure, and the command that reproduces it.
 fn shown(
     args: &SearchOptions<'_>,
     name: &str,
@@ -198,7 +198,7 @@ fn shown(
     Ok(FoundFailure { fails: found.failed.iter().cloned().collect(), seed: found.seed, others, steps, again })
 }
 
-/// Tells people of what was found.
+/// Prints the findings for people.
 fn tell(told: &SearchResult) -> Result<(), Failure> {
     for FoundFailure { fails, seed, others, steps, again } in &told.found {
         let like_it = if others.is_empty() {
@@ -215,7 +215,7 @@ fn tell(told: &SearchResult) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One line on how the search went.
+/// Prints one line about the search.
 fn summed_up(cell: &Cell, searched: &Searched, took_ns: u64) {
     inform!(
         "{} {}: {} seeds in {} ({:.0} a second), {} handovers ({:.1} a seed), {} that show what must not be; excused: {} \
@@ -237,7 +237,7 @@ fn summed_up(cell: &Cell, searched: &Searched, took_ns: u64) {
     );
 }
 
-/// Numbers as the command line takes them.
+/// Numbers in command line notation.
 pub(super) fn list<T: ToString>(numbers: &[T]) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }

@@ -1,4 +1,4 @@
-//! `hustings simulate`: a scenario in virtual time, or a search for a schedule that breaks it.
+//! `hustings simulate`: runs a scenario in virtual time, or searches for a schedule that breaks it.
 
 use std::path::{Path, PathBuf};
 
@@ -18,14 +18,10 @@ use crate::console::output::{is_screen, say};
 use crate::console::progress::Progress;
 use crate::process::clock;
 use crate::process::interrupt;
-use crate::recording::archive::{Archive, default_folder};
+use crate::recording::folder::RecordFolder;
 use crate::simulate::{SimulateOptions, hunt, own_cell, run as simulate};
 
-/// A folder into which something is written meanwhile is not removed at once.
-const TIDY_TRIES: u32 = 100;
-/// Threads that search count a little beyond the end.
-const SEED_MAX: u64 = u64::MAX - 1_000_000;
-/// Seed of simulations that name none.
+/// Default seed of simulations.
 const DEFAULT_SEED: u64 = 1;
 
 /// Simulate a scenario in virtual time, or search schedules for one that breaks it.
@@ -108,13 +104,10 @@ pub(super) struct SimulateArgs {
 fn range(text: &str) -> Result<std::ops::Range<u64>, String> {
     let parsed = text.split_once("..").and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
     let (from, to) = parsed.ok_or("seeds are given as `0..1000`")?;
-    if to > SEED_MAX {
-        return Err(format!("seeds end at {SEED_MAX}"));
-    }
     if from < to { Ok(from..to) } else { Err(format!("there is no seed in {text}: the end is left out")) }
 }
 
-/// Simulates. The result is the exit code of the verdict.
+/// Simulates the scenario. Returns the exit code of the verdict.
 pub(super) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
     if let Some(name) = &args.known {
         return known_bugs(args, name);
@@ -133,7 +126,7 @@ pub(super) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// Programs of others live in no virtual time.
+/// Foreign programs cannot run in virtual time.
 fn can_be_simulated(cells: &[Cell], instead: &str) -> Result<(), Failure> {
     match cells.iter().find(|cell| cell.recipe.foreign().is_some()) {
         None => Ok(()),
@@ -145,7 +138,7 @@ fn can_be_simulated(cells: &[Cell], instead: &str) -> Result<(), Failure> {
     }
 }
 
-/// The service times in this file, or else those that are assumed.
+/// The service times in this file, else the assumed ones.
 pub(super) fn timing(path: Option<&Path>) -> Result<Timing, Failure> {
     path.map_or_else(|| Ok(Timing::default()), read_toml)
 }
@@ -170,34 +163,16 @@ fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> 
         None => (chosen_cells(&scenario, &args.only).map_err(Failure::usage)?, None),
     };
     can_be_simulated(&cells, "leave it out with --only")?;
-    let is_new = args.out.as_ref().is_none_or(|out| !out.exists());
-    let out = match &args.out {
-        Some(out) => Archive::reserve(out).map(|()| out.clone()).map_err(Failure::usage)?,
-        None => default_folder(&scenario.name).map_err(Failure::usage)?,
-    };
-    let unfinished = out.clone();
-    // A record of half of it would be taken for one of all; a folder that was there stays, as it was.
-    let tidy = move || {
-        for _ in 0..TIDY_TRIES {
-            let _ = std::fs::remove_dir_all(&unfinished);
-            if !unfinished.exists() {
-                break;
-            }
-        }
-        if !is_new {
-            let _ = std::fs::create_dir(&unfinished);
-        }
-    };
-    interrupt::ends(tidy).map_err(Failure::infrastructure)?;
+    let folder = RecordFolder::new(args.out.as_deref(), &scenario.name).map_err(Failure::usage)?;
+    let out = folder.path().to_owned();
+    // A partial record could be mistaken for a complete one.
+    interrupt::ends(folder.removal()).map_err(Failure::infrastructure)?;
     let progress = Progress::new(cells.len() as u64 * u64::from(scenario.repeat), "cells", is_screen(), args.quiet);
     let command = replay(args, seed);
     let out_of = out.clone();
     let options = SimulateOptions { scenario, cells, verbatim, resolved, seed, timing, schedule, out: out_of, command };
     let began = clock::now();
-    let (happened, written) = simulate(&options, &progress)
-        // A folder of ours that nothing was put into is of no use.
-        .inspect_err(|_| _ = std::fs::remove_dir(&out))
-        .map_err(Failure::infrastructure)?;
+    let (happened, written) = simulate(&options, &progress).map_err(Failure::infrastructure)?;
     let took = clock::now() - began;
     progress.line(&format!(
         "simulated {happened} events in {} ({} each) to {written} events of the record",
@@ -209,7 +184,7 @@ fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> 
     Ok(summary.verdict.into())
 }
 
-/// The random schedule of this seed, or some steps of it.
+/// The random schedule of this seed, or some of its steps.
 fn replayed_schedule(cell: &Cell, seed: u64, steps: Option<&[usize]>) -> Result<Simulation, Failure> {
     let whole = chaos(cell, Bugs::default(), seed, None);
     let count = whole.schedule.as_ref().map_or(0, Vec::len);
@@ -221,7 +196,7 @@ fn replayed_schedule(cell: &Cell, seed: u64, steps: Option<&[usize]>) -> Result<
     }
 }
 
-/// What is to be typed for the same record.
+/// The command that produces the same record.
 fn replay(args: &SimulateArgs, seed: u64) -> String {
     let mut words = vec!["hustings simulate".to_owned(), args.scenario.clone()];
     words.extend(args.set.iter().map(|set| format!("--set '{set}'")));
@@ -248,7 +223,7 @@ fn chosen(scenario: &Scenario, name: Option<&str>) -> Result<Cell, Failure> {
         .ok_or_else(|| Failure::usage(anyhow!("there is no cell {}; there are {}", name.unwrap_or("at all"), known())))
 }
 
-/// Whether every known bug, or the one of this name, is caught: exit code 1 if not.
+/// Checks whether every known bug, or the one of this name, is caught. Exit code 1 if not.
 fn known_bugs(args: &SimulateArgs, name: &str) -> Result<Exit, Failure> {
     let all = cases();
     let chosen: Vec<_> = all.iter().filter(|case| name.is_empty() || case.name == name).collect();

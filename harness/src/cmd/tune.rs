@@ -1,5 +1,5 @@
-//! `hustings tune`: how long should the session timeout be? From the user's pauses, from what pauses do to sessions on a real
-//! ensemble, and from how long failovers take there.
+//! `hustings tune`: recommends a session timeout. It uses the pauses of the user's processes, their measured effect on
+//! sessions of a real ensemble, and the duration of failovers there.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -22,19 +22,19 @@ use crate::cmd::run::{self, RunArgs};
 use crate::console::exit::{Exit, Failure, with_codes};
 use crate::console::output::{inform, say};
 use crate::process::interrupt;
-use crate::recording::archive::default_folder;
+use crate::recording::folder::RecordFolder;
 
-/// The scenario that measures.
+/// The scenario that is measured.
 const SCENARIO: &str = "pauses";
-/// ZooKeeper's tick where nobody says another one.
+/// ZooKeeper's default tick.
 const TICK_MS: u64 = 2_000;
-/// What a reconnect takes where nothing was measured: some round trips, in milliseconds.
+/// Assumed duration of a reconnect without a measurement: some round trips, in milliseconds.
 const RECONNECT_MS: f64 = 10.0;
-/// Of all that is drawn.
+/// Seed of all random draws.
 const SEED: u64 = 1;
-/// Less than that is no time and no rate: about half a second, and one in twenty thousand years.
+/// Minimum for a time or a rate: about half a second, or one in twenty thousand years.
 const LEAST: f64 = 1e-6;
-/// Nobody has logs of more weeks.
+/// Longer logs are implausible.
 const WEEKS_MAX: f64 = 5_000.0;
 const WIDTH: usize = 120;
 
@@ -127,7 +127,7 @@ fn recipe(text: &str) -> Result<RecipeKind, String> {
     RecipeKind::sound().find(|recipe| recipe.name() == text).ok_or_else(|| format!("there are {}", known()))
 }
 
-/// What the answer rests on beside the pauses.
+/// The basis of the answer besides the pauses.
 struct Basis {
     curve: Curve,
     failover: Failover,
@@ -135,16 +135,16 @@ struct Basis {
     seen: Option<MeasuredRecord>,
 }
 
-/// A record, and what was read from it.
+/// A record, and its measurements.
 struct MeasuredRecord {
     folder: PathBuf,
     servers: String,
-    /// Real ones.
+    /// Whether the servers are real.
     real: bool,
     measured: Measured,
 }
 
-/// Answers.
+/// Answers the question.
 pub(super) async fn run(args: TuneArgs, command: String) -> Result<Exit, Failure> {
     in_range(&args).map_err(Failure::usage)?;
     if args.model || args.record.is_some() {
@@ -152,7 +152,7 @@ pub(super) async fn run(args: TuneArgs, command: String) -> Result<Exit, Failure
     }
     let outputs = [("--json", args.json.then_some(&Output::Standard)), ("--page", args.page.as_ref())];
     check_outputs(&outputs, &[&args.pauses])?;
-    // Before anything is measured for it.
+    // Reads the pauses before anything is measured for them.
     let log = read(&args.pauses).with_context(|| format!("{}", args.pauses.display())).map_err(Failure::usage)?;
     let weeks = weeks(&args, &log).map_err(Failure::usage)?;
     let folder = match &args.record {
@@ -223,12 +223,10 @@ fn weeks(args: &TuneArgs, log: &PauseLog) -> anyhow::Result<f64> {
     })
 }
 
-/// Runs the scenario. Gives its record's folder.
+/// Runs the scenario and returns the folder of its record.
 async fn measure(args: &TuneArgs, command: String) -> Result<PathBuf, Failure> {
-    let out = match &args.out {
-        Some(out) => out.clone(),
-        None => default_folder(SCENARIO).map_err(Failure::usage)?,
-    };
+    let folder = RecordFolder::new(args.out.as_deref(), SCENARIO).map_err(Failure::usage)?;
+    let out = folder.path().to_owned();
     let mut asked = RunArgs::of_quick();
     asked.scenario = SCENARIO.to_owned();
     asked.set = vec![
@@ -241,7 +239,7 @@ async fn measure(args: &TuneArgs, command: String) -> Result<PathBuf, Failure> {
     asked.ensemble = args.ensemble.clone();
     match run::run(asked, command).await? {
         Exit::Pass => {}
-        // What it measured is judged by what it is used for.
+        // A failed verdict does not invalidate the measurement, which is judged by its use.
         exit @ (Exit::Fail | Exit::Inconclusive) => {
             let verdict = if exit == Exit::Fail { "failed" } else { "is inconclusive" };
             inform!("the measurement {verdict}: {}", out.join("report.html").display());
@@ -276,7 +274,7 @@ fn basis_of(folder: PathBuf) -> Result<Basis, Failure> {
     })
 }
 
-/// Who is in no figure, and why.
+/// Sessions that no figure includes, and why.
 fn left(left: &Left) -> String {
     let reasons = [
         (left.unverified, "whose pause is not verified"),

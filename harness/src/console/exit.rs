@@ -1,10 +1,10 @@
-//! The exit codes, and what leads to each.
+//! The exit codes, and the condition for each.
 
 use hustings_record::RunState;
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
 
-/// How the program ends, for scripts.
+/// The program's exit status, for scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
@@ -13,14 +13,14 @@ pub enum Exit {
     Fail = 1,
     /// The command line or a file given to it is wrong.
     Usage = 2,
-    /// The evidence does not reach for a verdict.
+    /// The evidence is insufficient for a verdict.
     Inconclusive = 3,
-    /// Something that the harness stands on is missing or broke.
+    /// A prerequisite of the harness is missing or broke.
     Infrastructure = 4,
     Interrupted = 130,
 }
 
-/// The codes in words, for whoever asks a command for help.
+/// The codes in words, for help texts.
 const CODES: &str = "Exit codes:
   0    pass; what was asked for is done
   1    a verdict failed; a search found something, or missed a known bug
@@ -36,13 +36,13 @@ pub fn with_codes(examples: &str) -> String {
 }
 
 impl Exit {
-    /// What a record's summary comes to. A failure that was shown before the run broke off stays one.
+    /// Exit status of a record's summary. A failure that was found before the run was aborted still counts.
     #[must_use]
     pub fn of(summary: &Summary) -> Self {
         Self::of_run(summary.verdict, summary.manifest.state)
     }
 
-    /// What a verdict on a run comes to that ended like this.
+    /// Exit status of a verdict on a run that ended in this state.
     #[must_use]
     pub fn of_run(verdict: Verdict, state: RunState) -> Self {
         match (verdict, state) {
@@ -52,7 +52,7 @@ impl Exit {
         }
     }
 
-    /// The graver of two.
+    /// The more severe of two.
     #[must_use]
     pub fn or_worse(self, other: Self) -> Self {
         let rank = |exit| match exit {
@@ -83,7 +83,7 @@ impl From<Verdict> for Exit {
     }
 }
 
-/// An error on its way to the user, with the code it ends in.
+/// An error for the user, with its exit code.
 #[derive(Debug)]
 pub struct Failure {
     pub exit: Exit,
@@ -91,12 +91,12 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The user can put it right on the command line or in a file.
+    /// The user can fix it on the command line or in a file.
     pub fn usage(error: impl Into<anyhow::Error>) -> Self {
         Self { exit: Exit::Usage, error: error.into() }
     }
 
-    /// The machine must be put right.
+    /// The user must fix the machine.
     pub fn infrastructure(error: impl Into<anyhow::Error>) -> Self {
         Self { exit: Exit::Infrastructure, error: error.into() }
     }

@@ -1,4 +1,4 @@
-//! What people and scripts see: standard output, progress, exit codes.
+//! Output for people and scripts: standard output, progress, exit codes.
 
 pub mod exit;
 pub mod output;

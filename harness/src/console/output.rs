@@ -1,5 +1,5 @@
-//! Standard output: what was asked for, for whoever reads it. Everything else is told on standard error, as long as there is
-//! one: a terminal that was closed must not end what has to be put in order.
+//! Standard output: the requested result. Everything else goes to standard error, whose errors are ignored: a closed
+//! terminal must not abort the cleanup.
 
 use std::env::var_os;
 use std::fmt::Display;
@@ -10,11 +10,10 @@ use hustings_reports::render::clean_prose;
 
 use crate::console::exit::Failure;
 
-/// Writes this and the end of a line, on a terminal without what would do something there. A reader that has gone had enough: that
-/// is no error.
+/// Writes a line. On a terminal it removes control sequences. A reader that has closed the pipe is not an error.
 ///
 /// # Errors
-/// It cannot be written, as on a full disk.
+/// The line cannot be written, for example because the disk is full.
 pub fn say(text: impl Display) -> Result<(), Failure> {
     if io::stdout().is_terminal() {
         put(format_args!("{}\n", clean_prose(&text.to_string())))
@@ -23,7 +22,7 @@ pub fn say(text: impl Display) -> Result<(), Failure> {
     }
 }
 
-/// Writes this as it is.
+/// Writes the text unchanged.
 ///
 /// # Errors
 /// As [`say`].
@@ -37,30 +36,30 @@ pub fn put(text: impl Display) -> Result<(), Failure> {
     }
 }
 
-/// Tells people something, on a line of its own.
+/// Writes a line for people to standard error.
 macro_rules! inform {
     ($($what:tt)*) => { $crate::console::output::write_error(format_args!($($what)*)) };
 }
 pub(crate) use inform;
 
-/// What [`inform!`] does: names and texts from outside do nothing on a terminal.
+/// Implements [`inform!`]. Control sequences in names and other external texts are removed.
 pub(crate) fn write_error(text: impl Display) {
     write_error_as_it_is(clean_prose(&text.to_string()));
 }
 
-/// The same of text that was cleaned where it was made, and may have colours.
+/// As [`write_error`], for text that is already cleaned and may have colours.
 pub(crate) fn write_error_as_it_is(text: impl Display) {
-    // There is nobody left to complain to.
+    // A failure cannot be reported anywhere.
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// Whether standard error is a terminal on which a line can be drawn over.
+/// Whether standard error is a terminal on which a line can be redrawn.
 #[must_use]
 pub fn is_screen() -> bool {
     io::stderr().is_terminal() && var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Whether people want colours there: <https://no-color.org>.
+/// Whether the user wants colours there: <https://no-color.org>.
 #[must_use]
 pub fn is_coloured() -> bool {
     is_screen() && var_os("NO_COLOR").is_none_or(|no| no.is_empty())

@@ -1,4 +1,4 @@
-//! Progress for people: a bar on a terminal, a line a phase elsewhere. Nothing is ever read back from here.
+//! Progress for people: a bar on a terminal, otherwise one line per phase. No code reads it back.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -8,25 +8,25 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::console::output::inform;
 
-/// Where nothing can be drawn over, a phase that takes long is told of again after this.
+/// Interval at which a long phase is reported again if no bar can be drawn.
 const TOLD_AGAIN: Duration = Duration::from_secs(15);
 
-/// Shows how far something is. Clones show the same.
+/// Shows progress. Clones share the same display.
 #[derive(Clone)]
 pub struct Progress {
     bar: ProgressBar,
-    /// Lines instead of a bar: what was told last, and when.
+    /// If lines replace the bar: the last phase reported, and when.
     plain: Option<Arc<Mutex<(String, Instant)>>>,
 }
 
 impl Progress {
-    /// For so many `units` ("cells", "seeds"). Where nothing can be drawn over there are lines, when `quiet` there is nothing.
+    /// For this many `units` ("cells", "seeds"). Without a screen it prints lines, and if `quiet` nothing.
     #[must_use]
     pub fn new(total: u64, units: &str, screen: bool, quiet: bool) -> Self {
         Self::with(Some(total), &format!("[{{bar:24}}] {{pos}}/{{len}} {units}"), screen, quiet)
     }
 
-    /// For nobody knows how much.
+    /// For an unknown total.
     #[must_use]
     pub fn endless(screen: bool, quiet: bool) -> Self {
         Self::with(None, "{spinner}", screen, quiet)
@@ -42,7 +42,7 @@ impl Progress {
         Self { bar, plain }
     }
 
-    /// Something that is worth a line of its own.
+    /// Prints a separate line.
     pub fn line(&self, text: &str) {
         if self.plain.is_some() {
             inform!("{text}");
@@ -51,8 +51,8 @@ impl Progress {
         }
     }
 
-    /// What is going on now; overwritten by the next. Elsewhere than on a terminal only what begins is told, and told again
-    /// when it takes long.
+    /// Shows the current activity, and overwrites the previous one. Without a terminal, it reports only new phases, and
+    /// repeats a phase that takes long.
     pub fn now(&self, text: &str) {
         self.bar.set_message(clean_prose(text));
         let Some(Ok(mut last)) = self.plain.as_ref().map(|plain| plain.lock()) else { return };
@@ -64,18 +64,18 @@ impl Progress {
         }
     }
 
-    /// So many are done.
+    /// Sets the number of completed units.
     pub fn done(&self, count: u64) {
         self.bar.set_position(count);
     }
 
-    /// A cell is done.
+    /// One cell is complete.
     pub fn cell_done(&self, text: &str) {
         self.line(text);
         self.bar.inc(1);
     }
 
-    /// There are so many more to do.
+    /// Adds this many units to the total.
     pub fn more(&self, count: u64) {
         self.bar.inc_length(count);
     }

@@ -11,6 +11,7 @@ use hustings_workloads::driver::{
 use hustings_workloads::plan::{Hit, PlannedFault};
 use hustings_workloads::write_gaps::TIMEOUT;
 
+use super::faults;
 use crate::client::session::ZkSession;
 use crate::coordinator::cut_short::CutShort;
 use crate::coordinator::hosts::{Weight, process_weight};
@@ -19,7 +20,6 @@ use crate::coordinator::{floor, set_up, tear_down};
 use crate::ensemble::four_letter::parse_mntr;
 use crate::ensemble::log;
 use crate::ensemble::look::look;
-use crate::faults;
 use crate::process::{clock, utc};
 
 /// How long reading one server's log may take.

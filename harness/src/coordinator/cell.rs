@@ -14,8 +14,9 @@ use crate::coordinator::inbox;
 use crate::coordinator::live_cell::LiveCell;
 use crate::coordinator::liveness_monitor;
 use crate::links::RunLinks;
-use crate::process::{clock, stall};
+use crate::process::clock;
 use crate::recording::journal::{Journal, SegmentOwner};
+use crate::recording::stall;
 
 /// Runs one cell. Its segments are sealed and named in the manifest when this returns, as far as they could be.
 ///

@@ -11,6 +11,7 @@ mod correction;
 mod cut_short;
 mod debts;
 mod environment;
+mod faults;
 mod floor;
 mod further;
 pub mod hosts;

@@ -12,7 +12,6 @@ use hustings_record::words::duration;
 use hustings_record::{FaultKind, MANIFEST_FILE, Manifest, RunState, SCHEMA, Warning, WarningKind};
 use hustings_workloads::scenario::{Cell, Rounds, Scenario, in_turn};
 
-use crate::cleanup::workdir::WorkDir;
 use crate::client::secret::secret;
 use crate::console::exit::{Exit, Failure};
 use crate::console::progress::Progress;
@@ -28,6 +27,7 @@ use crate::coordinator::{correction, debts, liveness_monitor, run_links, warm};
 use crate::ensemble::server_options::{ServerOptions, heap_mb_for};
 use crate::ensemble::start::{EnsembleRequest, Needs, start};
 use crate::ensemble::{Ensemble, external, look};
+use crate::files::workdir::WorkDir;
 use crate::foreign::adapters;
 use crate::links::LinkError;
 use crate::process::capacity::{Demand, OnHost, check_capacity};

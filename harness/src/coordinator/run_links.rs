@@ -7,10 +7,10 @@ use std::time::Duration;
 use anyhow::Context as _;
 use hustings_workloads::scenario::Cell;
 
-use crate::cleanup::borrowed::Note;
-use crate::cleanup::workdir::WorkDir;
 use crate::ensemble::start::EnsembleRequest;
 use crate::ensemble::{Ensemble, four_letter};
+use crate::files::borrowed::Note;
+use crate::files::workdir::WorkDir;
 use crate::links::{External, LinkError, RunLinks, borrow, prefix, processes_needed};
 use crate::process::capacity::Limits;
 

@@ -1,4 +1,4 @@
-//! Whether a Docker engine answers, and has the images that runs would use. Only runs on Docker need one.
+//! Checks whether a Docker engine answers and has the images that runs use. Only runs on Docker need one.
 
 use super::{Context, Found};
 use crate::ensemble::docker::{DockerOptions, look};

@@ -1,4 +1,4 @@
-//! Java and ZooKeeper: what the local ensemble is started from.
+//! Java and ZooKeeper, which the local ensemble needs.
 
 use std::io::Read;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::{Context, Found};
 use crate::ensemble::EnsembleError;
 use crate::ensemble::local::Install;
 
-/// How long `java -version` may take, and how often it is looked at.
+/// Limit for `java -version`, and the polling interval.
 const VERSION_WITHIN: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(10);
 
@@ -41,8 +41,8 @@ pub(super) fn zookeeper(context: &Context) -> Found {
     }
 }
 
-/// Without real servers there are embedded ones, unless others were named. The errors of the ensemble end in their remedy,
-/// after a semicolon.
+/// Without real servers, runs use embedded ones, unless others were configured. The ensemble's errors end in their
+/// remedy, after a semicolon.
 fn lacks(error: &EnsembleError) -> Found {
     let text = error.to_string();
     let found = text.rsplit_once("; ").map_or(text.as_str(), |(found, _)| found);
@@ -58,7 +58,7 @@ fn remedy(error: &EnsembleError) -> String {
     error.to_string().rsplit_once("; ").map_or(INSTALL.to_owned(), |(_, remedy)| remedy.to_owned())
 }
 
-/// First line of `java -version`, which it writes to its standard error.
+/// First line of `java -version`, which goes to standard error.
 fn version(java: &Path) -> Result<String, String> {
     let mut command = Command::new(java);
     command.arg("-version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -67,7 +67,7 @@ fn version(java: &Path) -> Result<String, String> {
         match child.try_wait() {
             Ok(None) => thread::sleep(POLL),
             Ok(Some(status)) => {
-                // A few lines: they fit the pipe.
+                // The output is a few lines and fits the pipe.
                 let mut text = String::new();
                 if let Some(stderr) = child.stderr.take() {
                     stderr.take(4096).read_to_string(&mut text).map_err(|e| e.to_string())?;

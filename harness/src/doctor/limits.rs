@@ -1,4 +1,4 @@
-//! Limits of a process: descriptors, and ports.
+//! Limits of a process: descriptors and ports.
 
 use hustings_record::words::count;
 use rustix::process::{Resource, getrlimit};
@@ -7,13 +7,13 @@ use super::{Context, Found};
 use crate::ensemble::local::count_free;
 use crate::process::capacity::{Demand, Limits, OnHost, PROCESS_DESCRIPTORS, SERVER_DESCRIPTORS};
 
-/// Of the scenarios that ship.
+/// As in the scenarios that ship with Hustings.
 const HOSTS: u32 = 5;
 const SERVERS: u32 = 3;
-/// Below this many sessions nothing worth measuring runs.
+/// With fewer sessions, no useful measurement is possible.
 const SESSIONS_NEEDED: u32 = 200;
 const SESSIONS_OF_A_LARGE_RUN: u32 = 5_000;
-/// Client, quorum and election port of three servers.
+/// Client, quorum and election ports of three servers.
 const PORTS_NEEDED: u16 = 9;
 
 pub(super) fn descriptors(_: &Context) -> Found {

@@ -1,4 +1,4 @@
-//! The machine: space, memory, cores, clock, and what killed runs left on it.
+//! The machine: disk space, memory, cores, clock, and leftovers of killed runs.
 
 use std::fs;
 use std::thread;
@@ -13,12 +13,12 @@ const MIB: u64 = 1 << 20;
 /// Transaction logs and records of a short run, and of a long one.
 const SPACE_MIB_NEEDED: u64 = 256;
 const SPACE_MIB_WANTED: u64 = 2_048;
-/// Three servers (70 to 240 MiB each, as garbage piles up) and five hosts with few candidates, and with thousands.
+/// Three servers (70 to 240 MiB each, as garbage accumulates) and five hosts: with few candidates, and with thousands.
 const MEMORY_MIB_NEEDED: u64 = 768;
 const MEMORY_MIB_WANTED: u64 = 2_048;
-/// Resident memory of 1,000 candidates: 60 KiB each in their hosts, and 3 KiB each in every one of three servers' heaps.
+/// Resident memory of 1,000 candidates: 60 KiB each in their hosts, 3 KiB each in the heap of each of three servers.
 const MEMORY_MIB_PER_1000: u64 = 70;
-/// Latencies of a millisecond are measured.
+/// Measured latencies are as short as a millisecond.
 const CLOCK_NS_MAX: u64 = 100_000;
 
 pub(super) fn temp_space(context: &Context) -> Found {

@@ -1,5 +1,5 @@
-//! The preflight: what `hustings run` needs of this machine, one small function a check. A new check is one function and
-//! one line of the registry.
+//! The preflight: checks whether this machine can execute `hustings run`. A new check is one function and one line of
+//! the registry.
 
 mod docker;
 mod java;
@@ -13,10 +13,10 @@ use serde::Serialize;
 
 pub use watch::{WatchReport, watch};
 
-use crate::cleanup::workdir::temp_root;
 use crate::ensemble::local::Places;
+use crate::files::workdir::temp_root;
 
-/// Where the checks look.
+/// The places that the checks examine.
 #[derive(Clone, Debug)]
 pub struct Context {
     pub places: Places,
@@ -24,7 +24,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// As the environment of this process says.
+    /// Taken from the environment of this process.
     #[must_use]
     pub fn from_env() -> Self {
         Self { places: Places::from_env(), temp_root: temp_root() }
@@ -35,25 +35,25 @@ impl Context {
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     Ok,
-    /// Worth knowing; nothing depends on it.
+    /// For information only.
     Info,
-    /// Runs work, and figures may suffer.
+    /// Runs work, but measurements may suffer.
     Warning,
     /// Runs do not work.
     Failed,
 }
 
-/// What a check found.
+/// Result of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DoctorFinding {
     pub check: &'static str,
     pub status: Status,
     pub found: String,
-    /// What the user can do; there for every warning and failure.
+    /// What the user can do. Present for every warning and failure.
     pub remedy: Option<String>,
 }
 
-/// A finding before it has its check's name.
+/// A finding without its check's name.
 struct Found {
     status: Status,
     found: String,
@@ -93,7 +93,7 @@ const CHECKS: [(&str, Check); 10] = [
     ("left-overs", machine::left_overs),
 ];
 
-/// Runs every check; none takes longer than some seconds.
+/// Runs every check. None takes longer than a few seconds.
 #[must_use]
 pub fn examine(context: &Context) -> Vec<DoctorFinding> {
     let run = |(name, check): (&'static str, Check)| {

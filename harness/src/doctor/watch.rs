@@ -1,6 +1,6 @@
-//! Watches this machine do nothing: how late a thread wakes that sleeps a millisecond at a time. Whatever keeps it from running
-//! (other work, a hypervisor, a machine that sleeps) keeps any other process from running, too; what stops one process alone, as
-//! a collection of its garbage, does not show.
+//! Watches an idle machine: how late a thread wakes that sleeps 1 ms at a time. Anything that delays it (other work, a
+//! hypervisor, a suspended machine) also delays all other processes. Pauses of a single process, such as its garbage
+//! collection, do not show.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,14 +16,14 @@ use serde::Serialize;
 use crate::process::clock;
 
 const TICK: Duration = Duration::from_millis(1);
-/// An interval of the log: of each its longest pause is read.
+/// An interval of the log. The reader takes the longest pause of each.
 const INTERVAL_NS: Nanos = 5_000_000_000;
-/// What is worth a count.
+/// Pauses longer than this are counted.
 const LONG_NS: Nanos = 10_000_000;
-/// No pause is longer than this.
+/// Upper bound of recorded pauses.
 const MAX_NS: u64 = 86_400_000_000_000;
 
-/// What was seen.
+/// Result of watching.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WatchReport {
     pub watched_ns: Nanos,
@@ -32,8 +32,8 @@ pub struct WatchReport {
     pub over_10_ms: u64,
 }
 
-/// Watches for so long, or until it is to stop; writes what it sees to an interval log of HdrHistogram, as `hustings tune` reads
-/// it.
+/// Watches until `at_most` has passed or `stop` is set. Writes an HdrHistogram interval log, which `hustings tune`
+/// reads.
 ///
 /// # Errors
 /// The log cannot be written.

@@ -11,7 +11,7 @@ use super::local::{Install, LocalEnsemble, LocalOptions, Places};
 use super::server_options::ServerOptions;
 use super::{Ensemble, EnsembleError};
 use crate::access::Access;
-use crate::cleanup::workdir::WorkDir;
+use crate::files::workdir::WorkDir;
 use crate::links::External;
 
 /// Servers of somebody else that are just starting are waited for so long.

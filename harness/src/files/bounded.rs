@@ -1,14 +1,14 @@
-//! Files that users name: whatever lies there, a device that never ends for one, no more of it is read than such a file has.
+//! Reads files that users name, up to a size limit: a path may lead to an endless device.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::Path;
 
 const BOM: char = '\u{feff}';
-/// Scenarios, limits, keys and the like are shorter by far.
+/// Scenarios, limits, keys and similar files are far shorter.
 pub const SMALL: u64 = 16 << 20;
 
-/// What is in the file.
+/// The content of the file.
 ///
 /// # Errors
 /// It cannot be read, or is longer than `most` bytes.
@@ -24,10 +24,10 @@ pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// The text that is in the file, without the mark by which some editors begin theirs.
+/// The text of the file, without a byte order mark.
 ///
 /// # Errors
-/// As for [`bytes`], and where it is no UTF-8.
+/// As for [`bytes`], or the content is not UTF-8.
 pub fn text(path: &Path, most: u64) -> io::Result<String> {
     let mut text = String::from_utf8(bytes(path, most)?).map_err(|error| {
         io::Error::new(io::ErrorKind::InvalidData, format!("it is no text in UTF-8: {}", error.utf8_error()))
@@ -38,10 +38,10 @@ pub fn text(path: &Path, most: u64) -> io::Result<String> {
     Ok(text)
 }
 
-/// The same of a file that was written before, as a record's: it is a plain one, for a pipe would be waited for.
+/// As [`text`], for a stored file such as a record's. It must be a plain file, because reading a pipe would block.
 ///
 /// # Errors
-/// As for [`text`], and where it is none.
+/// As for [`text`], or it is not a plain file.
 pub fn stored_text(path: &Path, most: u64) -> io::Result<String> {
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no plain file"));

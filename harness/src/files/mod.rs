@@ -1,4 +1,6 @@
-//! Files of users: read within bounds, written whole.
+//! Files: those of users, read within bounds and written whole; a run's own folder; notes of what a run has elsewhere.
 
+pub(crate) mod borrowed;
 pub mod bounded;
 pub(crate) mod replace;
+pub mod workdir;

@@ -1,5 +1,5 @@
-//! Files that are written whole: a reader sees the old or the new content, whatever happens meanwhile. What is no plain file is
-//! written to, and never replaced.
+//! Atomic file writes: a reader sees the old or the new content, even after a crash. Anything that is not a plain file
+//! is written to, never replaced.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write as _};
@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
-/// As many links lead on to another file before the kernel says that they go round.
+/// Number of links that the kernel follows before it reports a loop.
 const LINKS_MAX: usize = 40;
-/// Rights of new files, less those that the user's mask takes away.
+/// Permissions of new files, before the umask is applied.
 const MODE: u32 = 0o666;
 
-/// Replaces what is in this file. A link leads to the file that is replaced; a device, a pipe or what stands for an open file is
-/// written to.
+/// Replaces the content of this file. Symbolic links are followed. A device, a pipe or the path of an open descriptor
+/// is written to.
 ///
 /// # Errors
-/// It cannot be written: what was there is there still, unless it was no plain file.
+/// It cannot be written. The old content remains, unless it is not a plain file.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     match place(path)? {
         OutputPlace::Stream => OpenOptions::new().append(true).open(path)?.write_all(content),
@@ -32,10 +32,10 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     }
 }
 
-/// The same of a plain file of ours, and at once: the disk holds it some time later.
+/// As [`replace`], for a plain file of ours, without `fsync`: the content reaches the disk later.
 ///
 /// # Errors
-/// It cannot be written: what was there is there still.
+/// It cannot be written. The old content remains.
 pub(crate) fn rename_over(path: &Path, content: &[u8]) -> io::Result<()> {
     written_beside(path, content)?.persist(path).map(drop).map_err(|error| error.error)
 }
@@ -46,13 +46,13 @@ fn written_beside(path: &Path, content: &[u8]) -> io::Result<NamedTempFile> {
     Ok(file)
 }
 
-/// Whether it could be replaced, or made; changes nothing.
+/// Whether the file could be replaced or created. Changes nothing.
 ///
 /// # Errors
-/// Why not.
+/// The reason why not.
 pub(crate) fn check(path: &Path) -> io::Result<()> {
     match place(path)? {
-        // To open a pipe waits for a reader, and to open a device may do more.
+        // Opening a pipe waits for a reader, and opening a device can have side effects.
         OutputPlace::Stream => Ok(()),
         OutputPlace::File { path, mode: None } => beside(&path).map(drop),
         OutputPlace::File { path, mode: Some(_) } => {
@@ -62,11 +62,11 @@ pub(crate) fn check(path: &Path) -> io::Result<()> {
     }
 }
 
-/// What a path leads to.
+/// The kind of target of a path.
 enum OutputPlace {
     /// A device, a pipe, or an open file by its descriptor.
     Stream,
-    /// A plain file with these rights, or none yet.
+    /// A plain file with these permissions, or none yet.
     File { path: PathBuf, mode: Option<Permissions> },
 }
 
@@ -84,7 +84,7 @@ fn place(path: &Path) -> io::Result<OutputPlace> {
         return Err(ErrorKind::IsADirectory.into());
     }
     let real = fs::canonicalize(path);
-    // Standard output may be a plain file, which whoever opened it goes on writing to.
+    // Standard output may be a plain file, to which its opener continues to write.
     let is_open_elsewhere = path.starts_with("/dev") || path.starts_with("/proc");
     match real {
         Ok(path) if target.is_file() && !is_open_elsewhere => {
@@ -94,7 +94,7 @@ fn place(path: &Path) -> io::Result<OutputPlace> {
     }
 }
 
-/// Where a file would be made that is not there: links may lead there.
+/// The path at which a missing file would be created, after following links.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS_MAX {
@@ -106,7 +106,7 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("links lead round in a circle"))
 }
 
-/// A file of a name that nobody else has, in the same folder: what is renamed has to be there.
+/// A temporary file with a unique name in the same folder, because a rename does not work across file systems.
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
     let folder = folder_of(path);
     if !folder.is_dir() {
@@ -115,7 +115,7 @@ fn beside(path: &Path) -> io::Result<NamedTempFile> {
     Builder::new().prefix(".hustings-").permissions(Permissions::from_mode(MODE)).tempfile_in(folder)
 }
 
-/// The folder that it is in.
+/// The folder that contains it.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -23,9 +23,10 @@ use crate::host::process::{HostProcess, HostShared, Outgoing};
 use crate::host::seat::HostSeat;
 use crate::host::shutdown::{given_up, hung_up};
 use crate::host::{expire, floor, foreign};
-use crate::process::{child, clock, limits, stall};
+use crate::process::{child, clock, limits};
 use crate::protocol::{FromHost, HostSetUp, Receiver, Sender, Stands, ToHost, connect};
 use crate::recording::journal::{Journal, SegmentOwner};
+use crate::recording::stall;
 
 /// Messages to the coordinator that may wait; more than every candidate of a host can have under way.
 const OUTGOING_MAX: usize = 1 << 17;

@@ -1,5 +1,5 @@
-//! What the driver does to links: blocking, on the caller's thread, each change read back. The times around a change are taken
-//! here, so that waiting for the thread does not widen them.
+//! The driver's actions on links. They block, run on the caller's thread, and read each change back. They take the
+//! timestamps around a change, so that waiting for the thread does not widen the interval.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use super::error::LinkError;
 use super::layout::Link;
 use super::toxics::{Toxic, Toxics};
 
-/// How long connections may take to go once they were told to.
+/// Time for connections to close after a reset.
 const GONE_LIMIT: Duration = Duration::from_secs(1);
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
@@ -26,7 +26,7 @@ pub(super) struct Bracket {
     pub(super) to: u64,
 }
 
-/// The links by the process that serves them.
+/// Groups the links by the process that serves them.
 fn by_api<'a>(controls: &'a [Control], links: &'a [Link]) -> impl Iterator<Item = (&'a Control, Vec<&'a Link>)> {
     controls.iter().enumerate().filter_map(|(api, control)| {
         let here: Vec<&Link> = links.iter().filter(|link| link.api == api).collect();
@@ -38,7 +38,7 @@ fn handle<'a>(proxies: &'a HashMap<String, Proxy>, link: &Link) -> Result<&'a Pr
     proxies.get(&link.name).ok_or_else(|| missing(&link.name))
 }
 
-/// Adds these toxics to each of the links. If that fails none of them is left.
+/// Adds these toxics to each link. On failure it removes them from all links.
 pub(super) fn inject(controls: &[Control], links: &[Link], wanted: &[Toxic]) -> Result<Bracket, LinkError> {
     let mut plan = Vec::new();
     for (control, here) in by_api(controls, links) {
@@ -67,8 +67,8 @@ pub(super) fn inject(controls: &[Control], links: &[Link], wanted: &[Toxic]) -> 
     }
 }
 
-/// The toxics that a proxy will bear. One of the same name must not be there: the API would refuse the new one, and
-/// toxiproxy_rust would not tell.
+/// The toxics of a proxy after the injection. A toxic of the same name must not exist: the API would refuse the new
+/// one, and toxiproxy_rust would not report it.
 fn with(proxy: &Proxy, wanted: &[Toxic]) -> Result<Toxics, LinkError> {
     let name = &proxy.proxy_pack.name;
     if let Some(toxic) =
@@ -85,7 +85,7 @@ fn with(proxy: &Proxy, wanted: &[Toxic]) -> Result<Toxics, LinkError> {
     Ok(expected)
 }
 
-/// Takes these toxics away again, as far as that is possible.
+/// Removes these toxics again, on a best-effort basis.
 pub(super) fn take_back(controls: &[Control], links: &[Link], wanted: &[Toxic]) {
     for (control, here) in by_api(controls, links) {
         for (link, toxic) in here.iter().flat_map(|link| wanted.iter().map(move |toxic| (link, toxic))) {
@@ -97,7 +97,7 @@ pub(super) fn take_back(controls: &[Control], links: &[Link], wanted: &[Toxic]) 
     }
 }
 
-/// Takes just these toxics away from each of the links, which must bear them all, and leaves any others.
+/// Removes only these toxics from each link. All must exist; other toxics remain.
 pub(super) fn withdraw(controls: &[Control], links: &[Link], unwanted: &[Toxic]) -> Result<(), LinkError> {
     let mut plan = Vec::new();
     for (control, here) in by_api(controls, links) {
@@ -117,7 +117,7 @@ pub(super) fn withdraw(controls: &[Control], links: &[Link], unwanted: &[Toxic])
     Ok(())
 }
 
-/// The toxics that a proxy will still bear.
+/// The toxics that remain on a proxy.
 fn without(proxy: &Proxy, unwanted: &[Toxic]) -> Result<Toxics, LinkError> {
     let mut left = toxics(proxy).unwrap_or_default();
     for toxic in unwanted {
@@ -143,7 +143,7 @@ pub(super) fn heal(controls: &[Control], links: &[Link]) -> Result<Bracket, Link
     Ok(Bracket { from, to: clock::now() })
 }
 
-/// What became of the connections that were told to go.
+/// Result of a reset of connections.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gone {
     pub(super) told: u64,
@@ -151,7 +151,7 @@ pub(super) struct Gone {
     pub(super) links_left: BTreeSet<String>,
 }
 
-/// Resets all connections of the links; embedded proxies only.
+/// Resets all connections of the links. Embedded proxies only.
 pub(super) fn reset(controls: &[Control], links: &[Link]) -> Result<(Bracket, Gone), LinkError> {
     let from = clock::now();
     let mut waiting = Vec::new();
@@ -181,7 +181,7 @@ pub(super) fn reset(controls: &[Control], links: &[Link]) -> Result<(Bracket, Go
     }
 }
 
-/// Closes all connections by closing the ports and opening them again: what a real Toxiproxy can do.
+/// Closes all connections by closing and reopening the ports, which a real Toxiproxy supports.
 pub(super) fn reopen(controls: &[Control], links: &[Link]) -> Result<Bracket, LinkError> {
     let from = clock::now();
     for (control, here) in by_api(controls, links) {
@@ -210,12 +210,12 @@ fn brief(control: &Control, link: &Link) -> Result<ProxyStats, LinkError> {
     control.get(&format!("proxies/{}/stats?brief=true", link.name))
 }
 
-/// The counters of these links, without single connections; in the order of the links. Embedded proxies only.
+/// The counters of these links, in the order of the links, without single connections. Embedded proxies only.
 pub(super) fn counters(controls: &[Control], links: &[Link]) -> Result<Vec<ProxyStats>, LinkError> {
     links.iter().filter_map(|link| Some(brief(controls.get(link.api)?, link))).collect()
 }
 
-/// The counters of these links with their connections, without those closed before.
+/// The counters of these links with their connections, except those closed earlier than `closed_after`.
 pub(super) fn connections(
     controls: &[Control],
     links: &[Link],

@@ -1,5 +1,5 @@
-//! The one thread on which everything blocking happens: toxiproxy_rust and reqwest's blocking client must not run on the
-//! coordinator's thread, may panic, and are given a bounded time.
+//! The one thread for all blocking calls. toxiproxy_rust and reqwest's blocking client must not run on the
+//! coordinator's thread, may panic, and need a time limit.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use super::control::Control;
 use super::error::LinkError;
 
-/// Calls that may wait for the thread.
+/// Maximum number of calls that wait for the thread.
 const QUEUE: usize = 64;
 
 type Job = Box<dyn FnOnce(&mut Vec<Control>) + Send>;
@@ -29,8 +29,7 @@ impl Caller {
         Ok(Self { jobs })
     }
 
-    /// Runs `job` on the thread and waits for it, but not for longer than `limit`. A job whose caller has stopped waiting
-    /// is not begun.
+    /// Runs `job` on the thread and waits for at most `limit`. A job whose caller has stopped waiting is not started.
     pub(super) async fn call<T: Send + 'static>(
         &self,
         what: &'static str,
@@ -43,7 +42,7 @@ impl Caller {
                 return;
             }
             let done = catch_unwind(AssertUnwindSafe(|| job(controls))).unwrap_or_else(|panic| {
-                // The client's lock is poisoned now.
+                // The panic has poisoned the client's lock.
                 controls.iter_mut().for_each(Control::renew);
                 Err(LinkError::Broken { what, why: message(&*panic) })
             });

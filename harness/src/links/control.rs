@@ -1,5 +1,5 @@
-//! One proxy process as seen through its API; blocking. What toxiproxy_rust can do goes through it, and is read back since it
-//! hides what the API answers; the rest goes through plain HTTP.
+//! Blocking access to one proxy process through its API. It uses toxiproxy_rust where possible, and reads results back,
+//! because that library hides the API's answers. Other requests use plain HTTP.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -20,14 +20,14 @@ const HTTP_LIMIT: Duration = Duration::from_secs(5);
 
 pub(super) struct Control {
     pub(super) api: SocketAddr,
-    /// It has the embedded proxy's extensions.
+    /// It supports the embedded proxy's extensions.
     pub(super) embedded: bool,
     client: Client,
     http: reqwest::blocking::Client,
 }
 
 impl Control {
-    /// Asks for the version, and thereby whether somebody is there.
+    /// Requests the version, which also shows whether a proxy answers.
     pub(super) fn connect(api: SocketAddr) -> Result<Self, LinkError> {
         let unreachable = |why: String| LinkError::Unreachable { api, why };
         let http = reqwest::blocking::Client::builder()
@@ -37,12 +37,12 @@ impl Control {
             .build()
             .map_err(|e| unreachable(e.to_string()))?;
         let mut control = Self { api, embedded: false, client: Client::new(api), http };
-        // toxiproxy_rust panics when a connection breaks; this finds the usual reasons first.
+        // toxiproxy_rust panics when a connection breaks. This request reports the usual causes first.
         control.answers()?;
         let text = control.client.version().map_err(unreachable)?;
         let value: Option<Value> = serde_json::from_str(&text).ok();
         let version = value.as_ref().and_then(|v| v["version"].as_str()).unwrap_or(text.trim());
-        // "git" is what Toxiproxy calls itself when it was built from its sources.
+        // Toxiproxy reports "git" as its version if it was built from source.
         if !version.starts_with("2.") && !version.starts_with("git") {
             let got = text.chars().take(80).collect();
             return Err(LinkError::Version { api, got });
@@ -51,17 +51,17 @@ impl Control {
         Ok(control)
     }
 
-    /// Whether it is there.
+    /// Checks whether the proxy answers.
     pub(super) fn answers(&self) -> Result<(), LinkError> {
         self.send(&Method::GET, "version", None).map(drop)
     }
 
-    /// Starts afresh after a panic.
+    /// Replaces the client after a panic.
     pub(super) fn renew(&mut self) {
         self.client = Client::new(self.api);
     }
 
-    /// Creates the proxies (name, listen, upstream) without toxics; gives the addresses they listen on.
+    /// Creates the proxies (name, listen, upstream) without toxics. Returns their listen addresses.
     pub(super) fn populate(
         &self,
         wanted: &[(String, String, String)],
@@ -69,7 +69,7 @@ impl Control {
         let packs =
             || wanted.iter().map(|(n, l, u)| ProxyPack::new(n.clone(), l.clone(), u.clone())).collect::<Vec<_>>();
         if self.client.populate(packs()).is_err() {
-            // It does not tell why. Asking again, over HTTP, does.
+            // The library hides the reason. The same request over HTTP returns it.
             let body = serde_json::to_value(packs()).map_err(|e| self.nonsense("populate", e))?;
             self.send(&Method::POST, "populate", Some(&body))?;
         }
@@ -91,7 +91,7 @@ impl Control {
         Ok(listening)
     }
 
-    /// Deletes the proxies, and checks that they are gone. Those that are gone already are no error.
+    /// Deletes the proxies and checks that they are gone. A proxy that is already gone is no error.
     pub(super) fn depopulate(&self, names: &[String]) -> Result<(), LinkError> {
         let found = self.all()?;
         for proxy in names.iter().filter_map(|name| found.get(name)) {
@@ -112,7 +112,7 @@ impl Control {
         self.client.all().map_err(|why| self.unreachable(why))
     }
 
-    /// Creates a toxic. That the API took it is not sure until it is read back.
+    /// Creates a toxic. Read it back to know whether the API accepted it.
     pub(super) fn create(&self, proxy: &Proxy, toxic: &Toxic) -> Result<(), LinkError> {
         let stream = toxic.stream.to_owned();
         match toxic.kind.as_str() {
@@ -129,7 +129,7 @@ impl Control {
         Ok(())
     }
 
-    /// Takes one toxic away; that there was none is no error.
+    /// Removes one toxic. A missing toxic is no error.
     pub(super) fn remove(&self, proxy: &str, toxic: &Toxic) -> Result<(), LinkError> {
         match self.send(&Method::DELETE, &format!("proxies/{proxy}/toxics/{}", toxic.name()), None) {
             Err(LinkError::Refused { status: 404, .. }) => Ok(()),
@@ -137,7 +137,7 @@ impl Control {
         }
     }
 
-    /// Reads back that each of these proxies bears exactly these toxics, no more and no less.
+    /// Checks by reading back that each of these proxies has exactly these toxics.
     pub(super) fn expect_toxics<'a>(
         &self,
         expected: impl IntoIterator<Item = (&'a str, Toxics)>,
@@ -188,7 +188,7 @@ impl Control {
     }
 
     pub(super) fn unreachable(&self, why: String) -> LinkError {
-        // The client library tells its causes in a row, and the last one says it all.
+        // The client library joins nested causes into one line. The last one is sufficient.
         let innermost = why.rsplit_once("error: ").map_or(&*why, |(_, innermost)| innermost);
         LinkError::Unreachable { api: self.api, why: innermost.to_owned() }
     }
@@ -198,7 +198,7 @@ impl Control {
     }
 }
 
-/// What a proxy bears; None if some of it is none of ours (another toxicity, or an unknown stream).
+/// The toxics of a proxy. None if some are not ours (another toxicity, or an unknown stream).
 pub(super) fn toxics(proxy: &Proxy) -> Option<Toxics> {
     let known = proxy.proxy_pack.toxics.iter().map(|pack| {
         let stream = toxics::streams(Direction::Both).iter().copied().find(|stream| pack.stream == *stream)?;

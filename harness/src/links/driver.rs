@@ -1,4 +1,4 @@
-//! The links of a run: made, asked, taken away. What faults do to them is in files of their own.
+//! The links of a run: creation, queries, removal. Their faults are in separate files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -10,7 +10,8 @@ use crate::process::clock;
 use crate::process::lock::lock;
 use crate::proxy::stats::ProxyStats;
 use crate::recording::archive::AddSegment;
-use crate::witness::{Seating, Witnessed};
+use crate::sidecar::Witnessed;
+use crate::witness::Seating;
 
 use super::caller::Caller;
 use super::control::Control;
@@ -20,35 +21,35 @@ use super::layout::{Layout, Link};
 use super::touches::{self, Touches};
 use super::{actions, layout};
 
-/// Bound of every call to the proxies' APIs.
+/// Limit of every call to the proxies' APIs.
 pub(super) const CALL_LIMIT: Duration = Duration::from_secs(10);
-/// How long a link may take to answer before a fault; one that works answers at once.
+/// Limit for a link's answer before a fault. A working link answers at once.
 pub(super) const BEFORE_LIMIT: Duration = Duration::from_millis(500);
-/// A Toxiproxy that needs so long for the simplest answer does not run.
+/// A Toxiproxy that takes this long for the simplest answer is treated as stopped.
 const SLUGGISH: Duration = Duration::from_millis(500);
-/// What the segments of the embedded proxies are called.
+/// Name of the embedded proxies' segments.
 const WRITER: &str = "proxy";
-/// How long a healed link may take to answer.
+/// Limit for the answer of a healed link.
 pub(super) const HEALED_LIMIT: Duration = Duration::from_secs(2);
-/// A session whose connection was closed so long ago is over: ten minutes, in nanoseconds.
+/// A session whose connection was closed this long ago is over: ten minutes, in nanoseconds.
 const SESSION_MAX_NS: u64 = 600 * 1_000_000_000;
-/// ZooKeeper's four-letter word; a server that does not allow it says so, which is an answer as well.
+/// ZooKeeper's four-letter word. A server that does not allow it says so, which is also an answer.
 const QUESTION: &[u8] = b"ruok";
 
-/// A Toxiproxy that somebody else runs.
+/// A Toxiproxy that this run did not start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct External {
-    /// Of its API, like http://127.0.0.1:8474.
+    /// URL of its API, like http://127.0.0.1:8474.
     pub url: String,
-    /// Where its proxies listen, as seen from it.
+    /// Address on which its proxies listen, as seen from Toxiproxy.
     pub bind: IpAddr,
-    /// Where hosts reach its proxies; None: at `bind`.
+    /// Address at which hosts reach its proxies. None: `bind`.
     pub reach: Option<IpAddr>,
-    /// Its proxies listen on this port and those that follow; None: on any free ones.
+    /// First port of its proxies, which use consecutive ports. None: any free ports.
     pub first_port: Option<u16>,
-    /// The last port that they may listen on; None: there is no end but the last port of all.
+    /// Last port of its proxies. None: the last port that exists.
     pub last_port: Option<u16>,
-    /// What the names of its proxies begin with: others may use it too.
+    /// Name prefix of its proxies, because other users may share it.
     pub names: String,
 }
 
@@ -60,11 +61,11 @@ impl External {
         Self { url: url.to_owned(), bind, reach: None, first_port: None, last_port: None, names: String::new() }
     }
 
-    /// The Toxiproxy whose API is at `url`. Where its ports are told it may be in a container that publishes them: then, and
-    /// where it is another machine, its proxies listen on all its addresses, and hosts reach them where the API is.
+    /// The Toxiproxy whose API is at `url`. If `ports` is given, it may run in a container that publishes them. In that
+    /// case, or on another machine, its proxies listen on all addresses, and hosts reach them at the API's address.
     ///
     /// # Errors
-    /// The address makes no sense.
+    /// The address is invalid.
     pub fn at(url: &str, ports: Option<(u16, u16)>) -> Result<Self, LinkError> {
         let reach = resolve(url)?.ip();
         let (first_port, last_port) = ports.unzip();
@@ -75,7 +76,7 @@ impl External {
         Ok(Self { bind, reach: Some(reach), first_port, last_port, ..Self::local(url) })
     }
 
-    /// Fails if it has fewer ports than the links of so many hosts and servers need.
+    /// Checks that it has enough ports for the links of this many hosts and servers.
     ///
     /// # Errors
     /// [`LinkError::Ports`], with the arithmetic.
@@ -90,7 +91,7 @@ impl External {
 /// All links of a run.
 #[derive(Debug)]
 pub struct RunLinks {
-    // Dropped first: killed before the thread that started them ends.
+    // Dropped first: the processes must be killed before the thread that started them ends.
     pub(super) fleet: Mutex<Fleet>,
     pub(super) caller: Caller,
     pub(super) place: External,
@@ -98,12 +99,12 @@ pub struct RunLinks {
     pub(super) embedded: bool,
     pub(super) layout: Mutex<Layout>,
     pub(super) question: Vec<u8>,
-    /// Whether the link answered before its last fault.
+    /// Whether each link answered before its last fault.
     pub(super) answered: Mutex<BTreeMap<String, bool>>,
 }
 
 impl RunLinks {
-    /// Starts so many embedded proxies. With `lie` they accept toxics and ignore them, to test that this is noticed.
+    /// Starts this many embedded proxies. With `lie` they accept toxics and ignore them, to test that this is detected.
     ///
     /// # Errors
     /// They cannot be started, or do not answer.
@@ -121,10 +122,10 @@ impl RunLinks {
         Ok(Self::new(caller, fleet, External::local("embedded"), processes.max(1), true))
     }
 
-    /// Uses a Toxiproxy that runs already.
+    /// Uses a running Toxiproxy.
     ///
     /// # Errors
-    /// The address makes no sense, nobody answers there, or something else than Toxiproxy 2 does.
+    /// The address is invalid, no server answers there, or the server is not Toxiproxy 2.
     pub async fn external(place: External) -> Result<Self, LinkError> {
         let caller = Caller::start()?;
         let url = place.url.clone();
@@ -144,7 +145,7 @@ impl RunLinks {
         Self { fleet, caller, place, processes, embedded, layout, question: QUESTION.to_vec(), answered }
     }
 
-    /// Probes ask this instead of ZooKeeper's `ruok`; any answer to it will do.
+    /// Probes send this instead of ZooKeeper's `ruok`. Any answer counts.
     pub fn ask(&mut self, question: &[u8]) {
         self.question = question.to_vec();
     }
@@ -155,13 +156,13 @@ impl RunLinks {
         self.fleet().pids()
     }
 
-    /// The names of those proxies that do not run.
+    /// The names of proxies that are stopped.
     ///
     /// # Errors
-    /// One of them has ended, or the Toxiproxy that was named cannot be reached.
+    /// A proxy has ended, or the external Toxiproxy cannot be reached.
     pub(crate) async fn check_alive(&self) -> Result<Vec<String>, LinkError> {
         let mut idle = self.fleet().check_alive(WRITER)?;
-        // Started here or not: what is not in the fleet can only be asked.
+        // A proxy that is not in the fleet can only be queried, even if it runs on this machine.
         if self.fleet().pids().is_empty() {
             let ask = |controls: &mut Vec<Control>| {
                 let asked = Instant::now();
@@ -170,7 +171,7 @@ impl RunLinks {
             };
             match self.caller.call("ask whether it is there", CALL_LIMIT, ask).await {
                 Ok(took) if took > SLUGGISH => idle.push("toxiproxy".to_owned()),
-                // Many links are worked on at this moment, one after the other.
+                // The thread is busy with many links, one after the other.
                 Ok(_) | Err(LinkError::TimedOut { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -178,15 +179,15 @@ impl RunLinks {
         Ok(idle)
     }
 
-    /// Kills the embedded proxy of this name: it is given up, and nobody shall wait for its answers.
+    /// Kills the embedded proxy of this name. It is given up, and no caller must wait for its answers.
     pub(crate) fn give_up(&self, who: &str) {
         self.fleet().kill(WRITER, who);
     }
 
-    /// Has every embedded proxy write down its own stalls in a segment of its own; `segment` gives each writer's.
+    /// Every embedded proxy records its own stalls in its own segment. `segment` returns the segment of a writer.
     ///
     /// # Errors
-    /// A segment cannot be made.
+    /// A segment cannot be created.
     pub(crate) fn begin_cell(
         &self,
         cell: u32,
@@ -204,7 +205,7 @@ impl RunLinks {
     /// Ends these segments.
     ///
     /// # Errors
-    /// One of them could not be written to its end.
+    /// A segment could not be written to its end.
     pub(crate) fn end_cell(&self) -> anyhow::Result<()> {
         self.fleet().end_cell()
     }
@@ -225,12 +226,12 @@ impl RunLinks {
         self.embedded
     }
 
-    /// Makes one link a host and server. The hosts' names are not used: links are called by number. Servers are named as the
-    /// proxies reach them, `host:port`; names are looked up by the proxies, whenever a client connects. `direct` is where this
-    /// process reaches the same servers past all links: what a cut link is silent about, they must be able to say there.
+    /// Creates one link per host and server, named by number: the hosts' names are unused. Servers are given as the
+    /// proxies reach them, `host:port`. The proxies resolve names at every client connection. `direct`: addresses at
+    /// which this process reaches the same servers past all links. A server behind a cut link must answer there.
     ///
     /// # Errors
-    /// There are too few ports, the API refuses them (a port is taken), or something else is read back.
+    /// There are too few ports, the API refuses them (a port is taken), or the read-back differs.
     pub async fn populate(
         &self,
         hosts: &[String],
@@ -257,7 +258,7 @@ impl RunLinks {
         let listening = match self.caller.call("make the links", CALL_LIMIT, populate).await {
             Ok(listening) => listening,
             Err(error) => {
-                // Some may have been made. The first error is the one to tell.
+                // Some links may exist. Report only the first error.
                 let _ = self.caller.call("take the links away", CALL_LIMIT, take_away(names)).await;
                 return Err(error);
             }
@@ -274,7 +275,7 @@ impl RunLinks {
         Ok(())
     }
 
-    /// So many of the ports that its proxies may listen on, without those on which others of its proxies do; None: any will do.
+    /// This many of the ports that its proxies may use, excluding ports of its other proxies. None: any port.
     async fn free_ports(&self, needed: usize) -> Result<Option<Vec<u16>>, LinkError> {
         let Some(first) = self.place.first_port else { return Ok(None) };
         let look = |controls: &mut Vec<Control>| {
@@ -291,13 +292,13 @@ impl RunLinks {
         Ok(Some(free))
     }
 
-    /// Where the host connects, in the order of the servers; empty for a host that has no links.
+    /// Addresses that the host connects to, in the order of the servers. Empty for a host without links.
     #[must_use]
     pub fn endpoints(&self, host: u16) -> Vec<SocketAddr> {
         self.layout().of(host).map(endpoints).unwrap_or_default()
     }
 
-    /// The counters of all links with their connections, by name of link; empty for a real Toxiproxy.
+    /// The counters of all links with their connections, by link name. Empty for a real Toxiproxy.
     ///
     /// # Errors
     /// The API cannot be reached.
@@ -307,7 +308,7 @@ impl RunLinks {
         Ok(names.into_iter().zip(self.connections(links, 0).await?).collect())
     }
 
-    /// When bytes of each session of these hosts last went up.
+    /// When each session of these hosts last sent bytes to a server.
     ///
     /// # Errors
     /// The API cannot be reached.
@@ -321,10 +322,10 @@ impl RunLinks {
         Ok(touches::touches(&self.connections(links, since).await?))
     }
 
-    /// Takes all links away.
+    /// Removes all links.
     ///
     /// # Errors
-    /// Some are still there, or the API cannot be reached.
+    /// Some links remain, or the API cannot be reached.
     pub async fn depopulate(&self) -> Result<(), LinkError> {
         let links = std::mem::take(&mut *self.layout()).hosts.concat();
         let mut names = vec![Vec::new(); self.processes];
@@ -334,7 +335,7 @@ impl RunLinks {
         self.caller.call("take the links away", CALL_LIMIT, take_away(names)).await
     }
 
-    /// Takes all links away and ends the embedded proxies. Those are ended even if the links could not be taken away.
+    /// Removes all links and ends the embedded proxies. The proxies end even if the removal fails.
     ///
     /// # Errors
     /// As for [`Self::depopulate`].

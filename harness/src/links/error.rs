@@ -1,74 +1,74 @@
-//! What can go wrong with links, and what the user can do about it.
+//! Errors of links, and how the user can fix them.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use thiserror::Error;
 
-/// Errors of the driver of links.
+/// Errors of the link driver.
 #[derive(Debug, Error)]
 pub enum LinkError {
-    /// The address of a Toxiproxy makes no sense.
+    /// The address of a Toxiproxy is invalid.
     #[error("'{url}' is not the address of a Toxiproxy: {why}; give it like http://127.0.0.1:8474")]
     Url { url: String, why: String },
-    /// Nobody answers there.
+    /// No server answers there.
     #[error(
         "the link proxy at {api} cannot be reached: {why}; is it running? If http_proxy is set, NO_PROXY must name that host"
     )]
     Unreachable { api: SocketAddr, why: String },
-    /// Something answers, but it is not a Toxiproxy 2.
+    /// A server answers, but it is not Toxiproxy 2.
     #[error("the link proxy at {api} says '{got}' when asked for its version; Toxiproxy 2 is needed")]
     Version { api: SocketAddr, got: String },
     /// The embedded proxy did not start.
     #[error("cannot start the link proxy '{exe}': {why}")]
     Start { exe: String, why: String },
-    /// The embedded proxy is gone.
+    /// The embedded proxy has ended.
     #[error("{who} died ({status}); its standard error says why")]
     Died { who: String, status: String },
     /// The API refused a request.
     #[error("the link proxy at {api} refused {request}: {status} {answer}; {remedy}")]
     Refused { api: SocketAddr, request: String, status: u16, answer: String, remedy: &'static str },
-    /// The API answered with something that makes no sense.
+    /// The API's answer is invalid.
     #[error("the link proxy at {api} gave no sensible answer to {request}: {why}; is it a Toxiproxy 2?")]
     Nonsense { api: SocketAddr, request: String, why: String },
-    /// What was read back is not what was asked for.
+    /// The state that was read back differs from the request.
     #[error("link {proxy} is not as asked: wanted {asked}, found {found}; is another program using this proxy?")]
     NotApplied { proxy: String, asked: String, found: String },
-    /// There is a toxic of that name before it was asked for.
+    /// A toxic of that name already exists.
     #[error("link {proxy} bears the toxic {toxic} already; heal the link before the next fault of this kind")]
     AlreadyThere { proxy: String, toxic: String },
-    /// A toxic that is to be taken away is not there.
+    /// A toxic that should be removed does not exist.
     #[error("link {proxy} does not bear the toxic {toxic}; inject the fault before it is healed")]
     NotThere { proxy: String, toxic: String },
-    /// A call ended in a panic inside the client library.
+    /// A call panicked inside the client library.
     #[error("a call to the link proxy broke off ({what}): {why}; has the proxy been stopped?")]
     Broken { what: &'static str, why: String },
     /// No answer in time.
     #[error("no answer from the link proxy within {limit:?} ({what}); is it stopped or overloaded?")]
     TimedOut { what: &'static str, limit: Duration },
-    /// A host that has no links.
+    /// The host has no links.
     #[error("host {host} has no links: populate made them for hosts 0 to {last}", last = hosts.saturating_sub(1))]
     NoSuchHost { host: u16, hosts: usize },
-    /// Fewer ports than links.
+    /// There are fewer ports than links.
     #[error(
         "links need {hosts} hosts x {servers} servers = {needed} ports, and Toxiproxy's ports {first} to {last} are {have}; \
          give it more (--toxiproxy-ports, published if it is in a container), or use fewer hosts"
     )]
     Ports { first: u16, last: u16, have: usize, hosts: usize, servers: usize, needed: usize },
-    /// Others use the same Toxiproxy.
+    /// Other users of the same Toxiproxy occupy the ports.
     #[error(
         "links need {needed} ports, and of Toxiproxy's ports {first} to {last} others at {url} leave {free}; wait for them, or \
          give this run ports of its own (--toxiproxy-ports)"
     )]
     PortsTaken { url: String, first: u16, last: u16, free: usize, needed: usize },
-    /// A link leads nowhere, or elsewhere.
+    /// A link does not lead to its server.
     #[error(
         "server {server} cannot be reached over the Toxiproxy at {url}: its link from {endpoint} to {upstream} gave no answer \
          of a server that serves ({why}); name the servers as Toxiproxy reaches them (--toxiproxy-upstreams), and its ports \
          as they can be reached from here (--toxiproxy-ports)"
     )]
     NoWay { server: usize, url: String, endpoint: SocketAddr, upstream: String, why: String },
-    /// A fault on single messages, on links that do not know what passes.
+    /// A fault on single messages, on links that cannot decode traffic.
     #[error(
         "the Toxiproxy at {url} cannot read what passes on its links, and so cannot lose the answer to a create; leave \
          --toxiproxy out: the embedded proxy can"
@@ -86,7 +86,7 @@ pub enum LinkError {
 }
 
 impl LinkError {
-    /// The name of the process of which it says that it is gone.
+    /// The name of the process that has ended according to this error.
     #[must_use]
     pub fn gone(&self) -> Option<String> {
         match self {

@@ -1,6 +1,6 @@
-//! The faults of links: each is injected, read back, and then looked for from outside, by probes and by counters.
+//! Link faults: each is injected, read back, and then verified from outside, by probes and by counters.
 //!
-//! Probes run before the first change and after the last: they do not widen a receipt's times.
+//! Probes run before the first change and after the last, so they do not widen a receipt's times.
 
 use std::time::Duration;
 
@@ -19,25 +19,25 @@ use super::probe::{self, Before, Reply};
 use super::receipt::{self, LinkReceipt};
 use super::toxics::{self, Toxic};
 
-/// How long a partitioned link is listened at: three times what the slowest answer took before, within these bounds.
+/// Listening time on a partitioned link: three times the slowest answer before the fault, within these bounds.
 const SILENCE: (Duration, Duration) = (Duration::from_millis(150), Duration::from_secs(1));
-/// How often is listened, at most.
+/// Maximum number of listening attempts.
 const SILENCE_TRIES: u32 = 3;
-/// How long connections may take to be seen closing.
+/// Limit for observing that connections close.
 const CLOSING_LIMIT: Duration = Duration::from_millis(500);
 
 impl RunLinks {
-    /// Lets nothing pass between hosts and servers, and tells nobody.
+    /// Blocks all traffic between hosts and servers, without notifying either side.
     ///
     /// # Errors
-    /// It could not be injected exactly so (then nothing is left of it). That it is not seen to work is no error but a
-    /// receipt that is not verified.
+    /// The exact injection failed, and has been undone. A fault without visible effect is no error, but an unverified
+    /// receipt.
     pub async fn partition(&self, hosts: &[u16], direction: Direction) -> Result<LinkReceipt, LinkError> {
         self.partition_from(hosts, &[], direction, |_| ()).await
     }
 
-    /// The same between hosts and the servers with these ids alone; all of them without any. `in_effect` is told when it took
-    /// effect, before that is verified.
+    /// As [`Self::partition`], limited to the servers with these ids. No ids: all servers. `in_effect` receives the
+    /// time of effect, before the verification.
     ///
     /// # Errors
     /// As for [`Self::partition`].
@@ -68,8 +68,8 @@ impl RunLinks {
         }
     }
 
-    /// Asks on old connections and on new ones, asks every server past its links, and counts what passes meanwhile. A server
-    /// that was silent too, busy or stopped, is given a second chance, and a third.
+    /// Probes old and new connections and every server directly, and counts passed bytes meanwhile. If a server is
+    /// silent as well, because it is busy or stopped, up to two more attempts follow.
     async fn look_for_silence(
         &self,
         links: &[Link],
@@ -96,7 +96,7 @@ impl RunLinks {
         }
     }
 
-    /// Asks every link, on its old connection and on a new one, and its server past it, all at the same time.
+    /// Probes every link, on its old and on a new connection, and its server directly, all concurrently.
     async fn listen(&self, links: &[Link], before: &mut [Before], limit: Duration) -> Vec<CutLink> {
         let question = &self.question[..];
         let past: Vec<_> = links.iter().map(|link| self.layout().past(link)).collect();
@@ -119,10 +119,10 @@ impl RunLinks {
         join_all(asked).await
     }
 
-    /// Takes all faults from the links of these hosts.
+    /// Removes all faults from the links of these hosts.
     ///
     /// # Errors
-    /// Some toxic is still there, or the API cannot be reached.
+    /// A toxic remains, or the API cannot be reached.
     pub async fn heal(&self, hosts: &[u16]) -> Result<LinkReceipt, LinkError> {
         let links = self.layout().links(hosts)?;
         let here = links.clone();
@@ -144,10 +144,10 @@ impl RunLinks {
         Ok(receipt::heal(bracket, seen.collect(), &answers))
     }
 
-    /// Ends all connections of these hosts; new ones can be made at once.
+    /// Ends all connections of these hosts. New connections are possible at once.
     ///
     /// # Errors
-    /// The API refuses it or cannot be reached.
+    /// The API refuses the request or cannot be reached.
     pub async fn disconnect(&self, hosts: &[u16]) -> Result<LinkReceipt, LinkError> {
         let links = self.layout().links(hosts)?;
         let endpoints = endpoints(&links);
@@ -191,7 +191,7 @@ impl RunLinks {
         self.caller.call(what, CALL_LIMIT, inject).await
     }
 
-    /// Takes back what was injected, as far as that is possible: the first error is the one to tell.
+    /// Undoes the injection, on a best-effort basis: only the first error is reported.
     pub(super) async fn take_back(&self, links: Vec<Link>, toxics: Vec<Toxic>) {
         let take_back = move |controls: &mut Vec<Control>| {
             actions::take_back(controls, &links, &toxics);

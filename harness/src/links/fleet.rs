@@ -1,5 +1,5 @@
-//! The embedded proxy's processes. They ignore the terminal's Ctrl-C (links must outlive it, to be healed) and die with
-//! the thread that started them.
+//! The embedded proxy's processes. They ignore the terminal's Ctrl-C, because links must outlive it to be healed. They
+//! end with the thread that started them.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::SocketAddr;
@@ -16,11 +16,10 @@ use super::error::LinkError;
 use crate::access::{AUTH_VARIABLE, SASL_VARIABLE};
 use crate::process::procfs::process_state;
 use crate::recording::archive::AddSegment;
-use crate::recording::sidecar::{SidecarOrder, SidecarOutcome};
-use crate::witness::Witnessed;
+use crate::sidecar::{SidecarOrder, SidecarOutcome, Witnessed};
 
 const START_LIMIT: Duration = Duration::from_secs(10);
-/// An order is carried out at once, unless the machine stands still.
+/// Orders are executed at once, unless the machine stalls.
 const ORDER_LIMIT: Duration = Duration::from_secs(5);
 const LINE_BYTES_MAX: usize = 1024;
 
@@ -28,7 +27,7 @@ const LINE_BYTES_MAX: usize = 1024;
 #[derive(Debug, Default)]
 pub(super) struct Fleet {
     children: Vec<Child>,
-    /// Where each takes orders and answers them.
+    /// For each process, the pipe for orders and the pipe for answers.
     pipes: Vec<(ChildStdin, ChildStdout)>,
 }
 
@@ -38,8 +37,8 @@ struct Ready {
 }
 
 impl Fleet {
-    /// Starts so many processes at once and waits until each serves its API. Must be called on a thread that lives as
-    /// long as they shall.
+    /// Starts this many processes and waits until each serves its API. The calling thread must live as long as the
+    /// processes are needed.
     pub(super) fn start(exe: &Path, processes: usize, lie: bool) -> Result<(Self, Vec<SocketAddr>), LinkError> {
         let failed = |why: String| LinkError::Start { exe: exe.display().to_string(), why };
         let mut fleet = Self::default();
@@ -60,8 +59,8 @@ impl Fleet {
         Ok((fleet, apis))
     }
 
-    /// Has every process write down its own stalls in a segment of its own; `segment` gives each writer's. And what passes, where
-    /// it is told who is behind its proxies.
+    /// Every process records its own stalls in its own segment. `segment` returns the segment of a writer. With
+    /// `witnessed`, the processes also record the traffic of those clients.
     pub(super) fn begin_cell(
         &mut self,
         name: &str,
@@ -85,7 +84,7 @@ impl Fleet {
         self.order(|_| SidecarOrder::End).context("a link proxy did not end its segment")
     }
 
-    /// Gives each process its order, and waits until it was carried out.
+    /// Sends each process its order, and waits until it is executed.
     fn order(&mut self, mut order: impl FnMut(usize) -> SidecarOrder) -> io::Result<()> {
         for (place, (orders, out)) in self.pipes.iter_mut().enumerate() {
             let mut line = serde_json::to_vec(&order(place))?;
@@ -99,10 +98,10 @@ impl Fleet {
         Ok(())
     }
 
-    /// The names, as in [`Self::begin_cell`], of those processes that are stopped.
+    /// The names, as in [`Self::begin_cell`], of the processes that are stopped.
     ///
     /// # Errors
-    /// One of them has ended.
+    /// A process has ended.
     pub(super) fn check_alive(&mut self, name: &str) -> Result<Vec<String>, LinkError> {
         let mut idle = Vec::new();
         for (place, child) in self.children.iter_mut().enumerate() {
@@ -117,17 +116,17 @@ impl Fleet {
         Ok(idle)
     }
 
-    /// Kills the process of this name, as in [`Self::begin_cell`], if it is one of these.
+    /// Kills the process of this name, as in [`Self::begin_cell`], if it belongs to the fleet.
     pub(super) fn kill(&mut self, name: &str, who: &str) {
         for (place, child) in self.children.iter_mut().enumerate() {
             if writer(name, place) == who {
-                // One that has ended already is what we want.
+                // A process that has already ended is no error.
                 let _ = child.kill();
             }
         }
     }
 
-    /// How many there are.
+    /// Number of processes.
     fn count(&self) -> usize {
         self.children.len()
     }
@@ -140,7 +139,7 @@ impl Fleet {
 impl Drop for Fleet {
     fn drop(&mut self) {
         for child in &mut self.children {
-            // One that has ended already is what we want.
+            // A process that has already ended is no error.
             let _ = child.kill();
             let _ = child.wait();
         }

@@ -1,20 +1,20 @@
-//! Which links there are, what their proxies are called, which process serves them, and what that costs in descriptors.
+//! The links, their proxies' names, the processes that serve them, and the descriptors that they need.
 
 use std::net::SocketAddr;
 
 use super::error::LinkError;
 
-/// Descriptors of a proxy process that belong to no connection: standard streams, runtime, API, listeners of its ports.
+/// Descriptors of a proxy process that belong to no connection: standard streams, runtime, API, listening ports.
 const OVERHEAD: u64 = 128;
 
-/// Descriptors that a proxy process needs to carry so many connections: two each, and some of its own.
+/// Descriptors that a proxy process needs for this many connections: two each, plus a fixed overhead.
 #[must_use]
 pub fn descriptors_needed(connections: u64) -> u64 {
     connections.saturating_mul(2).saturating_add(OVERHEAD)
 }
 
-/// How many proxy processes `hosts` hosts with `connections` connections each need under a descriptor limit. Counts
-/// every connection twice: while a partition heals, old and new ones stand side by side.
+/// Number of proxy processes that `hosts` hosts with `connections` connections each need under a descriptor limit.
+/// Counts every connection twice: while a partition heals, old and new connections coexist.
 ///
 /// # Errors
 /// A single host does not fit.
@@ -31,25 +31,25 @@ pub fn processes_needed(hosts: usize, connections: u64, limit: u64) -> Result<us
 /// One host ↔ server link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Link {
-    /// Which of the proxy processes serves it.
+    /// Index of the proxy process that serves it.
     pub(super) api: usize,
-    /// The proxy's name there.
+    /// The proxy's name in that process.
     pub(super) name: String,
-    /// Where the host connects.
+    /// Address that the host connects to.
     pub(super) endpoint: SocketAddr,
     /// The host, and the server's id.
     pub(super) ends: (u16, u32),
 }
 
-/// The links of all hosts, by number of host.
+/// The links of all hosts, by host number.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
     pub(super) hosts: Vec<Vec<Link>>,
-    /// Where this process reaches the servers past all links, by their ids.
+    /// Addresses at which this process reaches the servers past all links, by server id.
     pub(super) direct: Vec<SocketAddr>,
 }
 
-/// Never made of user strings: it goes into URLs. Servers count from 1, as ZooKeeper's ids do.
+/// Contains no user strings, because it is part of URLs. Server numbers start at 1, like ZooKeeper's ids.
 pub(super) fn name(prefix: &str, host: usize, server: usize) -> String {
     format!("{prefix}h{host:03}-s{}", server + 1)
 }
@@ -67,7 +67,7 @@ impl Layout {
             .ok_or(LinkError::NoSuchHost { host, hosts: self.hosts.len() })
     }
 
-    /// Where the server at the end of this link is reached past it.
+    /// Address of the server at the end of this link, past the link.
     pub(super) fn past(&self, link: &Link) -> Option<SocketAddr> {
         self.direct.get(link.ends.1.checked_sub(1)? as usize).copied()
     }
@@ -81,7 +81,7 @@ impl Layout {
         Ok(links?.concat())
     }
 
-    /// The links between these hosts and the servers with these ids; to all servers without any.
+    /// The links between these hosts and the servers with these ids. No ids: all servers.
     pub(super) fn links_to(&self, hosts: &[u16], servers: &[u32]) -> Result<Vec<Link>, LinkError> {
         let mut links = self.links(hosts)?;
         links.retain(|link| servers.is_empty() || servers.contains(&link.ends.1));

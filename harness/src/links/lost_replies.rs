@@ -1,5 +1,5 @@
-//! Lost replies: a link lies in wait for a create that is carried out, and closes the connection instead of passing the answer.
-//! Only the embedded proxy reads what passes.
+//! Lost replies: a link waits for a create that the server executes, and closes the connection instead of forwarding
+//! the answer. Only the embedded proxy decodes the traffic.
 
 use std::time::Duration;
 
@@ -17,16 +17,16 @@ use super::probe;
 use super::receipt::LinkReceipt;
 use super::toxics::Toxic;
 
-/// Creates whose answers each link loses.
+/// Number of creates whose answers each link loses.
 const CREATES: u32 = 1;
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 impl RunLinks {
-    /// Lies in wait on all links of these hosts, until each has lost an answer, or `goes_on` says that it is over.
+    /// Waits on all links of these hosts until each has lost an answer, or `goes_on` returns false.
     ///
     /// # Errors
-    /// It could not be injected exactly so (then nothing is left of it), the links cannot read what passes, or their API cannot
-    /// be reached. That no create came by is no error but a receipt that is not verified.
+    /// The exact injection failed (and has been undone), the links cannot decode traffic, or their API cannot be
+    /// reached. If no create passes, this is no error, but an unverified receipt.
     pub async fn lose_replies(
         &self,
         hosts: &[u16],
@@ -45,7 +45,7 @@ impl RunLinks {
             let here = links.clone();
             let look = move |controls: &mut Vec<Control>| actions::counters(controls, &here);
             let stats = self.caller.call("read the counters", CALL_LIMIT, look).await?;
-            // What an earlier fault lost is still listed.
+            // Answers that an earlier fault lost are still listed.
             let lost: Vec<LostReply> =
                 stats.into_iter().flat_map(|link| link.lost).filter(|reply| reply.at >= armed.from).collect();
             if !goes_on || lost.len() >= links.len() {

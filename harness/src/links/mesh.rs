@@ -1,5 +1,5 @@
-//! Links among servers: one for each way from a server to another and each of its ports, in an embedded proxy of its own.
-//! They can be held, and let go again; that nothing passes meanwhile is read from the proxy's counters.
+//! Links between servers, in an embedded proxy of their own: one per direction and port between each pair of servers.
+//! They can be held and released. The proxy's counters show that no bytes pass while they are held.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -20,13 +20,13 @@ use super::fleet::Fleet;
 use super::layout::Link;
 use super::toxics::{self, Toxic};
 
-/// How long a follower that is refused tries to reach its new leader (five times, 100 ms apart). A link cannot refuse it, and
-/// tries in its place: a follower that was hung up on would look for another leader at once.
+/// How long a refused follower retries its new leader (five times, 100 ms apart). A link cannot refuse, so it retries
+/// instead. A follower whose connection closes would look for another leader at once.
 const PATIENCE_MS: u32 = 400;
-/// How long the counters of held links are watched.
+/// Time for which the counters of held links are watched.
 const WATCHED: Duration = Duration::from_millis(150);
 
-/// What the segments of its proxies are called.
+/// Name of its proxies' segments.
 const WRITER: &str = "quorum-proxy";
 
 /// From one server to a port of another.
@@ -34,11 +34,11 @@ const WRITER: &str = "quorum-proxy";
 pub(crate) struct Way {
     pub(crate) from: u32,
     pub(crate) to: u32,
-    /// Whether it leads to the port of elections, or else to that of the quorum.
+    /// Whether it leads to the election port. Otherwise it leads to the quorum port.
     pub(crate) election: bool,
-    /// Where the one server connects.
+    /// Address that the first server connects to.
     pub(crate) listen: SocketAddr,
-    /// Where the other one listens.
+    /// Address on which the second server listens.
     pub(crate) upstream: SocketAddr,
 }
 
@@ -49,31 +49,31 @@ impl Way {
     }
 }
 
-/// What was seen of links that are held.
+/// Observation of held links.
 #[derive(Clone, Debug)]
 pub(crate) struct HeldLinks {
-    /// From which server to which, a link each.
+    /// The two servers of each link: from, to.
     pub(crate) ways: Vec<(u32, u32)>,
-    /// What had passed on all of them, before they were watched and after.
+    /// Total bytes passed on all of them, before and after watching.
     pub(crate) bytes: (u64, u64),
-    /// For how long no byte passed on any of them.
+    /// Time for which no byte passed on any of them.
     pub(crate) watched: Duration,
 }
 
 /// All links of an ensemble.
 #[derive(Debug)]
 pub(crate) struct Mesh {
-    // Dropped first: killed before the thread that started them ends.
+    // Dropped first: the processes must be killed before the thread that started them ends.
     fleet: RefCell<Fleet>,
     caller: Caller,
     ways: Vec<(Way, Link)>,
 }
 
 impl Mesh {
-    /// Starts a proxy process and makes these links in it, for servers that will find no way past them.
+    /// Starts a proxy process and creates these links in it. The servers reach each other only over them.
     ///
     /// # Errors
-    /// It cannot be started, does not answer, or a port is taken. Nothing is left behind then.
+    /// It cannot be started, does not answer, or a port is taken. Nothing remains in that case.
     pub(crate) async fn start(exe: &Path, ways: Vec<Way>) -> Result<Self, LinkError> {
         let caller = Caller::start()?;
         let exe = exe.to_owned();
@@ -108,11 +108,11 @@ impl Mesh {
         self.caller.call("make the quorum's links", CALL_LIMIT, populate).await.map(|_| ())
     }
 
-    /// Holds all links that `which` names, both ways, and watches their counters for a moment. `in_effect` is called before
-    /// that. If any of it fails none of them is held.
+    /// Holds all links that `which` selects, in both directions, and then watches their counters. `in_effect` is called
+    /// before watching. On failure no link is held.
     ///
     /// # Errors
-    /// One of them is held already, bytes passed all the same, or the API cannot be reached or does not do as it is told.
+    /// A link is already held, bytes passed anyway, or the API cannot be reached or does not apply the change.
     pub(crate) async fn hold(
         &self,
         which: impl Fn(&Way) -> bool,
@@ -137,10 +137,10 @@ impl Mesh {
         Ok(HeldLinks { ways, bytes: (before, after), watched: Duration::from_nanos(to.saturating_sub(from)) })
     }
 
-    /// Lets all links that `which` names go; gives their number. What was held up flows on.
+    /// Releases all links that `which` selects and returns their number. Held data then flows on.
     ///
     /// # Errors
-    /// One of them is not held: then nothing is changed. Or the API cannot be reached or does not do as it is told.
+    /// A link is not held (then nothing changes), or the API cannot be reached or does not apply the change.
     pub(crate) async fn release(&self, which: impl Fn(&Way) -> bool) -> Result<usize, LinkError> {
         let links = self.links(which);
         let count = links.len();
@@ -151,15 +151,15 @@ impl Mesh {
     /// The names of its proxies that are stopped.
     ///
     /// # Errors
-    /// One of them has ended.
+    /// A proxy has ended.
     pub(crate) fn check_alive(&self) -> Result<Vec<String>, LinkError> {
         self.fleet.borrow_mut().check_alive(WRITER)
     }
 
-    /// Has its proxy write down its own stalls in a segment of its own.
+    /// Its proxy records its own stalls in its own segment.
     ///
     /// # Errors
-    /// The segment cannot be made.
+    /// The segment cannot be created.
     pub(crate) fn begin_cell(&self, cell: u32, segment: AddSegment<'_>) -> anyhow::Result<()> {
         self.fleet.borrow_mut().begin_cell(WRITER, cell, segment, None)
     }
@@ -187,12 +187,12 @@ impl Mesh {
     }
 }
 
-/// What keeps a link from carrying anything.
+/// The toxics that stop all traffic on a link.
 fn holds() -> Vec<Toxic> {
     toxics::streams(Direction::Both).iter().map(|stream| Toxic::new("hold", stream, &[])).collect()
 }
 
-/// When they were counted, and the bytes that have passed on these links so far, both ways.
+/// The time of the count, and the bytes passed so far on these links, in both directions.
 fn passed(controls: &[Control], links: &[Link]) -> Result<(u64, u64), LinkError> {
     let now = clock::now();
     let counters = actions::counters(controls, links)?;

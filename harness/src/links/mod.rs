@@ -1,7 +1,7 @@
-//! The driver of links: makes them, injures them, heals them, and proves each time that it worked.
+//! The driver of links: creates them, injects faults, heals them, and verifies each change.
 //!
-//! It speaks Toxiproxy's API by way of toxiproxy_rust, to the embedded proxy's processes or to a real Toxiproxy. A
-//! partition is a `hold` there and a `timeout` of 0 here, which drops data and closes its connections when it is healed.
+//! It uses Toxiproxy's API through toxiproxy_rust. The embedded proxy partitions with `hold`. A real Toxiproxy
+//! partitions with a `timeout` of 0, which drops data, and closes its connections on healing.
 
 mod actions;
 mod caller;
@@ -19,6 +19,7 @@ mod receipt;
 mod slow;
 mod touches;
 mod toxics;
+mod tunnel;
 
 pub(crate) use debt::{borrow, prefix, proxy_debt};
 pub use driver::{External, RunLinks};
@@ -27,3 +28,4 @@ pub use layout::{descriptors_needed, processes_needed};
 pub(crate) use mesh::{Mesh, Way};
 pub use receipt::LinkReceipt;
 pub use touches::Touches;
+pub use tunnel::Tunnel;

@@ -1,5 +1,4 @@
-//! Probes: small questions asked through a link. That a fault was listed proves nothing; that an answer stays away, or comes
-//! late, does.
+//! Probes: small requests sent through a link. A listed fault proves nothing; a missing or late answer does.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -12,19 +11,19 @@ use tokio::time::timeout;
 
 use crate::process::clock;
 
-/// Pause between two questions to a link that does not answer.
+/// Pause between two requests on a link that does not answer.
 const AGAIN: Duration = Duration::from_millis(10);
 
-/// What became of a question.
+/// Result of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reply {
     pub(super) asked: Probe,
-    /// The first byte came so long after the question was sent, and that many bytes in one piece did.
+    /// Time from sending the request to the first read, and the number of bytes in that read.
     pub(super) came: Option<(Duration, usize)>,
 }
 
 impl Reply {
-    /// What an attempt that began `at` has come to; None: it ran out of time.
+    /// Result of an attempt that began `at`. None: it timed out.
     fn new(at: u64, outcome: Option<Option<(Duration, usize)>>) -> Self {
         let (answer, came) = match outcome {
             None => (ProbeAnswer::Silence, None),
@@ -34,7 +33,7 @@ impl Reply {
         Self { asked: Probe { at, until: clock::now(), came: answer }, came }
     }
 
-    /// There was nobody to ask.
+    /// There is no server to probe.
     pub(super) fn nobody() -> Self {
         Self::new(clock::now(), Some(None))
     }
@@ -48,28 +47,28 @@ impl Reply {
     }
 }
 
-/// A link before a fault: did it answer, and a connection that was opened then and stands idle.
+/// A link before a fault: its answer, and an idle connection that was opened at that time.
 #[derive(Debug)]
 pub(super) struct Before {
     pub(super) answer: Reply,
     pub(super) standing: Option<TcpStream>,
 }
 
-/// What probes of a link took.
+/// Timings of a link's probes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timing {
-    /// Round trips of small questions, with the bytes of the answer.
+    /// Round trips of small requests, with the bytes of the answer.
     pub(super) rounds: Vec<(Duration, usize)>,
-    /// The same each way by itself; empty where the proxy does not tell.
+    /// The same for each direction. Empty if the proxy does not report it.
     pub(super) up: Vec<Duration>,
     pub(super) down: Vec<Duration>,
-    /// A long question, until the server had all of it and hung up.
+    /// A long request, until the server has received all of it and closes the connection.
     pub(super) long_up: Option<ProbeFlow>,
     /// A long answer, as far as it was read.
     pub(super) long_down: Option<ProbeFlow>,
 }
 
-/// Asks on a new connection.
+/// Sends a request on a new connection.
 pub(super) async fn ask(endpoint: SocketAddr, question: &[u8], limit: Duration) -> Reply {
     let at = clock::now();
     let asked = async {
@@ -79,7 +78,7 @@ pub(super) async fn ask(endpoint: SocketAddr, question: &[u8], limit: Duration) 
     Reply::new(at, timeout(limit, asked).await.ok())
 }
 
-/// Asks on a connection that stands already.
+/// Sends a request on an existing connection.
 pub(super) async fn ask_on(stream: &mut TcpStream, question: &[u8], limit: Duration) -> Reply {
     let at = clock::now();
     Reply::new(at, timeout(limit, question_on(stream, question)).await.ok())
@@ -91,7 +90,7 @@ pub(super) async fn closes(stream: &mut TcpStream, limit: Duration) -> bool {
     matches!(timeout(limit, stream.read(&mut byte)).await, Ok(Ok(0) | Err(_)))
 }
 
-/// Asks all links at once, and leaves an idle connection standing on each.
+/// Probes all links concurrently, and leaves an idle connection open on each.
 pub(super) async fn before(endpoints: &[SocketAddr], question: &[u8], limit: Duration) -> Vec<Before> {
     join_all(endpoints.iter().map(|endpoint| async {
         let standing = timeout(limit, connect(*endpoint)).await.ok().flatten();
@@ -100,12 +99,12 @@ pub(super) async fn before(endpoints: &[SocketAddr], question: &[u8], limit: Dur
     .await
 }
 
-/// Asks all links at once.
+/// Probes all links concurrently.
 pub(super) async fn ask_all(endpoints: &[SocketAddr], question: &[u8], limit: Duration) -> Vec<Reply> {
     join_all(endpoints.iter().map(|endpoint| ask(*endpoint, question, limit))).await
 }
 
-/// Asks each link, again and again, until it answers or its time is over.
+/// Probes each link repeatedly, until it answers or its time limit is reached.
 pub(super) async fn ask_until_answered(links: &[(SocketAddr, Duration)], question: &[u8]) -> Vec<Reply> {
     join_all(links.iter().map(|(endpoint, limit)| async {
         let started = Instant::now();
@@ -121,15 +120,15 @@ pub(super) async fn ask_until_answered(links: &[(SocketAddr, Duration)], questio
     .await
 }
 
-/// How much came in how long, from the sending of a question to the last byte of its answer or the end of the connection.
+/// Bytes and time, from sending a request to the last byte of its answer or the end of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ProbeFlow {
     pub(super) bytes: usize,
     pub(super) took: Duration,
 }
 
-/// Sends a question on a new connection and reads until the other side hangs up: for `limit` until anything happens, and for
-/// `reading` from then on. `None`: nobody was there, or nothing happened.
+/// Sends a request on a new connection and reads until the other side closes. Waits up to `limit` for the first event,
+/// then up to `reading`. `None`: no server was there, or no event occurred.
 pub(super) async fn flow(
     endpoint: SocketAddr,
     question: &[u8],
@@ -138,7 +137,7 @@ pub(super) async fn flow(
 ) -> Option<ProbeFlow> {
     let mut stream = timeout(limit, connect(endpoint)).await.ok()??;
     let asked = Instant::now();
-    // A server that has hung up already is seen below.
+    // If the server has already closed the connection, the read below detects it.
     let _ = timeout(limit, stream.write_all(question)).await.ok()?;
     let mut answer = [0; 4_096];
     let mut bytes = 0;

@@ -1,4 +1,4 @@
-//! Judging whether a fault was seen to take effect, and saying why, in one sentence for the record.
+//! Decides whether a fault visibly took effect, and explains why in one sentence for the record.
 
 use std::time::Duration;
 
@@ -13,18 +13,18 @@ use super::layout::Link;
 use super::probe::{ProbeFlow, Reply, Timing};
 use super::toxics::{spelled, toxiproxy_rate};
 
-/// The proof that a fault took effect on links, or the lack of it.
+/// Verification of a link fault: the evidence that it took effect, or that it did not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkReceipt {
-    /// It took effect between these two times, in nanoseconds of CLOCK_MONOTONIC: taken before the first change was sent,
-    /// and after the last was read back.
+    /// It took effect between these two times, in nanoseconds of CLOCK_MONOTONIC: before the first change was sent, and
+    /// after the last was read back.
     pub from: u64,
     pub to: u64,
-    /// The effect itself was seen.
+    /// The effect itself was observed.
     pub verified: bool,
-    /// What was seen.
+    /// The observation in words.
     pub evidence: String,
-    /// The same in figures: all that `verified` rests on.
+    /// The observation in figures: the complete basis of `verified`.
     pub seen: Evidence,
 }
 
@@ -42,14 +42,14 @@ fn answered(asked: &Probe) -> bool {
     asked.came == ProbeAnswer::Answered
 }
 
-/// The kind of fault that cuts this way.
+/// The kind of fault that cuts this direction.
 fn cutting(direction: Direction) -> FaultKind {
     let cuts = |kind: &FaultKind| kind.facts().cuts == Some(direction);
     FaultKind::ALL.iter().copied().find(cuts).unwrap_or(FaultKind::Partition)
 }
 
-/// Verified: every link answered before, none does now, on connections old and new, though every server is there; and nothing
-/// was counted to pass.
+/// Verified: every link answered before, none answers now on old or new connections, every server answers directly, and
+/// no passed bytes were counted.
 pub(super) fn partition(
     bracket: Bracket,
     (toxic, direction): (&str, Direction),
@@ -72,7 +72,7 @@ pub(super) fn partition(
     let shown = seen.shows(cutting(direction), ReceiptStage::Injected);
     let judgement = match &shown {
         Ok(()) => String::new(),
-        // An answer says that something passes, whoever else is heard of.
+        // An answer proves that data passes, even if other probes failed.
         Err(why) if leaks > 0 || before == all && alive == all => {
             format!("NOT in effect although the proxy says so: {why}: ")
         }
@@ -105,7 +105,7 @@ pub(super) fn heal(bracket: Bracket, links: Vec<WholeLink>, answers: &[Reply]) -
     LinkReceipt::new(bracket, verified, evidence, seen)
 }
 
-/// Verified: on every link old connections were seen to close.
+/// Verified: old connections were observed to close on every link.
 pub(super) fn disconnect(bracket: Bracket, told: Option<u64>, links: Vec<ResetLink>) -> LinkReceipt {
     let stood = count(&links, |link| link.closed.is_some());
     let closed = count(&links, |link| link.closed == Some(true));
@@ -130,12 +130,12 @@ pub(super) fn disconnect(bracket: Bracket, told: Option<u64>, links: Vec<ResetLi
     LinkReceipt::new(bracket, judgement.is_empty(), evidence, seen)
 }
 
-/// Growth below this many milliseconds cannot be told from noise.
+/// Growth of fewer milliseconds is indistinguishable from noise.
 const VISIBLE_MS: f64 = 2.0;
-/// A way that was to be left alone is compared with the slowness of the other one only where that is far above noise.
+/// A direction without fault is compared with the delay of the other one only if that delay is far above noise.
 const PLAIN_MS: f64 = 20.0;
 
-/// What was to be seen of slow links, and what was seen.
+/// Expected and observed delays of slow links.
 #[derive(Default)]
 struct Sight {
     words: Vec<String>,
@@ -143,15 +143,15 @@ struct Sight {
 }
 
 impl Sight {
-    /// Checks what probes showed against at least half of what is due: half, since the figure before the fault is noisy too; a
-    /// proxy that does nothing adds nothing.
+    /// Compares the probes with at least half of the expected delay, since the baseline is noisy too. A proxy that does
+    /// nothing adds no delay.
     fn hold(&mut self, what: &str, of: Vec<ProbeTimes>, due_ms: f64) {
         if due_ms >= VISIBLE_MS {
             self.took(what, of, due_ms, false);
         }
     }
 
-    /// A way that is not to be slow.
+    /// A direction that must not be slow.
     fn spare(&mut self, what: &str, of: Vec<ProbeTimes>, other_ms: f64) {
         if other_ms >= PLAIN_MS {
             self.took(what, of, other_ms, true);
@@ -167,12 +167,12 @@ impl Sight {
     }
 }
 
-/// A link that answered before its fault, with its probes before and during it.
+/// A link that answered before its fault, with its probes before and during the fault.
 type Probed<'p> = (&'p Link, &'p Timing, &'p Timing);
 
-/// Verified: every toxic was read back, and on every link that answered before, what probes can show of it was seen: the
-/// quickest ones later by the least that the toxics must add, each way by itself where the proxy tells; apart by a quarter of
-/// the jitter at least; long ones as much later as a line of this rate needs. What is too small to show is read back only.
+/// Verified: every toxic was read back, and every link that answered before shows the measurable effects. The quickest
+/// probes are later by the minimum that the toxics add, per direction if the proxy reports it. Their spread is at least
+/// a quarter of the jitter. Long ones are as late as the rate requires. Smaller effects are only read back.
 pub(super) fn slow(
     bracket: Bracket,
     how: &Slow,
@@ -230,13 +230,13 @@ pub(super) fn slow(
     LinkReceipt::new(bracket, verified, evidence, seen)
 }
 
-/// What of a slow link probes can see one way, in milliseconds.
+/// Effects of a slow link that probes can measure in one direction, in milliseconds.
 struct DueDelay {
     least_ms: f64,
     jitter_ms: f64,
 }
 
-/// What is due of a message of so many bytes, one way.
+/// Expected delay of a message of this many bytes, in one direction.
 fn due(how: &Slow, way: Direction, bytes: usize) -> DueDelay {
     match acts(how, way) {
         true => DueDelay { least_ms: how.least_ms(bytes), jitter_ms: how.jitter_ms as f64 },
@@ -248,7 +248,7 @@ fn acts(how: &Slow, way: Direction) -> bool {
     if way.is_up() { how.direction.is_up() } else { how.direction.is_down() }
 }
 
-/// How much longer long questions and answers took, on the link on which it is furthest from what is due.
+/// Added time of long requests and answers, on the link that is furthest from the expected value.
 fn flows(sight: &mut Sight, how: &Slow, probed: &[Probed<'_>]) {
     type Of = fn(&Timing) -> Option<ProbeFlow>;
     let both: [(Direction, &str, Of); 2] =

@@ -1,5 +1,5 @@
-//! Slow links: injected, read back, and measured. Small questions tell the latency and its jitter, each way by itself where the
-//! proxy tells when it handed bytes on; long ones tell the rate.
+//! Slow links: injected, read back, and measured. Small requests measure latency and jitter, per direction if the proxy
+//! reports when it forwarded bytes. Long requests measure the rate.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -17,15 +17,14 @@ use super::probe::{self, ProbeFlow, Timing};
 use super::receipt::{self, LinkReceipt};
 use super::toxics;
 
-/// Small questions to each link: the quickest of them shows the latency, since noise only adds, and their spread the jitter.
+/// Small requests per link. The quickest shows the latency, since noise only adds. Their spread shows the jitter.
 const ROUNDS: usize = 8;
-/// A machine that is busy for a moment makes all questions equally late: what is not seen then is looked for again.
+/// A busy machine delays all requests equally, so an effect that is not observed is looked for again.
 const PROOF_TRIES: u32 = 3;
-/// A long question is as long as a line of the rate asked for needs this long for, within these bounds: a ZooKeeper refuses
-/// more than 1 MiB.
+/// A long request takes this long at the requested rate, within these bounds. ZooKeeper refuses more than 1 MiB.
 const LONG_MS: u64 = 300;
 const LONG_BYTES: (u64, u64) = (64, 512 * 1_024);
-/// The longest answer that every ZooKeeper gives, and for how long it is read at most.
+/// The request with the longest answer that every ZooKeeper gives, and the limit for reading the answer.
 const LONG_ANSWER: &[u8] = b"mntr";
 const READ_LIMIT: Duration = Duration::from_millis(400);
 
@@ -33,17 +32,17 @@ impl RunLinks {
     /// Makes the links slow.
     ///
     /// # Errors
-    /// It could not be injected exactly so (then nothing is left of it). That it is not seen to work is no error but a
-    /// receipt that is not verified.
+    /// The exact injection failed, and has been undone. A fault without visible effect is no error, but an unverified
+    /// receipt.
     pub async fn slow(&self, hosts: &[u16], how: &Slow) -> Result<LinkReceipt, LinkError> {
         self.slow_noting(hosts, how, |_| ()).await
     }
 
-    /// The same. `in_effect` is told when it took effect, before that is verified.
+    /// As [`Self::slow`]. `in_effect` receives the time of effect, before the verification.
     ///
     /// # Errors
-    /// It could not be injected exactly so (then nothing is left of it). That it is not seen to work is no error but a
-    /// receipt that is not verified.
+    /// The exact injection failed, and has been undone. A fault without visible effect is no error, but an unverified
+    /// receipt.
     pub async fn slow_noting(
         &self,
         hosts: &[u16],
@@ -56,7 +55,7 @@ impl RunLinks {
         let toxics = toxics::slow(how);
         let bracket = self.inject("slow", &links, toxics.clone()).await?;
         in_effect((bracket.from, bracket.to));
-        // What is asked and what comes back may each be late by all of this.
+        // The request and its answer may each be delayed by the full amount.
         let late = Duration::from_millis(2 * (how.latency_ms + how.jitter_ms));
         let answered = |place: usize| before.get(place).is_some_and(|timing| !timing.rounds.is_empty());
         let mut tries_left = PROOF_TRIES;
@@ -77,7 +76,7 @@ impl RunLinks {
         }
     }
 
-    /// Asks those of the links that `which` names by their place, and at length only those that answer at all.
+    /// Probes the links whose index `which` selects. Only links that answer receive long requests.
     async fn timings(
         &self,
         links: &[Link],
@@ -121,8 +120,8 @@ impl RunLinks {
     }
 }
 
-/// How long small questions and their answers were on each way: a probe writes as soon as its connection is taken, and the
-/// server answers at once. Connections of others have sent more than that.
+/// Travel times of small requests and of their answers. A probe writes as soon as its connection is accepted, and the
+/// server answers at once. Other clients' connections have sent more bytes.
 fn one_way_times(stats: &ProxyStats, since: u64, question: u64) -> (Vec<Duration>, Vec<Duration>) {
     let probes = stats.connections.iter().filter(|one| one.opened >= since && one.up.bytes == question);
     let times = probes.filter_map(|one| Some((one.opened, one.up.last?, one.down.last?)));
@@ -133,8 +132,8 @@ fn one_way_times(stats: &ProxyStats, since: u64, question: u64) -> (Vec<Duration
         .unzip()
 }
 
-/// A greeting that a ZooKeeper reads to its end, refuses without opening a session (its client has seen a zxid that no server
-/// has) and hangs up on: protocol 0, the highest zxid, timeout 0, session 0, and the rest as nothing.
+/// A connect request that ZooKeeper reads completely, refuses without opening a session (the client claims a zxid that
+/// no server has), and answers by closing. Protocol 0, the highest zxid, timeout 0, session 0, the rest zero.
 fn long_question(bytes: usize) -> Vec<u8> {
     let mut question = vec![0; bytes];
     let length = u32::try_from(bytes - 4).unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! When bytes of each session last went up a link: the start of its expiry clock, read from the embedded proxy's counters.
+//! When each session last sent bytes up a link, which starts its expiry clock. From the embedded proxy's counters.
 
 use std::collections::BTreeMap;
 
@@ -6,18 +6,18 @@ use hustings_record::Touch;
 
 use crate::proxy::stats::{ProxyStats, unhex};
 
-/// What is known about sessions' last touches.
+/// Known last touches of sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Touches {
-    /// One a session, by session.
+    /// One per session, ordered by session.
     pub list: Vec<Touch>,
-    /// How the list came about, or why it is empty.
+    /// Origin of the list, or the reason why it is empty.
     pub explanation: String,
 }
 
-/// The session that a server granted, from the first bytes it sent: ZooKeeper's ConnectResponse, whose fields are length,
-/// protocol version (0), timeout (all i32), session id (i64) and a password of 16 bytes, big endian. None if it
-/// is something else, or a refusal (timeout 0, session 0).
+/// The session that a server granted, from the first bytes that it sent. ZooKeeper's ConnectResponse has the fields
+/// length, protocol version (0), timeout (all i32), session id (i64) and a password of 16 bytes, big endian. None for
+/// other data, or for a refusal (timeout 0, session 0).
 pub(super) fn session(head: &[u8]) -> Option<i64> {
     let (length, rest) = head.split_first_chunk()?;
     let (protocol, rest) = rest.split_first_chunk()?;

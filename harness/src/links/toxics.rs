@@ -1,4 +1,4 @@
-//! The toxics that do to a link what is asked of it. Toxiproxy's words for the ways of a link stand here alone.
+//! The toxics that implement link faults. Only this file uses Toxiproxy's names for directions.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use hustings_workloads::faults::Slow;
 /// Toxics of a proxy, by name.
 pub(super) type Toxics = BTreeMap<String, Toxic>;
 
-/// A toxic as asked for, or as read back, at toxicity 1.
+/// A toxic as requested or as read back, at toxicity 1.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Toxic {
     pub(super) kind: String,
@@ -40,7 +40,7 @@ impl fmt::Display for Toxic {
     }
 }
 
-/// Toxiproxy's names of the ways.
+/// Toxiproxy's names of the directions.
 pub(super) fn streams(direction: Direction) -> &'static [&'static str] {
     match direction {
         Direction::Both => &["upstream", "downstream"],
@@ -49,7 +49,7 @@ pub(super) fn streams(direction: Direction) -> &'static [&'static str] {
     }
 }
 
-/// For the words of receipts.
+/// For the text of receipts.
 pub(super) fn spelled(direction: Direction) -> &'static str {
     match direction {
         Direction::Both => "both ways",
@@ -58,7 +58,7 @@ pub(super) fn spelled(direction: Direction) -> &'static str {
     }
 }
 
-/// Each way has toxics of its own. The latency comes first in the chain, so that the line is busy after it and both add up.
+/// Each direction has its own toxics. Latency comes before bandwidth in the chain, so that both delays add up.
 pub(super) fn slow(how: &Slow) -> Vec<Toxic> {
     let mut toxics = Vec::new();
     for stream in streams(how.direction) {
@@ -73,13 +73,13 @@ pub(super) fn slow(how: &Slow) -> Vec<Toxic> {
     toxics
 }
 
-/// The rate in Toxiproxy's KB a second, which are 1,000 bytes each (its `bandwidth` counts bytes a millisecond). It takes whole
-/// ones only: what comes out is off by 2.4 % at most.
+/// The rate in Toxiproxy's KB/s of 1,000 bytes each (its `bandwidth` counts bytes per millisecond). Toxiproxy accepts
+/// integers only, so the result is off by at most 2.4 %.
 pub(super) fn toxiproxy_rate(how: &Slow) -> Option<u32> {
     how.bytes_a_second().map(|rate| narrow((rate + 500) / 1_000).max(1))
 }
 
-/// Toxiproxy's attributes are 32-bit numbers; scenarios are validated to stay far below.
+/// Toxiproxy's attributes are 32-bit numbers. Scenario validation keeps values far below the limit.
 fn narrow(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }

@@ -1,19 +1,19 @@
-//! Whether the asked number of sessions fits the limits of this machine, counted before anything is started: at the
-//! descriptor limit connections hang instead of failing.
+//! Checks before the start whether the requested number of sessions fits this machine's limits. At the descriptor
+//! limit, connections hang instead of failing.
 
 use std::fs;
 
 use rustix::process::{Resource, getrlimit};
 
-/// Descriptors that every process of ours needs besides sessions: standard streams, runtime, record, control connections.
+/// Descriptors of our processes in addition to sessions: standard streams, runtime, record, control connections.
 pub const PROCESS_DESCRIPTORS: u64 = 64;
-/// The same of a ZooKeeper server: jars, logs, quorum connections, the JVM itself.
+/// Descriptors of a ZooKeeper server in addition to sessions: jars, logs, quorum connections, the JVM itself.
 pub const SERVER_DESCRIPTORS: u64 = 256;
 
-/// What a run asks for. Sessions are taken to be spread evenly over hosts and servers.
+/// The demand of a run. Sessions are assumed to be spread evenly over hosts and servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
-    /// One a candidate, or one a host when sessions are shared.
+    /// One per candidate, or one per host if sessions are shared.
     pub sessions: u32,
     pub hosts: u32,
     pub servers: u32,
@@ -21,46 +21,46 @@ pub struct Demand {
     pub local_servers: bool,
     /// Whether sessions go over links.
     pub links: bool,
-    /// Whether they go over the coordinator's own tunnel, as to servers that speak TLS.
+    /// Whether they go over the coordinator's tunnel to servers that speak TLS.
     pub tunnel: bool,
     pub a_session: OnHost,
 }
 
-/// How a session is held by its host.
+/// How a host holds a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnHost {
-    /// By a client in its process.
+    /// A client in the host process connects directly.
     Direct,
-    /// By such a client, by the paths that programs have.
+    /// A client in the host process connects over the same paths as programs.
     Relayed,
-    /// By a program that the host stands beside.
+    /// A foreign program holds it, with the host beside it.
     Beside,
 }
 
 impl OnHost {
-    /// The descriptors that it takes of the host.
+    /// Descriptors of the host per session.
     const fn descriptors(self) -> u64 {
-        /// Both ends of what is read along, and where writes come in.
+        /// Both ends of the relayed connection, and the connection for writes.
         const RELAYED: u64 = 3;
         match self {
             Self::Direct => 1,
             Self::Beside => RELAYED,
-            // The client's own ends, too.
+            // Plus the client's own ends.
             Self::Relayed => RELAYED + 2,
         }
     }
 }
 
-/// What one process of this machine may have.
+/// Limits of one process on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Open descriptors: the hard limit, to which every process of ours raises its soft one, as JVMs do.
+    /// Open descriptors: the hard limit, to which our processes and JVMs raise their soft limit.
     pub descriptors: u64,
     /// Ports for outgoing connections to one destination.
     pub ports: u64,
 }
 
-/// What does not fit, with the arithmetic and the remedy.
+/// The exceeded limit, with the arithmetic and the remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CapacityError {
     #[error(
@@ -97,7 +97,7 @@ pub enum CapacityError {
 
 const RAISE: &str = "raise the hard limit (ulimit -Hn, LimitNOFILE= of a service, --ulimit nofile= of a container)";
 
-/// Whether `demand` fits this machine; the first thing that does not is the error.
+/// Whether `demand` fits this machine. The error is the first limit that is exceeded.
 ///
 /// # Errors
 /// [`CapacityError`] shows the arithmetic and the remedy.
@@ -106,7 +106,7 @@ pub fn check_capacity(demand: Demand) -> Result<(), CapacityError> {
 }
 
 impl Limits {
-    /// As the kernel says of this process, whose children inherit it.
+    /// Limits that the kernel reports for this process. Child processes inherit them.
     #[must_use]
     pub fn of_this_machine() -> Self {
         let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
@@ -118,7 +118,7 @@ impl Limits {
 }
 
 impl Demand {
-    /// As [`check_capacity`], against limits that are given.
+    /// As [`check_capacity`], with the given limits.
     ///
     /// # Errors
     /// As for [`check_capacity`].
@@ -156,10 +156,10 @@ impl Demand {
         Ok(())
     }
 
-    /// The most sessions that fit, all else as in this demand.
+    /// Maximum number of sessions that fit, with the rest of the demand unchanged.
     #[must_use]
     pub fn sessions_max(self, limits: Limits) -> u32 {
-        // What fits is an interval that begins at 0: halve it.
+        // The numbers that fit form an interval from 0, so bisect.
         let (mut fits, mut too_many) = (0, u64::from(u32::MAX));
         while too_many - fits > 1 {
             let middle = (fits + too_many) / 2;
@@ -173,18 +173,18 @@ impl Demand {
         u64::from(self.sessions).div_ceil(self.hosts.max(1).into())
     }
 
-    /// Of a proxy that carries one host's links; `links::processes_needed` spreads hosts over processes.
+    /// Descriptors of a proxy for one host's links. `links::processes_needed` spreads hosts over processes.
     fn proxy_descriptors(self) -> u64 {
         2 * self.sessions_per_host() + u64::from(self.servers) + PROCESS_DESCRIPTORS
     }
 }
 
-/// Hosts that are enough when each has room for so many sessions. None: there is no room, and no number is.
+/// Sufficient number of hosts if each has room for this many sessions. None: there is no room, so no number suffices.
 fn hosts_enough(sessions: u32, room: u64) -> Option<u64> {
     (room > 0).then(|| u64::from(sessions).div_ceil(room))
 }
 
-/// What is said before the last remedy.
+/// The remedies before the last one.
 fn hosts_or(enough: Option<u64>, others: &str) -> String {
     enough.map_or_else(String::new, |enough| format!("use at least {enough} hosts, fewer candidates, {others}or "))
 }

@@ -1,4 +1,4 @@
-//! The one clock: raw nanoseconds of CLOCK_MONOTONIC, shared by all processes of a machine.
+//! The common clock: raw nanoseconds of CLOCK_MONOTONIC, shared by all processes of a machine.
 
 use std::time::Duration;
 
@@ -10,19 +10,19 @@ pub fn now() -> u64 {
     nanos(clock_gettime(ClockId::Monotonic))
 }
 
-/// For how long this thread has run so far, in nanoseconds.
+/// CPU time of this thread so far, in nanoseconds.
 #[must_use]
 pub fn ran() -> u64 {
     nanos(clock_gettime(ClockId::ThreadCPUTime))
 }
 
-/// What one reading may be off by, in nanoseconds: the clock's resolution, and at least a microsecond for the reading itself.
+/// Maximum error of a reading, in nanoseconds: the clock's resolution, and at least 1 µs for the reading itself.
 #[must_use]
 pub fn uncertainty() -> u64 {
     nanos(clock_getres(ClockId::Monotonic)).max(1_000)
 }
 
-/// Waits until the clock shows `at`; returns at once if it does already.
+/// Waits until the clock shows `at`. Returns at once if that time has passed.
 pub async fn sleep_until(at: u64) {
     let now = now();
     if at > now {

@@ -1,4 +1,4 @@
-//! Ctrl-C, and whatever else asks a program to end: the first asks for an orderly end, the second for an end at once.
+//! Ctrl-C and other termination signals: the first requests an orderly end, the second ends the program at once.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use tokio::sync::watch;
 use crate::console::exit::Exit;
 use crate::process::procfs::is_ignored;
 
-/// Set once somebody asks to stop; who asks twice ends the program at once. For work on threads, without a runtime.
+/// A flag that the first termination signal sets. The second ends the program. For work on threads, without a runtime.
 ///
 /// # Errors
-/// Signals cannot be listened to.
+/// The signal handlers cannot be installed.
 pub fn flag() -> std::io::Result<Arc<AtomicBool>> {
     let asked = Arc::new(AtomicBool::new(false));
     let told = asked.clone();
@@ -21,10 +21,10 @@ pub fn flag() -> std::io::Result<Arc<AtomicBool>> {
     Ok(asked)
 }
 
-/// Ends the program once somebody asks it to stop, after this was done. For work that leaves nothing behind but what this removes.
+/// Runs `after` on the first termination signal, then ends the program. For work that leaves only what `after` removes.
 ///
 /// # Errors
-/// Signals cannot be listened to.
+/// The signal handlers cannot be installed.
 pub fn ends(after: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
     on_thread(|| {
         ENDING.store(true, Ordering::SeqCst);
@@ -33,19 +33,20 @@ pub fn ends(after: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
     })
 }
 
-/// Set once the program is being ended, with 130.
+/// Set while the program ends with exit code 130.
 static ENDING: AtomicBool = AtomicBool::new(false);
 
-/// Whatever comes of the work meanwhile, it ends the program no more: that is under way, and this never returns then.
+/// Blocks forever if the program is ending, so that the result of the work cannot end it differently.
 pub fn unless_ending() {
     while ENDING.load(Ordering::SeqCst) {
         std::thread::park();
     }
 }
 
-/// Does this at the first request, on a thread of its own, and ends the program at the second.
+/// Runs `first` at the first request, on its own thread, and ends the program at the second.
 fn on_thread(first: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
     let (ready, listening) = std::sync::mpsc::channel();
+    let failed = ready.clone();
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         let listen = async {
             match Interrupt::listen() {
@@ -59,9 +60,9 @@ fn on_thread(first: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
                 }
             }
         };
-        // Where there is no runtime the other end learns of it by the end of this one.
-        if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() {
-            tokio::task::LocalSet::new().block_on(&runtime, listen);
+        match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+            Ok(runtime) => tokio::task::LocalSet::new().block_on(&runtime, listen),
+            Err(error) => _ = failed.send(Err(error)),
         }
     })?;
     listening.recv().map_err(std::io::Error::other).flatten()
@@ -72,15 +73,15 @@ fn end_at_once() -> ! {
     std::process::exit(Exit::Interrupted as i32)
 }
 
-/// How often the user has asked to stop.
+/// Number of times that the user has requested a stop.
 #[derive(Clone)]
 pub struct Interrupt(Rc<watch::Receiver<u32>>);
 
 impl Interrupt {
-    /// Listens for SIGINT, SIGTERM and SIGQUIT from now on, and for SIGHUP (a terminal that was closed) unless it is ignored,
-    /// as under `nohup`. Must be called within a local task set.
+    /// Listens from now on for SIGINT, SIGTERM, SIGQUIT, and SIGHUP (a closed terminal) unless it is ignored, as under
+    /// `nohup`. Call it within a local task set.
     pub fn listen() -> std::io::Result<Self> {
-        // To listen is what keeps it from killing: a write that goes beyond a limit of size is an error then, like others.
+        // A handler for SIGXFSZ prevents the kill, so a write beyond the file size limit is an ordinary error.
         let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?;
         let (sender, receiver) = watch::channel(0);
         let mut kinds = vec![SignalKind::interrupt(), SignalKind::terminate(), SignalKind::quit()];
@@ -101,12 +102,12 @@ impl Interrupt {
         *self.0.borrow() > 0
     }
 
-    /// Waits for the first request to stop; ready at once when it was made.
+    /// Waits for the first stop request. Ready at once if it was made earlier.
     pub async fn first(&self) {
         self.at_least(1).await;
     }
 
-    /// Waits for the second.
+    /// Waits for the second stop request.
     pub async fn second(&self) {
         self.at_least(2).await;
     }

@@ -1,11 +1,11 @@
-//! Descriptor limits: at the limit connects hang rather than fail, so everybody counts before starting.
+//! Descriptor limits. At the limit, connects hang rather than fail, so the demand is checked before the start.
 
 use std::io;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Raises this process's soft descriptor limit to its hard limit and returns what is in force then. `u64::MAX` means
-/// that there is no limit.
+/// Raises this process's soft descriptor limit to its hard limit, and returns the limit then in force. `u64::MAX`: no
+/// limit.
 ///
 /// # Errors
 /// The kernel refused the new limit.
@@ -23,7 +23,7 @@ pub fn descriptor_limit() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// The hard descriptor limit: what children may raise theirs to.
+/// The hard descriptor limit, to which child processes may raise their soft limit.
 #[must_use]
 pub fn descriptor_limit_hard() -> u64 {
     getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX)

@@ -1,8 +1,8 @@
-//! What this machine is, for the manifest: figures mean little without it.
+//! Description of this machine for the manifest: measurements mean little without it.
 
 use hustings_record::Machine;
 
-/// Reads it from the kernel. What cannot be read is left empty.
+/// Reads it from the kernel. Unreadable values are left empty.
 #[must_use]
 pub fn describe() -> Machine {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What this process and its machine are: children, signals, clocks, limits, stalls.
+//! What this process and its machine are: children, signals, clocks, limits.
 
 pub mod capacity;
 pub mod child;
@@ -8,5 +8,4 @@ pub mod limits;
 pub(crate) mod lock;
 pub mod machine;
 pub mod procfs;
-pub mod stall;
 pub mod utc;

@@ -1,4 +1,4 @@
-//! What /proc says about a process, so that a pid is never mistaken for another process that got the same number later.
+//! Process data from /proc. It identifies processes so that a reused pid is never mistaken for the earlier process.
 
 use std::fs;
 use std::io;
@@ -6,14 +6,14 @@ use std::io;
 use hustings_record::ProcessFate;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// In the environment of a program that this harness starts for somebody, and of all that it starts: which program it is.
+/// Environment variable of a started program and its descendants. It identifies the program.
 pub(crate) const PROGRAM_VARIABLE: &str = "HUSTINGS_PROGRAM";
 
-/// Times that a program's descendants are looked for.
+/// Maximum number of searches for a program's descendants.
 const SWEEPS_MAX: usize = 5;
 
-/// A process: its pid, and when it started in clock ticks since boot (field 22 of `/proc/<pid>/stat`). Pids are given
-/// again, a pid with its start time is not.
+/// A process: its pid, and its start time in clock ticks since boot (field 22 of `/proc/<pid>/stat`). Pids are reused;
+/// a pid with its start time is unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessId {
     pub pid: u32,
@@ -21,32 +21,32 @@ pub struct ProcessId {
 }
 
 impl ProcessId {
-    /// The living process that has this pid now. A zombie counts as gone, once its last thread is.
+    /// The live process that has this pid now. A zombie counts as ended once its last thread has ended.
     #[must_use]
     pub fn of(pid: u32) -> Option<Self> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         parse_stat(&stat).filter(|(lives, _)| *lives).map(|(_, started)| Self { pid, started })
     }
 
-    /// Whether this very process lives.
+    /// Whether exactly this process is alive.
     #[must_use]
     pub fn is_alive(self) -> bool {
         Self::of(self.pid) == Some(self)
     }
 
-    /// The arguments it was started with, joined by spaces; empty when it is gone.
+    /// Its command-line arguments, joined by spaces. Empty when it has ended.
     #[must_use]
     pub fn command_line(self) -> String {
         let bytes = fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).replace('\0', " ")
     }
 
-    /// Kills this process if it lives and `ours` says so of its command line; returns whether it was killed.
+    /// Kills this process if it is alive and `ours` accepts its command line. Returns whether it was killed.
     ///
-    /// The process is pinned by a pidfd before it is looked at, so the signal cannot reach a later owner of the pid.
+    /// A pidfd pins the process before the checks, so the signal cannot reach a later owner of the pid.
     ///
     /// # Errors
-    /// When the kernel refuses the signal, as for a process of another user.
+    /// The kernel refuses the signal, for example for another user's process.
     pub fn kill_if(self, ours: impl FnOnce(&str) -> bool) -> io::Result<bool> {
         let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else { return Ok(false) };
         let pinned = match pidfd_open(pid, PidfdFlags::empty()) {
@@ -64,21 +64,21 @@ impl ProcessId {
         }
     }
 
-    /// What [`PROGRAM_VARIABLE`] is of this program.
+    /// The value of [`PROGRAM_VARIABLE`] for this program.
     #[must_use]
     pub fn mark(self) -> String {
         format!("{}.{}", self.pid, self.started)
     }
 
-    /// Kills what this program has started and what that has, whatever session and group it is in. What has changed its
-    /// environment, or is another user's, is not found.
+    /// Kills all descendants of this program, in any session and process group. It does not find processes with a
+    /// changed environment, or of another user.
     pub fn kill_descendants(self) {
         let mark = format!("{PROGRAM_VARIABLE}={}", self.mark());
         let is_marked = |pid: u32| {
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
         };
-        // What is killed may have started another one meanwhile.
+        // A killed process may have started another one in the meantime.
         for _ in 0..SWEEPS_MAX {
             let pids = fs::read_dir("/proc").into_iter().flatten();
             let pids = pids.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
@@ -86,20 +86,20 @@ impl ProcessId {
             if found.is_empty() {
                 return;
             }
-            // One that is gone meanwhile is what is wanted.
+            // A process that has ended in the meantime is no error.
             found.into_iter().for_each(|process| _ = process.kill_if(|_| is_marked(process.pid)));
         }
     }
 }
 
-/// State letter of a process (`T`: stopped) as the kernel tells it.
+/// State letter of a process according to the kernel (`T`: stopped).
 #[must_use]
 pub fn process_state(pid: u32) -> Option<char> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(')')?.1.trim_start().chars().next()
 }
 
-/// Whether this process was started with a signal ignored, or ignores it since.
+/// Whether this process ignores a signal, by inheritance or by its own choice.
 #[must_use]
 pub fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -108,7 +108,7 @@ pub fn is_ignored(signal: i32) -> bool {
     u32::try_from(signal - 1).is_ok_and(|bit| mask.checked_shr(bit).unwrap_or(0) & 1 == 1)
 }
 
-/// What has become of a process, as the kernel tells it; None: there is none.
+/// The fate of a process, according to the kernel. None: there is no process.
 #[must_use]
 pub fn fate_of(pid: Option<u32>) -> ProcessFate {
     match pid.and_then(process_state) {
@@ -118,12 +118,12 @@ pub fn fate_of(pid: Option<u32>) -> ProcessFate {
     }
 }
 
-/// Whether it lives, by its state (field 3) and its number of threads (20), and when it started (22). The name in field 2
-/// may hold spaces and parentheses: count from the last one.
+/// Whether it is alive, by its state (field 3) and number of threads (20), and its start time (22). The name in field 2
+/// may contain spaces and parentheses, so fields count from the last parenthesis.
 fn parse_stat(stat: &str) -> Option<(bool, u64)> {
     let (_, rest) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
-    // A killed process with many threads, as a JVM, shows as a zombie while the others still end.
+    // A killed process with many threads, such as a JVM, appears as a zombie while its other threads still end.
     let ended = ["Z", "X", "x"].contains(fields.first()?) && fields.get(17)?.parse::<u64>().ok()? <= 1;
     Some((!ended, fields.get(19)?.parse().ok()?))
 }

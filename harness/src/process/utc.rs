@@ -1,5 +1,5 @@
-//! The readings of the wall clock: when a run began and ended, for people and for the name of its folder, and what brings
-//! the times of servers' logs to the common clock.
+//! Readings of the wall clock: start and end of a run for people and folder names, and the conversion of server log
+//! times.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,11 +8,11 @@ use crate::process::clock;
 /// Now, as RFC 3339 in UTC to the second.
 #[must_use]
 pub fn now() -> String {
-    // It knows no time before 1970, which a clock without a battery shows.
+    // The formatter rejects times before 1970, which a clock without a battery may show.
     humantime::format_rfc3339_seconds(wall().max(UNIX_EPOCH)).to_string()
 }
 
-/// A moment of the wall clock that others are told from.
+/// A reference time of the wall clock, to which offsets are added.
 #[derive(Clone, Copy, Debug)]
 pub struct Epoch(SystemTime);
 
@@ -22,7 +22,7 @@ impl Epoch {
         Self(wall().max(UNIX_EPOCH))
     }
 
-    /// So many microseconds later, as RFC 3339 in UTC to the microsecond.
+    /// This many microseconds later, as RFC 3339 in UTC to the microsecond.
     #[must_use]
     pub fn plus(self, micros: u64) -> String {
         humantime::format_rfc3339_micros(self.0 + std::time::Duration::from_micros(micros)).to_string()
@@ -41,12 +41,12 @@ fn wall() -> SystemTime {
     SystemTime::now()
 }
 
-/// The wall clock and the common clock, read at one moment.
+/// The wall clock and the common clock, read at the same time.
 #[derive(Clone, Copy, Debug)]
 pub struct Clocks {
     wall: SystemTime,
     common: u64,
-    /// Between the two readings of the common clock around that of the wall clock.
+    /// Time between the two readings of the common clock around the reading of the wall clock.
     took: u64,
 }
 
@@ -60,14 +60,14 @@ impl Clocks {
         Self { wall, common: before + (after - before) / 2, took: after - before }
     }
 
-    /// How far the wall clock (since 1970) is ahead of the common clock, and by how much that may be off: nanoseconds.
+    /// How far the wall clock (since 1970) is ahead of the common clock, and the maximum error: nanoseconds.
     #[must_use]
     pub fn ahead(&self) -> (i64, u64) {
         let wall = self.wall.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64);
         (wall - self.common as i64, self.took)
     }
 
-    /// What the common clock showed at a wall time, as far as the wall clock has not been set since.
+    /// The common clock's value at a wall time, if the wall clock has not been set since.
     #[must_use]
     pub fn common(&self, at: SystemTime) -> u64 {
         let ns = |time: SystemTime| time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
@@ -75,7 +75,7 @@ impl Clocks {
     }
 }
 
-/// A stamp of [`now`] without the signs that file names should not have: `20260102-030405`.
+/// A timestamp of [`now`] without characters that are unsuitable for file names: `20260102-030405`.
 #[must_use]
 pub fn compact(rfc3339: &str) -> String {
     rfc3339.replace(['-', ':', 'Z'], "").replace('T', "-")

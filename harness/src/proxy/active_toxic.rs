@@ -1,4 +1,4 @@
-//! One toxic at work on one direction of one connection. Sans-IO: items go in, and come out when it is their time.
+//! One active toxic on one direction of one connection. Sans-IO: items enter, and leave when they are due.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::toxic::{Bandwidth, Latency, LimitData, Slicer, Toxic, ToxicKind, mix,
 const MS: u64 = 1_000_000;
 const US: u64 = 1_000;
 
-/// Something on its way, with the time at which it came in.
+/// An item in transit, with the time at which it arrived.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Item {
     pub(super) at: u64,
@@ -29,7 +29,7 @@ pub(super) enum End {
     Eof,
     /// The sender reset the connection.
     Reset,
-    /// A toxic closes the connection once all before this has passed.
+    /// A toxic closes the connection after all earlier items have passed.
     Close,
 }
 
@@ -40,35 +40,35 @@ pub(super) enum ConnectionFate {
     Reset,
 }
 
-/// What an active toxic does next.
+/// The next step of an active toxic.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ToxicStep {
     Emit(Item),
-    /// It has thrown this many bytes away, and may do more.
+    /// It has dropped this many bytes, and may have more steps.
     Dropped(usize),
-    /// Nothing before this time, unless something comes in.
+    /// No step before this time, unless an item arrives.
     Wait(u64),
-    /// Nothing unless something comes in.
+    /// No step until an item arrives.
     Idle,
     Fate(ConnectionFate),
 }
 
 pub(super) struct ActiveToxic {
     pub(super) toxic: Arc<Toxic>,
-    /// Whether it hits this connection at all.
+    /// Whether it affects this connection.
     pub(super) hits: bool,
     pub(super) queue: VecDeque<Item>,
-    /// When it began to act on this connection.
+    /// When it became active on this connection.
     since: u64,
-    /// When the first item of the queue may go, once that is known.
+    /// When the first queued item may leave, once that is known.
     due: Option<u64>,
-    /// Until then the line is busy with the last item.
+    /// Until then, the simulated line is busy with the last item.
     busy_until: u64,
-    /// Bytes let through so far.
+    /// Bytes forwarded so far.
     passed: u64,
-    /// The first bytes have been judged.
+    /// The first bytes have been checked.
     greeted: bool,
-    /// Its own sequence of random numbers.
+    /// State of its own sequence of random numbers.
     random: u64,
 }
 
@@ -89,7 +89,7 @@ impl ActiveToxic {
         }
     }
 
-    /// The same toxic with other attributes: what waits is judged anew.
+    /// The same toxic with other attributes. The due time of queued items is recalculated.
     pub(super) fn update(&mut self, toxic: Arc<Toxic>, connection: u64, seed: u64) {
         self.hits = toxic.hits(connection, seed);
         self.toxic = toxic;
@@ -110,7 +110,7 @@ impl ActiveToxic {
             ToxicKind::LimitData(limit) => self.limit_data(limit),
             ToxicKind::Hold(_) => ToxicStep::Idle,
             ToxicKind::PlainGreeting(_) => self.plain_greeting(),
-            // The one is over when data comes, the other acts as it is read.
+            // `AwaitUpstream` is over when data arrives. `LoseReply` acts when data is read.
             ToxicKind::AwaitUpstream(_) | ToxicKind::LoseReply(_) | ToxicKind::Noop(_) => self.emit(),
         }
     }
@@ -136,14 +136,14 @@ impl ActiveToxic {
             let delay_ms = (latency.latency.signed() + swing).max(0.0);
             at + (delay_ms * MS as f64) as u64
         });
-        // The next toxic counts from there: delays behind each other add up.
+        // The next toxic counts from the due time, so that successive delays add up.
         match self.emit_at(due, now) {
             ToxicStep::Emit(item) => ToxicStep::Emit(Item { at: item.at.max(due), ..item }),
             step => step,
         }
     }
 
-    /// Slices of a tenth of a second, each let go when a line of this rate would have carried it.
+    /// Splits data into slices of 0.1 s. Each leaves when a line of this rate would have carried it.
     fn bandwidth(&mut self, bandwidth: Bandwidth, now: u64) -> ToxicStep {
         let bytes_per_ms = bandwidth.rate.taken();
         let slice = usize::try_from(bytes_per_ms.saturating_mul(100)).unwrap_or(usize::MAX);
@@ -234,7 +234,7 @@ impl ActiveToxic {
         step
     }
 
-    /// Waits until the first bytes can be judged, and puts the server's id alone in the place of a greeting with addresses.
+    /// Waits until the first bytes can be classified. Replaces a greeting with addresses by the server's id alone.
     fn plain_greeting(&mut self) -> ToxicStep {
         if self.greeted {
             return self.emit();
@@ -256,7 +256,7 @@ impl ActiveToxic {
         }
     }
 
-    /// Makes one item of all data that waits; true if the end waits behind it.
+    /// Joins all queued data into one item. True if an end is queued behind it.
     fn join_data(&mut self) -> bool {
         while let Some(Item { what: ToxicAction::Data(more), .. }) = self.queue.get_mut(1) {
             let more = std::mem::take(more);
@@ -268,7 +268,7 @@ impl ActiveToxic {
         self.queue.len() > 1
     }
 
-    /// Lets at most `bytes` of the first item go.
+    /// Emits at most `bytes` of the first item.
     fn emit_part(&mut self, bytes: usize) -> ToxicStep {
         self.due = None;
         if let Some(Item { at, what: ToxicAction::Data(data) }) = self.queue.front_mut()

@@ -19,7 +19,7 @@ use super::registry::{ProxyChange, Registry};
 use super::request::ProxyRequest;
 use super::shared::Extent;
 
-/// The release of Toxiproxy whose API this is.
+/// The Toxiproxy release whose API this is.
 const SPEAKS: &str = "2.12.0";
 
 type ApiAnswer = Result<Response, ApiError>;
@@ -39,17 +39,17 @@ pub(super) fn router(registry: Registry, plain: bool) -> Router {
             "/proxies/{proxy}/toxics/{toxic}",
             get(toxic).post(change_toxic).patch(change_toxic).delete(delete_toxic),
         )
-        // As Go's router answers.
+        // Same answer as Go's router.
         .fallback(async || (StatusCode::NOT_FOUND, "404 page not found\n"))
         .method_not_allowed_fallback(async || StatusCode::METHOD_NOT_ALLOWED)
-        // Bodies are bounded before they come to the handlers.
+        // The `bounded` layer limits bodies before the handlers see them.
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn(bounded))
         .layer(from_fn(no_browsers))
         .with_state(registry)
 }
 
-/// The API has no authentication: a page in somebody's browser must not be able to use it.
+/// The API has no authentication, so it rejects browsers: a web page must not be able to use it.
 async fn no_browsers(request: Request, next: Next) -> Response {
     let agent = request.headers().get(header::USER_AGENT).map(|agent| agent.as_bytes());
     if agent.is_some_and(|agent| agent.starts_with(b"Mozilla/")) {
@@ -59,8 +59,8 @@ async fn no_browsers(request: Request, next: Next) -> Response {
     }
 }
 
-/// What of the single connections is asked for: `?brief=true` for none, `?closed_after=NANOSECONDS` to leave out those
-/// that were closed before.
+/// Selects the connections in the answer: `?brief=true` for none, `?closed_after=NANOSECONDS` to omit those that closed
+/// earlier.
 fn extent(query: Option<&str>) -> Result<Extent, ApiError> {
     let mut extent = Extent::default();
     for part in query.unwrap_or_default().split('&').filter(|part| !part.is_empty()) {
@@ -95,7 +95,7 @@ async fn populate(State(registry): State<Registry>, body: Bytes) -> ApiAnswer {
     let mut all = registry.0.lock().await;
     let names = all.populate(requests).await?;
     let views = names.iter().map(|name| all.get(name).map(|relay| relay.view())).collect::<Result<Vec<_>, _>>()?;
-    // As Go writes a list that nobody made.
+    // Go encodes a nil list as `null`.
     let views = Some(views).filter(|views| !views.is_empty());
     Ok(show(StatusCode::CREATED, json!({ "proxies": views })))
 }

@@ -1,4 +1,4 @@
-//! What the bodies of requests say.
+//! Parsing of request bodies.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::error::ApiError;
 
-/// What a body says; `null` says nothing. Names of fields may be in any case, as Go's decoder has it.
+/// Parses a body. `null` gives the default. Field names are case-insensitive, as in Go's decoder.
 pub(super) fn said<T: DeserializeOwned + Default>(body: &[u8]) -> Result<T, ApiError> {
     let said: Value = serde_json::from_slice(body).map_err(ApiError::bad_body)?;
     let said: Option<T> = serde_json::from_value(in_lower_case(said)).map_err(ApiError::bad_body)?;
@@ -23,7 +23,7 @@ fn in_lower_case(value: Value) -> Value {
     }
 }
 
-/// `null` leaves what is there without it, as Go's decoder does.
+/// `null` gives the default, as in Go's decoder.
 pub(super) fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(value: D) -> Result<T, D::Error> {
     Ok(Option::deserialize(value)?.unwrap_or_default())
 }

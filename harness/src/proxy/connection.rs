@@ -1,4 +1,4 @@
-//! The state of one connection through a proxy: its sockets, what went through them, and whether it is told to end.
+//! The state of one connection through a proxy: its sockets, its traffic counters, and the order to end.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock};
@@ -16,7 +16,7 @@ use super::stats::{ConnectionStats, WayStats, hex};
 use super::tap::Tap;
 use super::toxic::Stream;
 
-/// How much of what the server says first is kept.
+/// Number of the server's first bytes that are kept.
 const HEAD_BYTES: usize = 64;
 
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(super) struct ProxyConnection {
     held_down: AtomicBool,
     head: Mutex<Vec<u8>>,
     pub(super) reading: Mutex<Reading>,
-    /// Who reads along, if anybody does.
+    /// Records the traffic, if recording is on.
     pub(super) tap: Option<Tap>,
     order: AtomicU8,
     ordered: Notify,
@@ -56,7 +56,7 @@ impl ProxyConnection {
         }
     }
 
-    /// Tells it to end.
+    /// Orders the connection to end.
     pub(super) fn end(&self, fate: ConnectionFate) {
         self.order.store(if fate == ConnectionFate::Reset { 2 } else { 1 }, Relaxed);
         self.ordered.notify_one();
@@ -103,7 +103,7 @@ impl ProxyConnection {
         ConnectionStats { id: self.id, opened: self.opened, closed, up, down, head: hex(&lock(&self.head)) }
     }
 
-    /// Up and down. What a hold keeps waits in the sockets.
+    /// Up and down. Data that a hold stops stays in the sockets.
     pub(super) fn ways(&self) -> [WayStats; 2] {
         let connecting = self.server.get().is_none();
         let up = if connecting || self.held_up.load(Relaxed) { unread(&self.client) } else { 0 };
@@ -112,7 +112,7 @@ impl ProxyConnection {
     }
 }
 
-/// Bytes that have arrived and were not read.
+/// Bytes that have arrived but have not been read.
 fn unread(socket: &TcpStream) -> u64 {
     rustix::io::ioctl_fionread(socket).unwrap_or(0)
 }

@@ -1,5 +1,5 @@
-//! Counters of one direction, for a connection and for its whole proxy. The proxy has one thread: atomics only because the API's
-//! state has to be shareable.
+//! Counters of one direction, for a connection and for its whole proxy. The proxy has one thread. The counters are
+//! atomic only because the API's state must be shareable.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -28,7 +28,7 @@ impl Counters {
         self.queued.store(bytes as u64, Relaxed);
     }
 
-    /// `waiting` are bytes that have arrived at the socket and were not read.
+    /// `waiting`: bytes that have arrived at the socket but have not been read.
     pub(super) fn stats(&self, waiting: u64) -> WayStats {
         let last = self.last.load(Relaxed);
         WayStats {

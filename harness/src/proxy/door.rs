@@ -1,7 +1,7 @@
-//! A port on which no connection can be made, though nobody refuses it: what a partition does to a handshake. Merely not
-//! accepting would not do: the kernel completes handshakes on its own, and a client that has a connection waits for answers
-//! on it, where in a partition it would still be waiting for the connection. So the queue of the port is made as short as
-//! it can be and filled: from then on the kernel drops every SYN, and clients send it again and again, as they would.
+//! A port that lets connection attempts time out without refusing them, as a partition does. Not accepting is
+//! insufficient: the kernel completes handshakes by itself. The client would then wait for answers, while in a
+//! partition it still waits for the connection. So the port's queue is made as short as possible and filled. The kernel
+//! then drops every SYN, and clients retransmit.
 
 use std::io;
 use std::net::SocketAddr;
@@ -10,15 +10,15 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
-/// Connections that may wait to be accepted, on every port.
+/// Backlog of every port.
 const BACKLOG: u32 = 4096;
 
-/// A connection over loopback stands at once, or the queue is full.
+/// A connection over loopback is established at once, unless the queue is full.
 const FILL_LIMIT: Duration = Duration::from_millis(20);
-/// A queue of length 0 takes one connection; another may have gone before ours.
+/// A queue of length 0 takes one connection. Another client's may have taken it before ours.
 const FILLERS_MAX: usize = 3;
 
-/// Binds and listens, with a backlog that takes a whole host's reconnects at once.
+/// Binds and listens, with a backlog for the concurrent reconnects of a whole host.
 pub(super) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     socket.set_reuseaddr(true)?;
@@ -26,13 +26,13 @@ pub(super) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// A shut port. Open it again with [`open`](Self::open).
+/// A closed port. [`open`](Self::open) reopens it.
 pub(super) struct Door {
     fillers: Vec<TcpStream>,
 }
 
 impl Door {
-    /// Shuts the port. Gives the connections that were made before as well: their handshake was complete.
+    /// Closes the port. Also returns the connections whose handshakes were already complete.
     pub(super) async fn shut(listener: &TcpListener) -> io::Result<(Self, Vec<TcpStream>)> {
         rustix::net::listen(listener, 0)?;
         let mut before = Vec::new();
@@ -50,7 +50,7 @@ impl Door {
         Err(io::Error::other("the queue of the port would not fill"))
     }
 
-    /// Opens the port again. Gives who waited in the queue and is none of ours.
+    /// Reopens the port. Returns the clients that waited in the queue, without our fillers.
     pub(super) fn open(self, listener: &TcpListener) -> io::Result<Vec<TcpStream>> {
         let ours: Vec<SocketAddr> = self.fillers.iter().filter_map(|filler| filler.local_addr().ok()).collect();
         let mut waited = Vec::new();

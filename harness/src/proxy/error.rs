@@ -1,4 +1,4 @@
-//! What the API answers when it cannot do what it was asked: Toxiproxy's statuses and error body.
+//! Error answers of the API: Toxiproxy's statuses and error body.
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -73,7 +73,7 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, "toxic already exists")
     }
 
-    /// A port that cannot be listened on, or a name that does not resolve.
+    /// A port that cannot be bound, or a name that does not resolve.
     pub(super) fn listen(address: &str, why: impl std::fmt::Display) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, format!("cannot listen on {address}: {why}"))
     }
@@ -82,7 +82,7 @@ impl ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        // Clients tell an error by its content being called text, as Toxiproxy calls it.
+        // Clients recognise an error by the content type text, which Toxiproxy uses.
         let mut response = (status, Json(self)).into_response();
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
         response

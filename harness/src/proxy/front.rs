@@ -1,5 +1,5 @@
-//! Who may speak to the API, for how long and how much: what somebody sends by halves, or without end, must not keep the links
-//! from their descriptors, their memory and their time.
+//! Limits on API connections, their duration and their size. Incomplete or endless requests must not take descriptors,
+//! memory or time from the links.
 
 use std::io;
 use std::net::SocketAddr;
@@ -22,15 +22,15 @@ use tracing::debug;
 
 use super::error::ApiError;
 
-/// Connections to the API at a time. Those beyond are closed at once.
+/// Concurrent connections to the API. Further ones are closed at once.
 const CONNECTIONS_MAX: usize = 256;
 /// A request is there as a whole within this, from its first byte, or from the beginning of its connection.
 const REQUEST_WITHIN: Duration = Duration::from_secs(10);
-/// The longest body that is read, and how much more is thrown away so that its sender gets to read the answer.
+/// Maximum body size, and the number of further bytes that are discarded so that the sender can read the answer.
 const BODY_BYTES_MAX: usize = 4 << 20;
 const DRAINED_BYTES_MAX: usize = 64 << 20;
 
-/// Reads the whole request before anything is done, if it is no longer and takes no longer than it may.
+/// Reads the whole request before it is handled, within the limits of size and time.
 pub(super) async fn bounded(request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     match timeout(REQUEST_WITHIN, read(body)).await {
@@ -41,7 +41,7 @@ pub(super) async fn bounded(request: Request, next: Next) -> Response {
     }
 }
 
-/// None: there is more than may be.
+/// None: the body is too long.
 async fn read(body: Body) -> Result<Option<Bytes>, axum::Error> {
     let (mut stream, mut bytes, mut length) = (body.into_data_stream(), Vec::new(), 0_usize);
     while let Some(part) = stream.next().await.transpose()? {
@@ -75,7 +75,7 @@ impl Listener for Front {
 
     async fn accept(&mut self) -> (Visitor, SocketAddr) {
         loop {
-            // axum's own: it waits a moment where there are no descriptors.
+            // axum's own accept pauses when no descriptors are available.
             let (stream, from) = Listener::accept(&mut self.listener).await;
             let Ok(place) = self.places.clone().try_acquire_owned() else {
                 debug!(%from, "too many connections to the API");
@@ -93,10 +93,10 @@ impl Listener for Front {
     }
 }
 
-/// A connection to the API. It may be idle between two requests, and not in the middle of one.
+/// A connection to the API. It may be idle between two requests, but not within one.
 pub(super) struct Visitor {
     stream: TcpStream,
-    /// When the request that it is to send is to be there. None: the last one was answered.
+    /// Deadline of the next request. None: the last request was answered.
     due: Option<Pin<Box<Sleep>>>,
     _place: OwnedSemaphorePermit,
 }
@@ -107,7 +107,7 @@ impl Visitor {
     }
 }
 
-/// The body's bound comes first, which is answered.
+/// Twice the limit: the limit on the body expires first, and the client receives an answer.
 fn in_time() -> Pin<Box<Sleep>> {
     Box::pin(sleep_until(Instant::now() + 2 * REQUEST_WITHIN))
 }

@@ -1,25 +1,25 @@
-//! The greeting with which a ZooKeeper server opens an election connection, and its older form, which names no address.
+//! The greeting that opens a ZooKeeper election connection, and its older form, which contains no address.
 //!
-//! A server that is greeted by one with a smaller id closes the connection and connects back: to the address in the
-//! greeting, past every link. Greeted in the older form it connects to where its own configuration says.
+//! A server greeted by a smaller id closes the connection and connects back: to the address in the greeting, past all
+//! links. After the older form, it connects to the address in its own configuration.
 
-/// The versions that carry addresses, one or several of them.
+/// The protocol versions with addresses: with one, and with several.
 const VERSIONS: [i64; 2] = [-65_536, -65_535];
 /// Servers refuse longer addresses (`QuorumCnxManager.maxBuffer`).
 const ADDRESS_BYTES_MAX: i32 = 2_048;
 
-/// What the first bytes of an election connection are.
+/// Classification of the first bytes of an election connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Greeting {
-    /// The beginning of a greeting with addresses, so far.
+    /// An incomplete greeting with addresses.
     Torn,
-    /// A greeting with addresses, of so many bytes, by this server.
+    /// A greeting with addresses, of this many bytes, from this server.
     Named { bytes: usize, server: i64 },
-    /// The older form, or something else.
+    /// The older form, or other data.
     Other,
 }
 
-/// Reads protocol version and server id (i64), length (i32) and text of the addresses; big endian.
+/// Reads the protocol version and the server id (i64), then the length (i32) and text of the addresses, big endian.
 pub(super) fn read(head: &[u8]) -> Greeting {
     let may_become = |field: &[u8]| VERSIONS.iter().any(|version| version.to_be_bytes().starts_with(field));
     let Some((version, rest)) = head.split_first_chunk::<8>() else {
@@ -30,7 +30,7 @@ pub(super) fn read(head: &[u8]) -> Greeting {
     }
     let Some((server, rest)) = rest.split_first_chunk() else { return Greeting::Torn };
     let server = i64::from_be_bytes(*server);
-    // As a first field, a negative id would be taken for a version.
+    // A negative id in the first field would be read as a version.
     if server < 0 {
         return Greeting::Other;
     }

@@ -1,17 +1,17 @@
 //! The embedded link proxy: one process, one thread, many listening ports, driven by Toxiproxy's HTTP API.
 //!
-//! It adds to Toxiproxy what an election benchmark needs of a link: a `hold` that heals transparently, byte counters and
-//! last-byte times to prove that a fault took effect, resets without a toxic, and no Nagle delay. For links between the
-//! servers themselves there are `plain_greeting`, without which they would find ways past their links, and `await_upstream`,
-//! without which a follower that is quicker than its leader would be hung up on and hold another election.
+//! It extends Toxiproxy for an election benchmark: a `hold` that heals transparently, resets without a toxic, and no
+//! Nagle delay. Byte counters and last-byte times verify faults. Links between servers need two more toxics. Without
+//! `plain_greeting`, servers would bypass their links. Without `await_upstream`, the connection of a follower that is
+//! quicker than its leader would close, and it would hold another election.
 //!
-//! `lose_reply` reads along on connections of ZooKeeper's clients, and closes one instead of passing the answer to a create that
-//! was carried out.
+//! `lose_reply` decodes connections of ZooKeeper clients. It closes one instead of forwarding the answer to an executed
+//! create.
 //!
-//! Deliberate differences: half-closed connections stay half-closed (Toxiproxy closes both ways); unknown toxic attributes and
-//! out-of-range values are refused; the toxicity of a toxic is drawn once per connection. During a `hold` in either direction no
-//! connection can be made: handshakes go unanswered, as in a network that lets nothing pass. Where a hold hits only some
-//! connections (toxicity below 1), those are made and reach their upstream when it ends. Timers have a resolution of about 1 ms.
+//! Deliberate differences: half-closed connections stay half-closed (Toxiproxy closes both ways); unknown toxic
+//! attributes and out-of-range values are refused; a toxic's toxicity is drawn once per connection. During a `hold` in
+//! either direction, handshakes are not answered, as if the network dropped all packets. If a hold affects only some
+//! connections (toxicity below 1), they reach their upstream when it ends. Timers have a resolution of about 1 ms.
 
 mod active_toxic;
 mod api;
@@ -42,21 +42,21 @@ use tokio::net::TcpListener;
 use registry::Registry;
 pub use tap::{Tapped, Taps};
 
-/// What the proxy is told at its start.
+/// Start options of the proxy.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where the API listens; port 0 takes any free one.
+    /// Address of the API. Port 0 takes any free port.
     pub listen: SocketAddr,
-    /// Accept, keep and show toxics, but leave the bytes alone on all proxies whose names end so: tests that a user of the
-    /// proxy notices.
+    /// Accept, store and list toxics, but do not apply them on proxies whose names end with this. Tests that users of
+    /// the proxy detect it.
     pub lie: Option<String>,
-    /// Do not tell of the extensions: users that look for them take it for a real Toxiproxy.
+    /// Hide the extensions: users that check for them see a real Toxiproxy.
     pub plain: bool,
-    /// Seed of the random choices: which connections a toxic hits, jitter, sizes of slices.
+    /// Seed of the random choices: affected connections, jitter, slice sizes.
     pub seed: u64,
 }
 
-/// A proxy whose API is bound and not served yet.
+/// A proxy whose API is bound but not yet served.
 #[derive(Debug)]
 pub struct ProxyServer {
     listener: TcpListener,
@@ -73,25 +73,25 @@ impl ProxyServer {
         Ok(Self { listener: door::listen(options.listen)?, options, taps: Taps::default() })
     }
 
-    /// What tells of whatever passes, to whoever wants to know.
+    /// Access to recordings of the traffic.
     #[must_use]
     pub fn taps(&self) -> Taps {
         self.taps.clone()
     }
 
-    /// Where the API listens.
+    /// The API's address.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// The kernel does not report it.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Serves until the future is dropped. Must run on a current-thread runtime: that no byte passes once a `hold` was
-    /// answered rests on it.
+    /// Serves until the future is dropped. Requires a current-thread runtime: only then does no byte pass after a
+    /// `hold` was answered.
     ///
     /// # Errors
-    /// The API's listener failed for good.
+    /// The API's listener failed permanently.
     pub async fn serve(self) -> io::Result<()> {
         let router =
             api::router(Registry::new(self.options.lie.clone(), self.options.seed, self.taps), self.options.plain);

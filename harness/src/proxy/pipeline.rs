@@ -1,4 +1,4 @@
-//! All toxics of one direction of one connection, in the order in which they were added, and what is ready to be written.
+//! All toxics of one direction of one connection, in the order of their addition, and the items ready for writing.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,18 +7,18 @@ use std::time::Duration;
 use super::active_toxic::{ActiveToxic, ConnectionFate, Item, ToxicStep};
 use super::toxic::{Stream, Toxic, ToxicKind};
 
-/// Bytes and items that may wait in one direction of one connection while toxics act on it.
+/// Limits of bytes and items that wait in one direction of one connection while toxics act on it.
 const BYTES_MAX: usize = 1 << 20;
 const ITEMS_MAX: usize = 1024;
 
-/// The toxics of a proxy as its connections see them.
+/// The toxics of a proxy, as its connections see them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chain {
     pub(super) up: Vec<Arc<Toxic>>,
     pub(super) down: Vec<Arc<Toxic>>,
-    /// Those that act before there is an upstream connection, in neither direction.
+    /// Toxics that act before the upstream connection exists, in neither direction.
     pub(super) before: Vec<Arc<Toxic>>,
-    /// Those that act on what is read, before it is under way in either direction.
+    /// Toxics that act when data is read, before it is queued in either direction.
     pub(super) reading: Vec<Arc<Toxic>>,
 }
 
@@ -30,12 +30,12 @@ impl Chain {
         }
     }
 
-    /// Whether a hold in either direction keeps every connection from being established.
+    /// Whether a hold in either direction prevents every connection.
     pub(super) fn holds_all(&self) -> bool {
         self.up.iter().chain(&self.down).any(|toxic| matches!(toxic.kind, ToxicKind::Hold(_)) && toxic.toxicity >= 1.0)
     }
 
-    /// For how long this connection may try to reach its upstream.
+    /// Time for which this connection may retry to reach its upstream.
     pub(super) fn patience(&self, connection: u64, seed: u64) -> Duration {
         let all = self.before.iter().filter(|toxic| toxic.hits(connection, seed));
         let patience = all.map(|toxic| match toxic.kind {
@@ -45,7 +45,7 @@ impl Chain {
         patience.max().unwrap_or_default()
     }
 
-    /// Whether a hold in either direction keeps this connection from being established.
+    /// Whether a hold in either direction prevents this connection.
     pub(super) fn holds(&self, connection: u64, seed: u64) -> bool {
         self.up
             .iter()
@@ -61,10 +61,10 @@ pub(super) struct Pipeline {
     ready: VecDeque<Item>,
 }
 
-/// What a turn came to.
+/// Result of a turn.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
-    /// When something is due next, if something waits for its time.
+    /// When the next item is due, if any waits for its time.
     pub(super) wake: Option<u64>,
     pub(super) dropped: usize,
     pub(super) fate: Option<ConnectionFate>,
@@ -75,7 +75,7 @@ impl Pipeline {
         Self { connection, seed, active: Vec::new(), ready: VecDeque::new() }
     }
 
-    /// Takes over a changed chain. Err: a toxic that went closes the connection.
+    /// Adopts a changed chain. Err: a removed toxic closes the connection.
     pub(super) fn adopt(&mut self, toxics: &[Arc<Toxic>], now: u64) -> Result<(), ConnectionFate> {
         let mut old = std::mem::take(&mut self.active);
         let mut fate = Ok(());
@@ -85,7 +85,7 @@ impl Pipeline {
             if gone.1.hits && matches!(gone.1.toxic.kind, ToxicKind::Timeout(_)) {
                 fate = Err(ConnectionFate::Close);
             }
-            // What waited in it goes on right behind what waits in front of it.
+            // Items queued in a removed toxic follow directly after those queued in front of it.
             let next = old.get_mut(gone.0).map_or(&mut self.ready, |active| &mut active.queue);
             next.append(&mut gone.1.queue);
         }
@@ -104,17 +104,17 @@ impl Pipeline {
         fate
     }
 
-    /// Whether everything stands still.
+    /// Whether a hold stops all items.
     pub(super) fn held(&self) -> bool {
         self.active.iter().any(|active| active.hits && matches!(active.toxic.kind, ToxicKind::Hold(_)))
     }
 
-    /// No toxic and nothing waiting: bytes may go straight through.
+    /// No toxics and no queued items: bytes can be written directly.
     pub(super) fn is_clear(&self) -> bool {
         self.active.is_empty() && self.ready.is_empty()
     }
 
-    /// Whether more may be read. Without toxics only once all that was read is written.
+    /// Whether more may be read. Without toxics, only once everything read has been written.
     pub(super) fn has_room(&self) -> bool {
         if self.active.is_empty() {
             return self.ready.is_empty();
@@ -123,7 +123,7 @@ impl Pipeline {
         items < ITEMS_MAX && bytes < BYTES_MAX
     }
 
-    /// Bytes that wait here.
+    /// Bytes queued here.
     pub(super) fn bytes(&self) -> usize {
         self.waiting().1
     }
@@ -137,7 +137,7 @@ impl Pipeline {
         self.active.first_mut().map_or(&mut self.ready, |active| &mut active.queue).push_back(item);
     }
 
-    /// Moves everything on whose time has come.
+    /// Moves all items that are due.
     pub(super) fn turn(&mut self, now: u64) -> Turn {
         let mut turn = Turn::default();
         for at in 0..self.active.len() {
@@ -186,7 +186,7 @@ mod tests {
         Item { at, what: ToxicAction::Data(bytes.to_vec()) }
     }
 
-    /// All that comes out by `until`, as pieces with the times they came out at.
+    /// All output until `until`, as pieces with their output times.
     fn drain(pipeline: &mut Pipeline, mut now: u64, until: u64) -> Vec<(u64, ToxicAction)> {
         let mut out = Vec::new();
         while now <= until {
@@ -284,7 +284,7 @@ mod tests {
         assert_eq!(pipeline.adopt(&[], 0), Err(ConnectionFate::Close));
     }
 
-    /// All that comes out of a plain greeting when this goes in, cut in two at a place, and the connection then ends.
+    /// All output of a plain greeting for this input, cut in two at `cut`, followed by the end of the connection.
     fn greeted(sent: &[u8], cut: usize) -> Vec<u8> {
         let end = Item { at: 2, what: ToxicAction::End(End::Eof) };
         let out = check(&[r#"{"type":"plain_greeting"}"#], vec![data(&sent[..cut], 0), data(&sent[cut..], 1), end]);
@@ -323,7 +323,7 @@ mod tests {
     }
 
     proptest! {
-        /// Toxics that lose nothing lose nothing, whatever chains come and go while data is under way.
+        /// Toxics that drop nothing lose no data, even if chains change while data is in transit.
         #[test]
         fn changing_chains_keep_every_byte_in_order(
             steps in prop::collection::vec((0_u8..64, prop::collection::vec(any::<u8>(), 0..400), 0_u64..50), 1..30),

@@ -1,4 +1,4 @@
-//! Carries one direction of one connection: socket, pipeline, socket. Buffers exist only while bytes wait in them.
+//! Transfers one direction of one connection: socket, pipeline, socket. Buffers exist only while bytes wait in them.
 
 use std::cell::RefCell;
 use std::io::{self, ErrorKind};
@@ -19,19 +19,19 @@ use super::pipeline::{Chain, Pipeline};
 use super::shared::ProxyShared;
 use super::toxic::Stream;
 
-/// Turns of one pump before others get theirs.
+/// Turns of one pump before others run.
 const BURST: usize = 16;
 const SCRATCH_BYTES: usize = 64 * 1024;
 
 thread_local! {
-    /// All reads go through this one buffer.
+    /// Shared by all reads.
     static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; SCRATCH_BYTES]);
 }
 
 /// How a direction ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DirectionEnd {
-    /// Its end was passed on; or its receiver is gone, and the other direction will find out.
+    /// Its end was forwarded; or its receiver has gone, which the other direction will detect.
     Finished,
     /// The whole connection ends.
     Fate(ConnectionFate),
@@ -46,13 +46,13 @@ pub(super) struct Pump<'a> {
     source: &'a TcpStream,
     sink: &'a TcpStream,
     chain: watch::Receiver<Arc<Chain>>,
-    /// The chain that the pipeline follows.
+    /// The chain that the pipeline has adopted.
     adopted: Option<Arc<Chain>>,
     pipeline: Pipeline,
     at_end: bool,
 }
 
-/// What a pump waits for.
+/// Events that a pump waits for.
 struct Wait {
     read: bool,
     write: bool,
@@ -66,11 +66,11 @@ enum Advance {
 }
 
 enum PumpFlow {
-    /// Something moved.
+    /// Data moved.
     Moved,
     /// Nothing to do.
     Nothing,
-    /// The socket takes or gives no more for now.
+    /// The socket accepts or provides no more data for now.
     Blocked,
     Ended(DirectionEnd),
 }
@@ -107,7 +107,7 @@ impl<'a> Pump<'a> {
         }
     }
 
-    /// Whether a hold keeps this direction still is checked here, before anything is read or written.
+    /// Checks before any read or write whether a hold stops this direction.
     fn adopt(&mut self) -> Result<(), ConnectionFate> {
         let chain = Arc::clone(&self.chain.borrow_and_update());
         if self.adopted.as_ref().is_some_and(|adopted| Arc::ptr_eq(adopted, &chain)) {
@@ -126,7 +126,7 @@ impl<'a> Pump<'a> {
                 None => std::future::pending().await,
             }
         };
-        // What went wrong with a socket is found by the next read or write.
+        // The next read or write detects socket errors.
         tokio::select! {
             _ = self.chain.changed() => {}
             _ = self.source.readable(), if wait.read => {}
@@ -194,7 +194,7 @@ impl<'a> Pump<'a> {
         })
     }
 
-    /// Where an answer in these bytes is to be held back: how many of them may pass.
+    /// If an answer in these bytes must be held back: how many of them may pass.
     fn kept_back(&self, data: &[u8]) -> Option<usize> {
         let keeps = |created| {
             let chain = self.chain.borrow();
@@ -209,7 +209,7 @@ impl<'a> Pump<'a> {
         PumpFlow::Moved
     }
 
-    /// Writes what it can at once when nothing stands in the way; only the rest is kept.
+    /// Writes directly if nothing is queued. Only the rest is queued.
     fn take(&mut self, data: &[u8], now: u64) -> PumpFlow {
         let mut rest = data;
         if self.pipeline.is_clear() {
@@ -248,7 +248,7 @@ impl<'a> Pump<'a> {
         flow
     }
 
-    /// Writes until the socket takes no more. Err: the receiver is gone.
+    /// Writes until the socket accepts no more. Err: the receiver has gone.
     fn write(&self, data: &[u8], now: u64) -> Result<usize, DirectionEnd> {
         let mut done = 0;
         while let Some(rest @ [_, ..]) = data.get(done..) {
@@ -268,7 +268,7 @@ impl<'a> Pump<'a> {
         Ok(done)
     }
 
-    /// Half-closes the sink. One that is gone already needs no telling.
+    /// Half-closes the sink. If it is already closed, nothing is necessary.
     fn pass_eof(&self) -> DirectionEnd {
         match rustix::net::shutdown(self.sink, Shutdown::Write).map_err(io::Error::from) {
             Ok(()) => DirectionEnd::Finished,

@@ -1,5 +1,5 @@
-//! Reads along on a connection of a client of ZooKeeper: which creates go up, and which of them an answer that comes down says
-//! were carried out. Nothing is kept but the heads of frames; what is no such connection is left alone.
+//! Decodes a ZooKeeper client's connection: creates that go up, and answers that report their execution. It keeps only
+//! the heads of frames, and ignores connections of other kinds.
 
 use std::collections::VecDeque;
 
@@ -8,14 +8,14 @@ use crate::wire::op_code;
 
 /// A frame's length, a request's id and its operation (i32 each).
 const REQUEST_HEAD: usize = 12;
-/// A frame's length and a request's id (i32), the zxid (i64) and the error (i32) of its answer.
+/// A frame's length and a request's id (i32), then the answer's zxid (i64) and error (i32).
 const ANSWER_HEAD: usize = 20;
-/// So much of a path is kept.
+/// Maximum number of bytes kept of a path.
 const PATH_BYTES_MAX: usize = 512;
-/// Creates without an answer that are kept in mind; a client has a few under way.
+/// Maximum number of creates kept without an answer. A client has only a few pending.
 const CREATES_MAX: usize = 1_024;
 
-/// What was read on one connection.
+/// The decoding state of one connection.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
     up: Heads,
@@ -24,17 +24,17 @@ pub(super) struct Reading {
     creates: VecDeque<(i32, String)>,
 }
 
-/// A create that an answer says was carried out.
+/// A create whose answer reports its execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Created {
     pub(super) xid: i32,
-    /// As the client asked for it: of a sequential znode, without its number.
+    /// The path in the request: for a sequential znode, without its number.
     pub(super) path: String,
     pub(super) zxid: i64,
 }
 
 impl Reading {
-    /// Takes what a client has sent.
+    /// Processes data from a client.
     pub(super) fn up(&mut self, data: &[u8]) {
         let creates = &mut self.creates;
         self.up.take(data, request_head, |_, head| {
@@ -45,8 +45,8 @@ impl Reading {
         });
     }
 
-    /// Takes what a server has sent. Where `keeps` wants a create's answer kept, gives how many of these bytes may pass: then
-    /// the client has less than the whole answer.
+    /// Processes data from a server. If `keeps` selects a create's answer, returns how many of these bytes may pass, so
+    /// that the client never receives the whole answer.
     pub(super) fn down(&mut self, data: &[u8], mut keeps: impl FnMut(Created) -> bool) -> Option<usize> {
         let creates = &mut self.creates;
         self.down.take(
@@ -54,7 +54,7 @@ impl Reading {
             |place, _| if place == FramePlace::First { LENGTH } else { ANSWER_HEAD },
             |_, head| {
                 let Some((xid, zxid, error)) = answer(head) else { return false };
-                // Answers come in the order of the requests.
+                // Answers arrive in the order of the requests.
                 let Some((_, path)) = creates.pop_front_if(|(create, _)| *create == xid) else { return false };
                 error == 0 && keeps(Created { xid, path, zxid })
             },
@@ -62,7 +62,7 @@ impl Reading {
     }
 }
 
-/// How much of a request is to be read, by what was read of it.
+/// Number of a request's bytes to read, depending on those already read.
 fn request_head(place: FramePlace, head: &[u8]) -> usize {
     if place == FramePlace::First {
         return LENGTH;
@@ -107,7 +107,7 @@ mod tests {
         frame(|to| _ = to.int(xid).long(zxid).int(error).string("/a/b0000000001"))
     }
 
-    /// What a session says and hears: an introduction, a ping, a read, two creates of which the first is refused.
+    /// Both directions of a session: a connect request, a ping, a read, and two creates, the first of which is refused.
     fn session() -> (Vec<u8>, Vec<u8>) {
         let hello = frame(|to| _ = to.int(0).long(0).int(4_000).long(0).buffer(&[0; 16]));
         let ping = frame(|to| _ = to.int(op_code::XID_PING).int(op_code::PING));

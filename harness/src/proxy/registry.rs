@@ -14,7 +14,7 @@ use super::toxic::Toxic;
 
 const PROXIES_MAX: usize = 10_000;
 
-/// The API's state. One change at a time; the lock is held over waits, since closing a port takes a moment.
+/// The API's state. One change at a time: the lock is held while waiting, because closing a port takes a moment.
 #[derive(Clone)]
 pub(super) struct Registry(pub(super) Arc<Mutex<Proxies>>);
 
@@ -26,7 +26,7 @@ pub(super) struct Proxies {
     toxics_made: u64,
 }
 
-/// What of a proxy is to change.
+/// Requested changes of a proxy.
 #[derive(Default, Deserialize)]
 pub(super) struct ProxyChange {
     listen: Option<String>,
@@ -61,7 +61,7 @@ impl Proxies {
         self.put(request).await
     }
 
-    /// Creates all, and replaces those that listen or lead elsewhere than asked. All requests are checked first.
+    /// Creates all, and replaces those whose address or upstream differs. All requests are validated first.
     pub(super) async fn populate(&mut self, requests: Vec<ProxyRequest>) -> Result<Vec<String>, ApiError> {
         let mut checked = Vec::with_capacity(requests.len());
         for (at, request) in requests.into_iter().enumerate() {
@@ -145,7 +145,7 @@ async fn switch(relay: &mut Relay, enabled: bool) -> Result<(), ApiError> {
     }
 }
 
-/// Sets `field`; true if that changed it. An empty value changes nothing.
+/// Sets `field` and returns whether it changed. An empty value changes nothing.
 fn replaced(field: &mut String, wanted: String) -> bool {
     let differs = !wanted.is_empty() && *field != wanted;
     if differs {

@@ -23,9 +23,9 @@ use super::tap::Taps;
 use super::toxic::{Stream, Toxic, ToxicKind};
 
 const TOXICS_MAX: usize = 64;
-/// A name server may take as long as it likes; who asks for a proxy does not wait for that.
+/// A DNS query can take any time. The request that creates a proxy does not wait longer than this.
 const LOOK_UP_MAX: Duration = Duration::from_secs(1);
-/// Pause after a failed accept (out of descriptors), so that it does not spin.
+/// Pause after a failed accept (out of descriptors), to avoid a busy loop.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
 /// A proxy as the API shows it.
@@ -68,7 +68,7 @@ impl Relay {
         &self.toxics
     }
 
-    /// Opens the port, unless it is open. From then on `listen` is the address with its port.
+    /// Opens the port if it is closed. From then on, `listen` contains the actual port.
     pub(super) async fn start(&mut self) -> Result<(), ApiError> {
         if self.enabled() {
             return Ok(());
@@ -80,11 +80,11 @@ impl Relay {
         Ok(())
     }
 
-    /// Closes the port and all connections. When it returns the port is free.
+    /// Closes the port and all connections. When it returns, the port is free.
     pub(super) async fn stop(&mut self) {
         if let Some(acceptor) = self.acceptor.take() {
             acceptor.abort();
-            // Cancelled is what it is meant to be.
+            // The expected result is a cancellation error.
             let _ = acceptor.await;
         }
         self.shared.end_all(ConnectionFate::Close);
@@ -103,7 +103,7 @@ impl Relay {
         if self.toxics.len() >= TOXICS_MAX {
             return Err(ApiError::too_many("toxics on this proxy", TOXICS_MAX));
         }
-        // Those of upstream are told first.
+        // The API lists upstream toxics first.
         let at = self.toxics.partition_point(|other| other.stream <= toxic.stream);
         self.toxics.insert(at, toxic);
         self.publish();
@@ -135,7 +135,7 @@ impl Relay {
         self.publish();
     }
 
-    /// Tells all connections, those to come included.
+    /// Publishes the toxics to all current and future connections.
     fn publish(&self) {
         if self.lie {
             return;
@@ -158,7 +158,7 @@ impl Relay {
     }
 }
 
-/// Resolves and binds. A missing host means this machine only.
+/// Resolves and binds. A missing host means the loopback address.
 async fn open(listen: &str) -> io::Result<(TcpListener, SocketAddr)> {
     let full = match listen {
         "" => "127.0.0.1:0".to_owned(),
@@ -197,7 +197,7 @@ async fn accept(listener: TcpListener, shared: Arc<ProxyShared>, upstream: Arc<s
     }
 }
 
-/// Lets nobody in until no hold keeps everybody out. Who came before or in between is welcome, and held like the others.
+/// Accepts nothing until no hold applies to all. Earlier and intermediate clients are served, and held like others.
 async fn shut_out(
     listener: &TcpListener,
     chain: &mut watch::Receiver<Arc<Chain>>,
@@ -205,7 +205,7 @@ async fn shut_out(
 ) -> io::Result<()> {
     let (door, before) = Door::shut(listener).await?;
     before.into_iter().for_each(&welcome);
-    // The sender lives as long as its proxy, and this task no longer.
+    // The sender lives as long as its proxy, and this task does not outlive the proxy.
     let _ = chain.wait_for(|chain| !chain.holds_all()).await;
     door.open(listener)?.into_iter().for_each(&welcome);
     Ok(())

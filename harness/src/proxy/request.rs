@@ -1,4 +1,4 @@
-//! A proxy as it is asked for.
+//! A requested proxy.
 
 use serde::{Deserialize, Deserializer};
 
@@ -6,7 +6,7 @@ use super::body::or_default;
 use super::error::ApiError;
 use super::toxic::checked_name;
 
-/// A proxy as it is asked for. Its toxics, if any are named, are ignored, as Toxiproxy does.
+/// A requested proxy. Toxics in the request are ignored, as in Toxiproxy.
 #[derive(Deserialize)]
 #[serde(default)]
 pub(super) struct ProxyRequest {
@@ -31,7 +31,7 @@ fn or_yes<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
 }
 
 impl ProxyRequest {
-    /// What it says, if that can be.
+    /// The request, if it is valid.
     pub(super) fn checked(self, place: &str) -> Result<Self, ApiError> {
         if self.name.is_empty() {
             return Err(ApiError::missing(format!("name{place}")));

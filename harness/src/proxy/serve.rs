@@ -1,4 +1,4 @@
-//! The life of one connection through a proxy, from its acceptance to its end.
+//! The lifecycle of one connection through a proxy, from accept to close.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -17,18 +17,18 @@ use super::shared::ProxyShared;
 use super::toxic::Stream;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
-/// Pause between two tries of a connection that awaits its upstream: that of ZooKeeper's followers before a new leader's
-/// port, so that a link neither hurries nor delays them.
+/// Pause between two attempts to reach the upstream. ZooKeeper's followers pause as long before retrying a new leader,
+/// so a link neither speeds them up nor delays them.
 const CONNECT_AGAIN: Duration = Duration::from_millis(100);
-/// How often a connection that waits for the end of a hold is looked at.
+/// Polling interval of a connection that waits for the end of a hold.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// How long the open half of a half-closed connection may be idle.
+/// Idle limit of the open half of a half-closed connection.
 const HALF_OPEN_LIMIT: Duration = Duration::from_secs(60);
 
-/// Serves who was accepted. The sockets close when the last owner of the connection lets go.
+/// Serves an accepted client. The sockets close when the last owner drops the connection.
 pub(super) async fn serve(client: TcpStream, shared: Arc<ProxyShared>, upstream: Arc<str>) {
     if let Err(error) = client.set_nodelay(true) {
-        // The client has gone already, or its bytes would be late for a reason that is not its network's.
+        // Either the client has gone, or its data would be delayed for reasons unrelated to its network.
         warn!(%error, "a connection was refused: its Nagle delay cannot be turned off");
         return;
     }
@@ -61,7 +61,7 @@ async fn carry(connection: &ProxyConnection, shared: &ProxyShared, upstream: &st
     }
 }
 
-/// Connects once no hold forbids it, or tries again while it may. None: it was counted why not.
+/// Connects once no hold prevents it, and retries within the time limit. None: the reason was counted.
 async fn reach(
     connection: &ProxyConnection,
     chain: &mut watch::Receiver<Arc<Chain>>,
@@ -87,7 +87,7 @@ async fn reach(
     }
 }
 
-/// One direction has ended: the other goes on, but not for ever without a byte.
+/// One direction has ended. The other continues, unless it is idle for too long.
 async fn other_half(
     connection: &ProxyConnection,
     first: DirectionEnd,
@@ -109,7 +109,7 @@ async fn other_half(
     }
 }
 
-/// Waits until no hold keeps it from its server. False: its client has gone meanwhile.
+/// Waits until no hold prevents the upstream connection. False: the client has closed its connection.
 async fn may_connect(connection: &ProxyConnection, chain: &mut watch::Receiver<Arc<Chain>>, seed: u64) -> bool {
     loop {
         let holds = chain.borrow_and_update().holds(connection.id, seed);
@@ -147,7 +147,7 @@ async fn connect(upstream: &str) -> Option<TcpStream> {
     }
 }
 
-/// Whether the peer has closed its end, looked up without reading what it sent before.
+/// Whether the peer has closed its end. Does not read the data sent before.
 fn hung_up(socket: &TcpStream) -> bool {
     let mut fds = [PollFd::new(socket, PollFlags::RDHUP)];
     poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0)

@@ -1,4 +1,4 @@
-//! The connections of one proxy: those that are open, what is remembered of others, and what they have in common.
+//! The connections of one proxy: open ones, recently closed ones, and their shared state.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -19,16 +19,16 @@ use super::stats::{ConnectionStats, LostReply, ProxyStats};
 use super::tap::Taps;
 use super::toxic::{LoseReply, Stream, Toxic, ToxicKind};
 
-/// Closed connections that are remembered: as many as a host may have on one link, several times over.
+/// Closed connections that are kept: several times as many as a host may have on one link.
 const RECENT_MAX: usize = 8192;
 
-/// Answers that one toxic holds back at most.
+/// Maximum number of answers that one toxic holds back.
 const LOST_MAX: u64 = 10_000;
 
-/// Ids of connections, over all proxies of the process.
+/// Connection ids, unique across all proxies of the process.
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
-/// Above the ids of all connections that were accepted so far.
+/// An id above those of all connections accepted so far.
 pub(super) fn next_id() -> u64 {
     NEXT_ID.load(Relaxed)
 }
@@ -37,7 +37,7 @@ pub(super) fn next_id() -> u64 {
 #[derive(Default)]
 pub(super) struct ProxyShared {
     pub(super) seed: u64,
-    /// The proxy's name, and what tells of what passes.
+    /// The proxy's name, and the recorder of its traffic.
     name: Arc<str>,
     taps: Taps,
     chain: watch::Sender<Arc<Chain>>,
@@ -50,7 +50,7 @@ pub(super) struct ProxyShared {
     forgotten: AtomicU64,
     connections: Mutex<BTreeMap<u64, Arc<ProxyConnection>>>,
     recent: Mutex<VecDeque<ConnectionStats>>,
-    /// Answers that were held back, with the toxic that did it.
+    /// Answers that were held back, with the serial of the toxic.
     lost: Mutex<Vec<(u64, LostReply)>>,
 }
 
@@ -90,13 +90,13 @@ impl ProxyShared {
         connection
     }
 
-    /// Remembers a connection that has ended.
+    /// Records the end of a connection.
     pub(super) fn dismiss(&self, connection: &ProxyConnection) {
         lock(&self.connections).remove(&connection.id);
         let stats = connection.stats(Some(clock::now()));
         self.closed.fetch_add(1, Relaxed);
         let mut recent = lock(&self.recent);
-        // One that the server never answered carried no session: a storm of them must not push the others out.
+        // A connection that the server never answered carried no session. Many of them must not displace the others.
         if stats.head.is_empty() || recent.len() >= RECENT_MAX {
             self.forgotten.fetch_add(1, Relaxed);
         }
@@ -108,7 +108,7 @@ impl ProxyShared {
         }
     }
 
-    /// Whether a toxic wants the answer to this create held back; then it is noted.
+    /// Whether a toxic holds back the answer to this create. If so, records it.
     pub(super) fn loses(&self, toxics: &[Arc<Toxic>], connection: u64, created: &Created) -> bool {
         let mut lost = lock(&self.lost);
         let wants = |toxic: &&Arc<Toxic>| match toxic.kind {
@@ -119,19 +119,19 @@ impl ProxyShared {
             _ => false,
         };
         let Some(serial) = toxics.iter().find(wants).map(|toxic| toxic.serial) else { return false };
-        // What other toxics held back was read long ago.
+        // Answers that other toxics held back have been read long before.
         lost.retain(|(other, _)| *other == serial);
         let Created { xid, path, zxid } = created.clone();
         lost.push((serial, LostReply { at: clock::now(), connection, xid, path, zxid }));
         true
     }
 
-    /// How many are open.
+    /// Number of open connections.
     pub(super) fn open(&self) -> u64 {
         lock(&self.connections).len() as u64
     }
 
-    /// Tells all to end, and how many these are.
+    /// Orders all connections to end, and returns their number.
     pub(super) fn end_all(&self, fate: ConnectionFate) -> u64 {
         let connections = lock(&self.connections);
         connections.values().for_each(|connection| connection.end(fate));
@@ -170,11 +170,11 @@ impl ProxyShared {
     }
 }
 
-/// Which single connections statistics list.
+/// The connections that statistics list.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Extent {
-    /// None at all.
+    /// No connections.
     pub(super) brief: bool,
-    /// Of the closed ones only those closed since then.
+    /// Omits connections that closed before this time.
     pub(super) closed_after: u64,
 }

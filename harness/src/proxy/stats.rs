@@ -1,24 +1,24 @@
-//! What the proxy tells about its links: the shapes of `/stats`, which its users read back.
+//! Statistics of links: the format of `/stats`, which clients of the proxy parse.
 
 use serde::{Deserialize, Serialize};
 
 /// One direction. Times are nanoseconds of CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WayStats {
-    /// Bytes handed on to the receiving side.
+    /// Bytes forwarded to the receiving side.
     pub bytes: u64,
-    /// When the last of them were.
+    /// When the last of them were forwarded.
     pub last: Option<u64>,
-    /// Bytes that have arrived at the proxy and wait there, in its queues and its sockets.
+    /// Bytes that have arrived at the proxy and wait in its queues and sockets.
     pub held: u64,
-    /// Bytes that were thrown away.
+    /// Bytes that were dropped.
     pub dropped: u64,
 }
 
-/// One connection, open or closed not long ago.
+/// One connection, open or recently closed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionStats {
-    /// Numbers rise in the order of acceptance and are never used twice in a process.
+    /// Ids increase in the order of acceptance and are unique in a process.
     pub id: u64,
     pub opened: u64,
     pub closed: Option<u64>,
@@ -33,7 +33,7 @@ pub struct ConnectionStats {
 /// One proxy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProxyStats {
-    /// When these numbers were taken.
+    /// Time of the statistics.
     pub now: u64,
     pub up: WayStats,
     pub down: WayStats,
@@ -42,7 +42,7 @@ pub struct ProxyStats {
     pub closed: u64,
     /// Connections whose server could not be reached.
     pub failed: u64,
-    /// Connections that came and went during a hold.
+    /// Connections whose client left during a hold.
     pub abandoned: u64,
     /// Lowest id among the open connections.
     pub oldest_open: Option<u64>,
@@ -50,44 +50,44 @@ pub struct ProxyStats {
     pub next_id: u64,
     /// Closed ones first, then open ones, each in order of id; empty when asked for `?brief=true`.
     pub connections: Vec<ConnectionStats>,
-    /// Closed connections that are not listed any more.
+    /// Closed connections that are not listed.
     pub forgotten: u64,
-    /// Answers that the last toxic to do so held back.
+    /// Answers held back by the toxic that last held one back.
     #[serde(default)]
     pub lost: Vec<LostReply>,
 }
 
-/// The answer to a create that was carried out: it was held back, and its connection closed instead.
+/// The answer to an executed create. It was held back, and its connection closed instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostReply {
-    /// When it came from the server.
+    /// When it arrived from the server.
     pub at: u64,
-    /// On which connection.
+    /// Id of its connection.
     pub connection: u64,
-    /// Of the request.
+    /// Id of the request.
     pub xid: i32,
-    /// As the client asked for it: of a sequential znode, without its number.
+    /// The path in the request: for a sequential znode, without its number.
     pub path: String,
-    /// Of the answer: the transaction that made the znode, and so its czxid.
+    /// Zxid of the answer: the transaction that created the znode, and so its czxid.
     pub zxid: i64,
 }
 
 /// The answer to a `disconnect`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disconnected {
-    /// How many connections were told to go.
+    /// Number of connections that were ordered to reset.
     pub reset: u64,
-    /// They all have a lower id than this one.
+    /// All of them have lower ids than this.
     pub below: u64,
 }
 
-/// Bytes as the `head` of a connection shows them.
+/// Encodes bytes for the `head` of a connection.
 #[must_use]
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|b| [b >> 4, b & 15]).filter_map(|nibble| char::from_digit(nibble.into(), 16)).collect()
 }
 
-/// The bytes of a `head`; None if it is not hex.
+/// Decodes a `head`. None if it is not hex.
 #[must_use]
 pub fn unhex(text: &str) -> Option<Vec<u8>> {
     let digits: Vec<u32> = text.chars().map(|c| c.to_digit(16)).collect::<Option<_>>()?;

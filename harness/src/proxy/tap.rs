@@ -1,5 +1,5 @@
-//! What passes on the connections of this process's proxies, told as it passes to whoever writes it down. Nobody listens unless a
-//! cell wants it; and who does not keep up loses what comes meanwhile, which is counted: links wait for nobody.
+//! Reports traffic on the connections of this process's proxies to a recorder. Reporting is off unless a cell requests
+//! it. If the recorder is too slow, events are dropped and counted: links never wait.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -12,10 +12,10 @@ use crate::process::clock;
 use crate::process::lock::lock;
 use crate::witness::{Conversation, Happened, Said};
 
-/// Things that may wait to be written down.
+/// Maximum number of events that wait to be recorded.
 const WAITING_MAX: usize = 1 << 16;
 
-/// One thing that happened on a connection of a proxy.
+/// One event on a connection of a proxy.
 #[derive(Debug)]
 pub struct Tapped {
     pub t: Nanos,
@@ -24,7 +24,7 @@ pub struct Tapped {
     pub what: Happened,
 }
 
-/// Whether anybody listens, for all proxies of a process.
+/// The recorder of all proxies of a process, if any.
 #[derive(Clone, Debug, Default)]
 pub struct Taps(Arc<Inner>);
 
@@ -35,7 +35,7 @@ struct Inner {
 }
 
 impl Taps {
-    /// From now on whatever happens on new connections is told.
+    /// Reports all events on new connections from now on.
     pub(crate) fn begin(&self) -> mpsc::Receiver<Tapped> {
         let (tell, told) = mpsc::channel(WAITING_MAX);
         *lock(&self.0.listener) = Some(tell);
@@ -43,13 +43,13 @@ impl Taps {
         told
     }
 
-    /// Nothing is told any more. Gives how much was lost since it began.
+    /// Stops reporting. Returns the number of events lost since it began.
     pub(crate) fn end(&self) -> u64 {
         *lock(&self.0.listener) = None;
         self.0.lost.swap(0, Relaxed)
     }
 
-    /// The tap of a new connection, if anybody listens.
+    /// The tap of a new connection, if recording is on.
     pub(super) fn open(&self, proxy: &Arc<str>, connection: u64) -> Option<Tap> {
         let to = lock(&self.0.listener).clone()?;
         let tap = Tap { to, taps: self.clone(), proxy: proxy.clone(), connection, conversation: Mutex::default() };
@@ -58,7 +58,7 @@ impl Taps {
     }
 }
 
-/// Reads along on one connection, and tells.
+/// Decodes the traffic of one connection and reports it.
 #[derive(Debug)]
 pub(super) struct Tap {
     to: mpsc::Sender<Tapped>,
@@ -69,7 +69,7 @@ pub(super) struct Tap {
 }
 
 impl Tap {
-    /// Takes what is about to pass.
+    /// Processes data before it is forwarded.
     pub(super) fn take(&self, stream: Stream, data: &[u8]) {
         let mut conversation = lock(&self.conversation);
         let tell = |said: Said| self.tell(Happened::Said(said));

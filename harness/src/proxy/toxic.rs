@@ -1,4 +1,4 @@
-//! Toxics as the API knows them: kinds, attributes, defaults and what is refused.
+//! The API's toxics: kinds, attributes, defaults and validation.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::body::{or_default, said};
 use super::error::ApiError;
 
-/// More milliseconds, or kilobytes a second, change nothing: eleven days.
+/// Maximum of effective milliseconds (eleven days) or KB/s. Larger values have the same effect.
 const TAKEN_MAX: i64 = 1_000_000_000;
 const NAME_BYTES_MAX: usize = 256;
 
@@ -30,7 +30,7 @@ impl Stream {
     }
 }
 
-/// An attribute as it was asked for: any whole number, as Toxiproxy takes it. Below 0 it does what 0 does.
+/// An attribute as requested: any integer, as in Toxiproxy. Negative values act like 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Amount(i64);
@@ -40,12 +40,12 @@ impl Amount {
         self.0.clamp(0, TAKEN_MAX).unsigned_abs()
     }
 
-    /// Below 0 too.
+    /// The clamped value, which may be negative.
     pub(super) fn signed(self) -> f64 {
         self.0.clamp(-TAKEN_MAX, TAKEN_MAX) as f64
     }
 
-    /// However much it is.
+    /// The value without an upper limit.
     pub(super) fn whole(self) -> u64 {
         self.0.max(0).unsigned_abs()
     }
@@ -66,7 +66,7 @@ pub(super) struct Bandwidth {
     pub(super) rate: Amount,
 }
 
-/// Delays the closing by `delay` milliseconds.
+/// Delays the close by `delay` milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct SlowClose {
@@ -80,8 +80,8 @@ pub(super) struct After {
     pub(super) timeout: Amount,
 }
 
-/// Cuts data into slices of `average_size` ± `size_variation` bytes, `delay` microseconds apart; of slices of nothing there are
-/// none.
+/// Cuts data into slices of `average_size` ± `size_variation` bytes, `delay` microseconds apart. An average size of 0
+/// does not cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Slicer {
@@ -112,36 +112,36 @@ pub(super) struct Hold {}
 #[serde(default)]
 pub(super) struct PlainGreeting {}
 
-/// So many `creates` lose their answers.
+/// Number of `creates` that lose their answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct LoseReply {
     pub(super) creates: Amount,
 }
 
-/// What a toxic does to the data.
+/// The effect of a toxic on data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", content = "attributes", rename_all = "snake_case")]
 pub(super) enum ToxicKind {
     Latency(Latency),
     Bandwidth(Bandwidth),
     SlowClose(SlowClose),
-    /// Drops everything; closes the connection after the time, or (0) when the toxic is removed.
+    /// Drops all data. Closes the connection after the time, or (for 0) when the toxic is removed.
     Timeout(After),
-    /// Resets the connection the time after the next data.
+    /// Resets the connection this long after the next data.
     ResetPeer(After),
     Slicer(Slicer),
     LimitData(LimitData),
     /// Does nothing.
     Noop(Noop),
-    /// Nothing passes and nothing is lost, until the toxic is removed.
+    /// Stops all data and drops none, until the toxic is removed.
     Hold(Hold),
-    /// Turns the greeting of a ZooKeeper election connection into the older form, which names no address.
+    /// Converts the greeting of a ZooKeeper election connection to the older form, which contains no address.
     PlainGreeting(PlainGreeting),
-    /// Of so many creates of ZooKeeper's clients that are carried out, over all connections of the proxy, the answer is held back
-    /// and the connection closed instead.
+    /// Holds back the answers to this many executed creates of ZooKeeper clients, over all connections of the proxy. It
+    /// closes each connection instead.
     LoseReply(LoseReply),
-    /// A connection whose upstream refuses tries again for this time, instead of being closed at once.
+    /// A connection whose upstream refuses retries for this time, instead of closing at once.
     AwaitUpstream(After),
 }
 
@@ -165,7 +165,7 @@ impl ToxicKind {
     }
 }
 
-/// What of the attributes is known. As Toxiproxy does, all others are ignored, and `null` leaves the default.
+/// Parses the known attributes. As in Toxiproxy, others are ignored, and `null` leaves the default.
 fn read<T: DeserializeOwned + Default + Serialize>(mut attributes: Map<String, Value>) -> Result<T, ApiError> {
     let Value::Object(known) = json!(T::default()) else { return Ok(T::default()) };
     attributes.retain(|name, value| known.contains_key(name) && !value.is_null());
@@ -180,22 +180,22 @@ fn read<T: DeserializeOwned + Default + Serialize>(mut attributes: Map<String, V
 /// One toxic on one direction of one proxy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Toxic {
-    /// Never used twice in a process: tells an updated toxic from a new one of the same name.
+    /// Unique in a process. Distinguishes an updated toxic from a new one of the same name.
     #[serde(skip)]
     pub(super) serial: u64,
     pub(super) name: String,
     #[serde(skip)]
     pub(super) stream: Stream,
-    /// The stream as it was asked for, in upper or lower case.
+    /// The stream as requested, in upper or lower case.
     #[serde(rename = "stream")]
     said_stream: String,
-    /// The share of connections that it hits: none below 0, all above 1.
+    /// The share of affected connections: none at 0 or below, all at 1 or above.
     pub(super) toxicity: f32,
     #[serde(flatten)]
     pub(super) kind: ToxicKind,
 }
 
-/// A toxic as it is asked for. What the API does not know on this level is ignored, as Toxiproxy does.
+/// A requested toxic. Unknown fields on this level are ignored, as in Toxiproxy.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct ToxicRequest {
@@ -209,7 +209,7 @@ struct ToxicRequest {
 }
 
 impl Toxic {
-    /// Reads the body of a creation.
+    /// Parses the body of a creation.
     pub(super) fn create(body: &[u8], serial: u64) -> Result<Self, ApiError> {
         let request: ToxicRequest = said(body)?;
         let said_stream = request.stream.unwrap_or_else(|| "downstream".to_owned());
@@ -223,7 +223,7 @@ impl Toxic {
         Ok(Self { serial, name, stream, said_stream, toxicity: finite(request.toxicity.unwrap_or(1.0))?, kind })
     }
 
-    /// This toxic with the toxicity and the attributes that the body names.
+    /// This toxic with the toxicity and the attributes in the body.
     pub(super) fn updated(&self, body: &[u8]) -> Result<Self, ApiError> {
         let request: ToxicRequest = said(body)?;
         let mut shown = json!(self.kind);
@@ -237,18 +237,18 @@ impl Toxic {
         Ok(Self { toxicity, kind, ..self.clone() })
     }
 
-    /// Whether it hits this connection: the same answer each time it is asked.
+    /// Whether it affects this connection. The result is the same for every call.
     pub(super) fn hits(&self, connection: u64, seed: u64) -> bool {
         unit(mix(seed ^ mix(connection) ^ mix(self.serial).rotate_left(17))) < f64::from(self.toxicity)
     }
 }
 
-/// What is too large for its 32 bits Go's decoder refuses.
+/// Go's decoder refuses values that exceed 32 bits.
 fn finite(toxicity: f32) -> Result<f32, ApiError> {
     if toxicity.is_finite() { Ok(toxicity) } else { Err(ApiError::bad_body("toxicity must be a number of 32 bits")) }
 }
 
-/// Names go into paths: not empty, and of a sane length.
+/// Names are part of paths: not empty, and of limited length.
 pub(super) fn checked_name(name: String) -> Result<String, ApiError> {
     if name.is_empty() {
         Err(ApiError::missing("name"))

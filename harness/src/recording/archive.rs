@@ -1,4 +1,4 @@
-//! The record's folder while a run writes to it: the manifest, always whole, and the segments it names.
+//! The record's folder while a run writes to it: the manifest, always complete, and the segments that it lists.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,15 +13,14 @@ use rustix::fs::Access;
 use crate::files::bounded;
 use crate::files::replace::{rename_over, replace};
 use crate::process::lock::lock;
-use crate::process::utc;
 
 const SCENARIO_FILE: &str = "scenario.toml";
 /// The scenario that the first one is compared with.
 pub const AGAINST_FILE: &str = "against.toml";
-/// Between the scenario as it was given and, in comments, with everything resolved.
+/// Separates the original scenario from the resolved one, which follows as comments.
 const RESOLVED: &str = "# ---- resolved, with --set and --seed";
 
-/// Adds the segment of a writer to the cell under way, and gives its path.
+/// Adds a writer's segment to the current cell and returns its path.
 pub type AddSegment<'a> = &'a mut dyn FnMut(&str) -> anyhow::Result<PathBuf>;
 
 /// A record being written.
@@ -29,18 +28,18 @@ pub struct Archive {
     folder: PathBuf,
     manifest: Manifest,
     saver: Arc<Saver>,
-    /// Of the newest manifest.
+    /// Number of the newest manifest.
     number: u64,
 }
 
-/// Writes manifests; one that a newer one has overtaken is left out.
+/// Writes manifests. It skips one that is older than the last one written.
 struct Saver {
     path: PathBuf,
-    /// Number of the newest that was written.
+    /// Number of the newest manifest written.
     written: Mutex<u64>,
 }
 
-/// A manifest that is still to be written. A busy disk may take seconds for that, so that whoever measures lets another thread wait.
+/// A manifest that is not yet written. On a busy disk this may take seconds, so measuring threads delegate it.
 #[must_use]
 pub struct UnsavedManifest {
     saver: Arc<Saver>,
@@ -50,7 +49,7 @@ pub struct UnsavedManifest {
 
 impl UnsavedManifest {
     /// # Errors
-    /// It cannot be written; the one before is there still.
+    /// It cannot be written. The previous one remains.
     pub fn save(self) -> anyhow::Result<()> {
         let mut written = lock(&self.saver.written);
         if *written < self.number {
@@ -62,19 +61,19 @@ impl UnsavedManifest {
 }
 
 impl Archive {
-    /// Whether a record can be begun in this folder, looked at before anything is started. Changes nothing.
+    /// Whether a record can be started in this folder. Checked before anything starts. Changes nothing.
     ///
     /// # Errors
-    /// It holds a record already, or anything else, it is not a folder, or it cannot be made or written to.
+    /// The folder contains a record or other files, is not a folder, or cannot be created or written to.
     pub fn check(folder: &Path) -> anyhow::Result<()> {
         let remedy = "choose another --out";
         if folder.join(MANIFEST_FILE).exists() {
             anyhow::bail!("{} holds a record already; {remedy}", folder.display());
         }
-        // A relative path without a folder in it lies in the current one.
+        // A relative path without a parent is in the current directory.
         let there = folder.ancestors().map(|path| if path.as_os_str().is_empty() { Path::new(".") } else { path });
         let Some(there) = there.into_iter().find(|path| path.symlink_metadata().is_ok()) else { return Ok(()) };
-        // What lies in it already would be taken for part of the record.
+        // Existing files would be taken for part of the record.
         if there == folder && there.is_dir() && std::fs::read_dir(there).is_ok_and(|mut inside| inside.next().is_some())
         {
             anyhow::bail!("{} is not empty; {remedy}", folder.display());
@@ -90,17 +89,7 @@ impl Archive {
             .with_context(|| format!("nothing can be written to {}; {remedy}", there.display()))
     }
 
-    /// Makes the folder, before anything is started that would have been started in vain.
-    ///
-    /// # Errors
-    /// As for [`Self::check`], and where it cannot be made.
-    pub fn reserve(folder: &Path) -> anyhow::Result<()> {
-        Self::check(folder)?;
-        let failed = || format!("no folder for the record can be made at {}; choose another --out", folder.display());
-        std::fs::create_dir_all(folder).with_context(failed)
-    }
-
-    /// Makes the folder and writes the first manifest and the scenario. The folder must not hold a record already.
+    /// Creates the folder and writes the first manifest and the scenario. The folder must not contain a record.
     pub fn create(
         folder: &Path,
         manifest: Manifest,
@@ -116,7 +105,7 @@ impl Archive {
         Ok(archive)
     }
 
-    /// Writes a scenario down, as it was given and resolved, as a part of the record.
+    /// Stores a scenario, in its original and its resolved form, as part of the record.
     pub fn keep_scenario(&mut self, name: &str, verbatim: &str, resolved: &str) -> anyhow::Result<()> {
         let scenario = format!("{verbatim}\n{RESOLVED}\n{}", commented(resolved));
         let path = self.folder.join(name);
@@ -129,13 +118,13 @@ impl Archive {
         &self.folder
     }
 
-    /// Whether the record bears this warning.
+    /// Whether the record contains this warning.
     #[must_use]
     pub fn warns(&self, warning: &Warning) -> bool {
         self.manifest.warnings.contains(warning)
     }
 
-    /// Changes the manifest and writes it anew.
+    /// Changes the manifest and rewrites it.
     pub fn update(&mut self, change: impl FnOnce(&mut Manifest)) -> anyhow::Result<()> {
         change(&mut self.manifest);
         self.unsaved()?.save()
@@ -147,23 +136,23 @@ impl Archive {
         Ok(UnsavedManifest { saver: self.saver.clone(), number: self.number, text })
     }
 
-    /// Begins a cell: its folder, and its place in the manifest.
+    /// Begins a cell: its folder, and its entry in the manifest.
     pub fn begin_cell(&mut self, index: u32, name: &str) -> anyhow::Result<()> {
         let folder = self.folder.join("events").join(name);
-        // Of a record that was taken away meanwhile nothing comes back.
+        // `create_dir` does not recreate a record's folder that was removed in the meantime.
         std::fs::create_dir(&folder).with_context(|| format!("the cell's folder {}", folder.display()))?;
         let entry = CellEntry { index, name: name.to_owned(), complete: false, segments: Vec::new() };
         self.update(|manifest| manifest.cells.push(entry))
     }
 
-    /// Names a segment of the cell under way in the manifest, before its writer begins it, and gives its path.
+    /// Lists a segment of the current cell in the manifest, before its writer starts it, and returns its path.
     pub fn add_segment(&mut self, writer: &str) -> anyhow::Result<PathBuf> {
         let (path, unsaved) = self.name_segment(writer)?;
         unsaved.save()?;
         Ok(path)
     }
 
-    /// The same, but for the manifest, which has to be written before the segment's writer begins it.
+    /// As [`Self::add_segment`], but the caller must save the manifest before the writer starts the segment.
     pub fn name_segment(&mut self, writer: &str) -> anyhow::Result<(PathBuf, UnsavedManifest)> {
         let cell = self.manifest.cells.last_mut().context("no cell is under way")?;
         let file = format!("{}/{writer}.{SEGMENT_ENDING}", cell.name);
@@ -172,7 +161,7 @@ impl Archive {
         Ok((path, self.unsaved()?))
     }
 
-    /// Seals all segments of the cell under way, and says whether it ended in order.
+    /// Seals all segments of the current cell, and notes whether it ended in order.
     pub fn end_cell(&mut self, complete: bool) -> anyhow::Result<()> {
         let events = self.folder.join("events");
         let mut manifest = self.manifest.clone();
@@ -191,7 +180,7 @@ impl Archive {
             plain.push(path);
         }
         cell.complete = complete;
-        // In this order a kill at any moment leaves a manifest whose segments are all there.
+        // With this order, a kill at any time leaves a manifest whose segments all exist.
         let before = std::mem::replace(&mut self.manifest, manifest);
         if let Err(error) = self.unsaved().and_then(UnsavedManifest::save) {
             self.manifest = before;
@@ -200,8 +189,8 @@ impl Archive {
         plain.iter().try_for_each(|path| std::fs::remove_file(path).with_context(|| path.display().to_string()))
     }
 
-    /// Has the disk hold what was written, so that it outlives the machine. Not before the end: this may take a second, in which
-    /// nothing else is done.
+    /// Syncs everything written to disk, so that it survives a crash of the machine. Call it only at the end: it may
+    /// take a second and blocks.
     pub fn settle(&self) -> anyhow::Result<()> {
         let segments = self.manifest.cells.iter().flat_map(|cell| &cell.segments);
         let segments = segments.map(|segment| self.folder.join("events").join(&segment.file));
@@ -212,7 +201,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Writes a file that can be rebuilt, beside the manifest.
+    /// Writes a file that can be regenerated, beside the manifest.
     pub fn write(&self, name: &str, content: &str) -> anyhow::Result<PathBuf> {
         let path = self.folder.join(name);
         replace(&path, content.as_bytes()).with_context(|| path.display().to_string())?;
@@ -220,10 +209,10 @@ impl Archive {
     }
 }
 
-/// The scenario of the record in this folder, with everything resolved, as TOML.
+/// The resolved scenario of the record in this folder, as TOML.
 ///
 /// # Errors
-/// When it cannot be read, or holds no resolved scenario.
+/// It cannot be read, or does not contain a resolved scenario.
 pub fn resolved_scenario(folder: &Path) -> anyhow::Result<String> {
     let path = folder.join(SCENARIO_FILE);
     let text = bounded::text(&path, bounded::SMALL).with_context(|| path.display().to_string())?;
@@ -235,28 +224,6 @@ pub fn resolved_scenario(folder: &Path) -> anyhow::Result<String> {
 
 fn commented(text: &str) -> String {
     text.lines().map(|line| format!("# {line}\n")).collect()
-}
-
-/// Makes a folder for a record by the time and the scenario's name. Of several in one second each gets its own.
-///
-/// # Errors
-/// When it cannot be made.
-pub fn default_folder(scenario: &str) -> anyhow::Result<PathBuf> {
-    let safe = |c: char| if c.is_alphanumeric() || "._-".contains(c) { c } else { '-' };
-    let name: String = scenario.chars().map(safe).take(80).collect();
-    let name = format!("{}-{name}", utc::compact(&utc::now()));
-    let failed =
-        |path: &Path| format!("no folder for the record can be made at {}; choose one with --out", path.display());
-    let runs = Path::new("runs");
-    std::fs::create_dir_all(runs).with_context(|| failed(runs))?;
-    let mut count = 1;
-    loop {
-        let path = runs.join(if count == 1 { name.clone() } else { format!("{name}-{count}") });
-        match std::fs::create_dir(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => count += 1,
-            made => return made.with_context(|| failed(&path)).map(|()| path),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Writing a segment from one process: events in order, beliefs at once, everything else within 20 ms.
+//! Writes a segment from one process: events in order, beliefs at once, other events within 20 ms.
 
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use tokio::sync::Notify;
 
 use crate::process::clock;
 
-/// How long an event may wait in this process before it is handed to the kernel.
+/// Maximum time before an event is passed to the kernel.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A segment that many tasks of one thread write to.
+/// A segment to which many tasks of one thread write.
 #[derive(Clone)]
 pub struct Journal(Rc<Inner>);
 
@@ -22,12 +22,12 @@ struct Inner {
     writer: RefCell<SegmentWriter>,
     /// The last event has been written.
     ended: Cell<bool>,
-    /// Why a write failed: nothing is written from then on, for what came after a torn block could not be read.
+    /// Why a write failed. Nothing is written afterwards, because data after a torn block is unreadable.
     failure: RefCell<Option<String>>,
     failed: Notify,
 }
 
-/// Whose segment it is.
+/// The owner of a segment.
 pub struct SegmentOwner<'a> {
     pub cell: u32,
     pub writer: &'a str,
@@ -36,7 +36,7 @@ pub struct SegmentOwner<'a> {
 }
 
 impl Journal {
-    /// Creates the segment and writes its first event through.
+    /// Creates the segment and writes its first event through to the kernel.
     pub fn create(path: &Path, owner: &SegmentOwner<'_>) -> std::io::Result<Self> {
         let mut writer = SegmentWriter::create(path)?;
         writer.push(&Event::Segment {
@@ -59,9 +59,9 @@ impl Journal {
         })))
     }
 
-    /// Adds an event. One that is written through has reached the kernel when this returns, any other does within the flush
-    /// interval. Nothing is added after the last event, though tasks of the process go on until it exits, and nothing after a
-    /// failure: what follows a torn block cannot be read, and what cannot be written must not pile up.
+    /// Adds an event. A written-through event has reached the kernel when this returns, others do within the flush
+    /// interval. Events after the last event are dropped, though tasks run until the process exits. So are events after
+    /// a failure: data after a torn block is unreadable, and unwritable data must not accumulate.
     pub fn push(&self, event: &Event) {
         self.attempt(|writer| {
             writer.push(event)?;
@@ -69,7 +69,7 @@ impl Journal {
         });
     }
 
-    /// Flushes until it is dropped. Runs beside the tasks that push.
+    /// Flushes until it is dropped. Runs concurrently with the tasks that push.
     pub async fn flush_forever(self) {
         loop {
             tokio::time::sleep(FLUSH_INTERVAL).await;
@@ -81,14 +81,14 @@ impl Journal {
         self.attempt(SegmentWriter::flush);
     }
 
-    /// Writes the last event. Gives the first failure, if there was one: the segment is not to be trusted then.
+    /// Writes the last event. Returns the first failure, if any: the segment is then unreliable.
     pub fn end(&self) -> Result<(), String> {
         self.push(&Event::End { t: clock::now() });
         self.0.ended.set(true);
         self.failure().map_or(Ok(()), Err)
     }
 
-    /// Why the segment can no longer be written, if so.
+    /// The reason why the segment can no longer be written, if any.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         self.0.failure.borrow().clone()
@@ -105,7 +105,7 @@ impl Journal {
         }
     }
 
-    /// Declares the segment failed; the first reason stays, and nothing is written any more.
+    /// Marks the segment as failed. The first reason is kept, and nothing more is written.
     pub fn fail(&self, why: &str) {
         self.0.failure.borrow_mut().get_or_insert_with(|| why.to_owned());
         self.0.failed.notify_waiters();

@@ -1,5 +1,6 @@
-//! The record while a run writes it: its folder, and the segments of each process.
+//! The record while a run writes it: its folder, the segments of each process, and the stalls of those.
 
 pub mod archive;
+pub mod folder;
 pub mod journal;
-pub(crate) mod sidecar;
+pub mod stall;

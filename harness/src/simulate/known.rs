@@ -1,4 +1,4 @@
-//! Known bugs of elections, hunted: each on the schedule that must show it, and on random ones until one does.
+//! Searches for known election bugs: each on the schedule that must show it, and on random ones until one does.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,19 +15,19 @@ use super::trial::try_simulation;
 /// Seed of the simulation of a fixed schedule.
 const SEED: u64 = 1;
 
-/// What came of the hunt for one bug.
+/// Result of the search for one bug.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hunted {
-    /// What must be seen on its own schedule and was not.
+    /// Expected findings that its own schedule did not show.
     pub missed: BTreeSet<Caught>,
-    /// What its sound counterpart showed there, which must be nothing.
+    /// Findings of its sound counterpart on that schedule. There must be none.
     pub sound: BTreeSet<Caught>,
-    /// The random schedules that were tried, and the first that showed it; None: none was asked for.
+    /// The number of random schedules tried, and the first that showed the bug. None: none were requested.
     pub random: Option<(u64, Option<Found>)>,
 }
 
 impl Hunted {
-    /// On its own schedule, without its counterpart, and on some random one if those were asked for.
+    /// Its own schedule shows it, its counterpart does not, and if requested, a random schedule shows it.
     #[must_use]
     pub fn is_caught(&self) -> bool {
         let at_random = self.random.as_ref().is_none_or(|(_, found)| found.is_some());
@@ -50,18 +50,18 @@ impl fmt::Display for Hunted {
     }
 }
 
-/// Names in one line.
+/// The names, in one line.
 fn names(failed: &BTreeSet<String>) -> String {
     failed.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// Hunts one bug, on random schedules too if seeds are given.
+/// Searches for one bug, also on random schedules if seeds are given.
 ///
 /// # Errors
-/// When a simulation fails as such, or the case is no valid scenario.
+/// A simulation fails, or the case is not a valid scenario.
 pub fn hunt(case: &Case, seeds: Option<Range<u64>>) -> anyhow::Result<Hunted> {
     let cell = case.cell(case.recipe)?;
-    // What no recipe can help is not there on servers without the bug.
+    // A bug without a sound recipe is compared with servers that do not have the bug.
     let (sound, bugs) = case.sound.map_or((case.recipe, Bugs::default()), |sound| (sound, case.bugs));
     let against = (case.cell(sound)?, bugs);
     let fixed = |(cell, bugs): (_, Bugs)| {
@@ -74,7 +74,7 @@ pub fn hunt(case: &Case, seeds: Option<Range<u64>>) -> anyhow::Result<Hunted> {
     let random = match seeds {
         None => None,
         Some(seeds) => {
-            // What fails for another reason is not this bug.
+            // Failures of other kinds are not this bug.
             let (against, kinds) = (Some(against), case.caught.to_vec());
             let wanted =
                 Search { cell, seeds, bugs: case.bugs, against, kinds, first_only: true, ask_to_end: Arc::default() };

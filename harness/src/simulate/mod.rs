@@ -1,5 +1,5 @@
-//! Simulated runs: the coordinator's work in virtual time. The record that comes of one is like any other, and the same for the
-//! same scenario and seed, to the byte.
+//! Simulated runs: the coordinator's work in virtual time. Their records have the usual format, and are identical to
+//! the byte for the same scenario and seed.
 
 mod known;
 mod recorder;

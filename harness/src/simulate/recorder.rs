@@ -1,4 +1,4 @@
-//! Writes a simulation down: what its witness is told, in the words of the record, segment by segment as hosts would.
+//! Records a simulation: it writes the reported events in the record's format, into the same segments as hosts.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use hustings_workloads::simulation::{BEGIN_NS, EventSink, Writer};
 
 use crate::coordinator::live_cell::writer_name;
 
-/// Where a segment goes.
+/// Destination of a segment.
 enum Sink {
     Memory(Vec<Event>),
     File(SegmentWriter),
@@ -23,14 +23,14 @@ struct Segment {
     open: bool,
 }
 
-/// Gives the path of a new segment of this writer.
+/// Returns the path of a new segment of this writer.
 type NewSegment = Box<dyn FnMut(&str) -> anyhow::Result<PathBuf>>;
 
-/// The record of one cell while it is simulated.
+/// The record of one cell during its simulation.
 pub struct Recorder {
     info: CellInfo,
     segments: RefCell<Vec<Segment>>,
-    /// Place of each writer's current segment: coordinator, observer, then the hosts.
+    /// Index of each writer's current segment: coordinator, observer, then the hosts.
     places: RefCell<BTreeMap<Writer, usize>>,
     files: Option<RefCell<NewSegment>>,
     failure: RefCell<Option<String>>,
@@ -38,7 +38,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Keeps everything in memory.
+    /// Keeps all events in memory.
     #[must_use]
     pub fn in_memory(info: CellInfo) -> Self {
         Self::new(info, None)
@@ -63,7 +63,7 @@ impl Recorder {
         recorder.push(Writer::Coordinator, Event::Cell { t: BEGIN_NS, info: Box::new(recorder.info.clone()) });
         recorder.begin(Writer::Observer, "observer", None, 0, BEGIN_NS);
         recorder.push(Writer::Observer, Event::ObserverState { t: BEGIN_NS, connected: true });
-        // Nobody but the candidates watches anything.
+        // Only the candidates set watches.
         let nothing = Some(0.0);
         let (t, per_creation, per_change) = (BEGIN_NS, nothing, nothing);
         let none = Event::ObserverWeight(Box::new(ObserverWeight {
@@ -77,16 +77,16 @@ impl Recorder {
         recorder
     }
 
-    /// How many events were written down.
+    /// Number of recorded events.
     #[must_use]
     pub fn events(&self) -> u64 {
         *self.told.borrow()
     }
 
-    /// Ends every segment. Gives the cell if it was kept in memory.
+    /// Ends every segment. Returns the cell if it was kept in memory.
     ///
     /// # Errors
-    /// What could not be written.
+    /// An event could not be written.
     pub fn end(self, t: Nanos) -> anyhow::Result<Option<CellRecord>> {
         let none = Event::ObserverCount { t, deleted: 0, created: Some(0), changed: Some(0) };
         self.push(Writer::Observer, none);
@@ -160,13 +160,13 @@ fn put(segment: &mut Segment, event: Event, failure: &RefCell<Option<String>>) {
 impl EventSink for Recorder {
     fn record(&self, writer: Writer, event: Event) {
         match event {
-            // A host's process begins: a segment of its own, and the coordinator's word on it.
+            // A host process begins: it gets its own segment, and the coordinator records the event.
             Event::HostStarted { t, host, generation, .. } => {
                 self.begin(Writer::Host(host), &writer_name(host, generation), Some(host), generation, t);
                 self.push(Writer::Coordinator, event);
             }
             Event::HostEnded { host, killed, .. } => {
-                // A process that is killed writes no end.
+                // A killed process does not write an end.
                 if killed && let Some(number) = self.places.borrow().get(&Writer::Host(host)) {
                     self.segments.borrow_mut()[*number].open = false;
                 }

@@ -1,4 +1,4 @@
-//! Simulates every cell of a scenario to a record.
+//! Simulates every cell of a scenario into a record.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,11 +18,11 @@ use crate::console::progress::Progress;
 use crate::process::clock;
 use crate::recording::archive::Archive;
 
-/// What to simulate, and where to.
+/// The simulation's input and output.
 pub struct SimulateOptions {
     pub scenario: Scenario,
     pub cells: Vec<Cell>,
-    /// The scenario as it was given, and with everything resolved, for the record.
+    /// The original and the resolved scenario, for the record.
     pub verbatim: String,
     pub resolved: String,
     pub seed: u64,
@@ -32,10 +32,10 @@ pub struct SimulateOptions {
     pub command: String,
 }
 
-/// Simulates it. Gives how many things happened in the simulated worlds, and how many events were written down.
+/// Simulates all cells. Returns the number of events in the simulated world, and the number of recorded events.
 ///
 /// # Errors
-/// When the record could not be written.
+/// The record cannot be written.
 pub fn run(options: &SimulateOptions, progress: &Progress) -> anyhow::Result<(u64, u64)> {
     let archive = Archive::create(&options.out, manifest(options), &options.verbatim, &options.resolved)?;
     let archive = Rc::new(RefCell::new(archive));
@@ -68,18 +68,18 @@ fn one(options: &SimulateOptions, cell: Cell, archive: &Rc<RefCell<Archive>>) ->
     Ok((ran.events, events))
 }
 
-/// The cell in the words of the record. Every host has a link, which costs nothing here, and all paths are as short.
+/// The cell in the record's format. Every host has a link, without cost here, and all paths are equally short.
 pub(super) fn info(cell: &Cell) -> CellInfo {
     Cell { equal_paths: false, ..cell.clone() }.info(LinkUse::Embedded, true)
 }
 
-/// How many servers the cells have, as "3" or "3 and 5".
+/// The cells' numbers of servers, as "3" or "3 and 5".
 fn servers(cells: &[Cell]) -> String {
     let counts: BTreeSet<u32> = cells.iter().map(|cell| cell.servers).collect();
     counts.iter().map(u32::to_string).collect::<Vec<_>>().join(" and ")
 }
 
-/// Nothing in it tells one machine or one day from another.
+/// Independent of the machine and the date.
 fn manifest(options: &SimulateOptions) -> Manifest {
     let scenario = &options.scenario;
     let version = env!("CARGO_PKG_VERSION").to_owned();

@@ -1,5 +1,5 @@
-//! Searches schedules: one seed after the other, each with faults, delays and losses of its own, until one shows what must not
-//! be; then the least of that schedule that still shows it.
+//! Searches schedules: each seed has its own faults, delays and losses. If a seed shows a failure, its schedule is
+//! reduced to the smallest part that still shows it.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -15,23 +15,23 @@ use hustings_workloads::simulation::{chaos, smallest};
 
 use super::trial::{Trial, try_simulation};
 
-/// What to search.
+/// The parameters of a search.
 #[derive(Clone, Debug)]
 pub struct Search {
     pub cell: Cell,
     pub seeds: Range<u64>,
     pub bugs: Bugs,
-    /// What is not looked for: the failures of this cell on these servers on the same schedule.
+    /// Failures to exclude: those of this cell on these servers with the same schedule.
     pub against: Option<(Cell, Bugs)>,
-    /// Only these kinds of findings count; none: whatever any checker fails on.
+    /// Only these kinds of findings count. Empty: every failed checker counts.
     pub kinds: Vec<Caught>,
-    /// End at the first seed that shows something.
+    /// End at the first seed with a finding.
     pub first_only: bool,
     /// End before the next seed once this is set.
     pub ask_to_end: Arc<AtomicBool>,
 }
 
-/// What a search came to.
+/// Result of a search.
 #[derive(Clone, Debug, Default)]
 pub struct Searched {
     pub seeds: u64,
@@ -39,28 +39,28 @@ pub struct Searched {
     pub next: u64,
     pub handovers: u64,
     pub events: u64,
-    /// Overlaps that nobody can promise not to be.
+    /// Overlaps that no recipe can rule out.
     pub excused_overlaps: Excused,
-    /// Stale writes, and handovers without a fault on whoever led, likewise.
+    /// Stale writes, and handovers without a fault on the leader, that no recipe can rule out.
     pub excused_writes: u64,
     pub excused_handovers: u64,
-    /// Seeds in which the candidates did not even come to stand.
+    /// Seeds in which not all candidates enrolled.
     pub not_enrolled: u64,
-    /// In the order of the seeds.
+    /// Ordered by seed.
     pub found: Vec<Found>,
 }
 
-/// A seed that shows what must not be: the checkers that failed, or kinds of findings, by name.
+/// A seed that shows a failure: the names of the failed checkers, or of the kinds of findings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     pub seed: u64,
     pub failed: BTreeSet<String>,
 }
 
-/// Searches on every core. `tell` hears now and then how many seeds are done.
+/// Searches on all cores. Calls `tell` after each seed with the number of seeds done.
 ///
 /// # Errors
-/// When a simulation fails as such.
+/// A simulation fails.
 pub fn search(search: &Search, tell: impl Fn(u64) + Sync) -> anyhow::Result<Searched> {
     let next = AtomicU64::new(search.seeds.start);
     let (done, stop) = (AtomicU64::new(0), AtomicBool::new(false));
@@ -72,10 +72,9 @@ pub fn search(search: &Search, tell: impl Fn(u64) + Sync) -> anyhow::Result<Sear
                 let mut own = Searched::default();
                 let mut failure = None;
                 while !stop.load(Ordering::Relaxed) && !search.ask_to_end.load(Ordering::Relaxed) {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= search.seeds.end {
-                        break;
-                    }
+                    // The counter stops at the end of the range, which may be the maximum of its type.
+                    let following = |seed| (seed < search.seeds.end).then(|| seed + 1);
+                    let Ok(seed) = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, following) else { break };
                     match search.of(seed) {
                         Ok((trial, failed)) => own.count(seed, &trial, failed),
                         Err(error) => {
@@ -100,13 +99,13 @@ pub fn search(search: &Search, tell: impl Fn(u64) + Sync) -> anyhow::Result<Sear
         return Err(error);
     }
     searched.found.sort_by_key(|found| found.seed);
-    // Whatever seed was taken was tried to its end.
-    searched.next = next.into_inner().min(search.seeds.end);
+    // Every seed that was taken was also completed.
+    searched.next = next.into_inner();
     Ok(searched)
 }
 
 impl Search {
-    /// Simulates one seed. Gives the failures that count.
+    /// Simulates one seed. Returns the failures that count.
     fn of(&self, seed: u64) -> anyhow::Result<(Trial, BTreeSet<String>)> {
         let trial = try_simulation(&chaos(&self.cell, self.bugs, seed, None))?;
         let mut failed = self.failures(&trial);
@@ -117,7 +116,7 @@ impl Search {
         Ok((trial, failed))
     }
 
-    /// The checkers that failed, or the kinds of findings that count, by name.
+    /// The names of the failed checkers, or of the kinds of findings that count.
     fn failures(&self, trial: &Trial) -> BTreeSet<String> {
         match &self.kinds[..] {
             [] => trial.failed.clone(),
@@ -154,10 +153,10 @@ impl Searched {
     }
 }
 
-/// The least of a seed's schedule that still shows something of the same: the places of its steps, and the steps.
+/// The smallest part of a seed's schedule that still shows one of the failures: indices of the steps, and the steps.
 ///
 /// # Errors
-/// When a simulation fails as such.
+/// A simulation fails.
 pub fn shrink(cell: &Cell, bugs: Bugs, found: &Found) -> anyhow::Result<(Vec<usize>, Vec<Step>)> {
     let all: Vec<Step> = chaos(cell, bugs, found.seed, None).schedule.unwrap_or_default();
     let mut failure = None;
@@ -177,16 +176,16 @@ pub fn shrink(cell: &Cell, bugs: Bugs, found: &Found) -> anyhow::Result<(Vec<usi
     Ok((kept, steps))
 }
 
-/// A cell of its own for the search: one group, a host for each candidate, and no time spent on what is not looked at. How many
-/// candidates and servers there are is each seed's own.
+/// A cell for the search: one group, one host per candidate, and no time spent on unobserved phases. Each seed chooses
+/// the numbers of candidates and servers.
 #[must_use]
 pub fn own_cell(mut cell: Cell) -> Cell {
     cell.groups = 1;
     cell.group_names.truncate(1);
     cell.phases.warm_up_ms = 0;
-    // Long enough for the sessions of processes that died and came back to expire.
+    // Long enough for the expiry of sessions whose processes ended and restarted.
     cell.phases.drain_ms = 2 * cell.timeout_granted_ms() + 2 * cell.tick_ms;
-    // After the last fault: a session that expires late, a reconnect with its pauses, and one more try.
+    // Time after the last fault for a late expiry of a session, a reconnect with its pauses, and one retry.
     cell.phases.drain_max_ms = 10 * cell.timeout_granted_ms();
     let expect = &mut cell.expect;
     expect.overlap = expect.overlap.at_random();

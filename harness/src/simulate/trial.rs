@@ -1,4 +1,4 @@
-//! One simulated cell in memory, and what it shows: what the report's own checkers say of it, and nothing else.
+//! One simulated cell in memory, and its results according to the report's own checkers.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -13,38 +13,38 @@ use hustings_workloads::simulation::{Simulation, simulate};
 use super::recorder::Recorder;
 use super::run::info;
 
-/// What came of one simulated cell.
+/// Result of one simulated cell.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// The checkers that failed, by name.
+    /// The names of the failed checkers.
     pub failed: BTreeSet<String>,
-    /// The kinds of findings that this shows.
+    /// The kinds of findings that it shows.
     pub caught: BTreeSet<Caught>,
-    /// Overlaps that nobody can promise not to be.
+    /// Overlaps that no recipe can rule out.
     pub excused_overlaps: Excused,
     pub excused_writes: u64,
     pub excused_handovers: u64,
     pub handovers: u64,
-    /// Things that happened in the simulated world.
+    /// Number of events in the simulated world.
     pub events: u64,
-    /// Everybody stood and every group was led before the first fault.
+    /// All candidates were enrolled and every group had a leader before the first fault.
     pub enrolled: bool,
     pub summary: CellSummary,
 }
 
-/// Simulates it and looks at what it shows.
+/// Runs the simulation and evaluates it.
 ///
 /// # Errors
-/// When the simulation did not come to its end, which would be an error of the simulation.
+/// The simulation did not reach its end, which is a bug in the simulation.
 pub fn try_simulation(simulation: &Simulation) -> anyhow::Result<Trial> {
     let (cell, events) = recorded(simulation)?;
     Ok(judge(&cell, events))
 }
 
-/// The record of a simulated cell, and how many things happened in the simulated world.
+/// The record of a simulated cell, and the number of events in the simulated world.
 ///
 /// # Errors
-/// When the simulation did not come to its end, which would be an error of the simulation.
+/// The simulation did not reach its end, which is a bug in the simulation.
 pub fn recorded(simulation: &Simulation) -> anyhow::Result<(CellRecord, u64)> {
     let recorder = Rc::new(Recorder::in_memory(info(&simulation.cell)));
     let ran = simulate(simulation, recorder.clone());
@@ -57,7 +57,7 @@ pub fn recorded(simulation: &Simulation) -> anyhow::Result<(CellRecord, u64)> {
 fn judge(cell: &CellRecord, events: u64) -> Trial {
     let summary = summarise_cell(cell);
     let failed = summary.checks.iter().filter(|check| check.verdict == Verdict::Fail);
-    // Nothing is measured before everybody stands.
+    // The measuring phase begins only after all candidates are enrolled.
     let enrolled = cell.events().any(|(_, event)| matches!(event, Event::Phase { phase: Phase::Measure, .. }));
     Trial {
         failed: failed.map(|check| check.name.clone()).collect(),

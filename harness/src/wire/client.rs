@@ -1,4 +1,4 @@
-//! The client's side: requests as clients write them, answers as clients read them.
+//! The client side: writing requests and reading answers.
 
 use hustings_workloads::model::{
     Code, CreateKind, Event, EventKind, Life, Read, Request, Response, TransactionStep, WatcherType, Zxid,
@@ -8,11 +8,11 @@ use super::jute::{Reader, WireError, Writer};
 use super::op_code;
 use super::records::{flags, read_acl, read_stat, write_acl};
 
-/// What a server sends within a session.
+/// A message from a server within a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionEvent<'a> {
     Event(Event),
-    /// The answer to request `xid`; [`read_response`] reads the body of a good one.
+    /// The answer to request `xid`. [`read_response`] reads the body of a successful one.
     Reply {
         xid: i32,
         zxid: Zxid,
@@ -21,7 +21,7 @@ pub enum SessionEvent<'a> {
     },
 }
 
-/// The frame of a request. [`Request::AddAuth`] is written with its id for a proof.
+/// The frame of a request. For [`Request::AddAuth`], the id is sent as the proof.
 #[must_use]
 pub fn write_request(xid: i32, request: &Request) -> Vec<u8> {
     let mut to = Writer::default();
@@ -85,10 +85,10 @@ pub fn write_ping() -> Vec<u8> {
     to.frame()
 }
 
-/// What a server has sent.
+/// Parses a message from a server.
 ///
 /// # Errors
-/// The bytes are no such message.
+/// The bytes are not such a message.
 pub fn read_told(message: &[u8]) -> Result<SessionEvent<'_>, WireError> {
     let mut from = Reader::new(message);
     let (xid, zxid, error) = (from.int()?, from.long()?, from.int()?);
@@ -108,10 +108,10 @@ pub fn read_told(message: &[u8]) -> Result<SessionEvent<'_>, WireError> {
     Ok(SessionEvent::Event(Event { kind, path, zxid }))
 }
 
-/// The body of a good answer to `request`.
+/// Parses the body of a successful answer to `request`.
 ///
 /// # Errors
-/// The bytes are no such answer.
+/// The bytes are not such an answer.
 pub fn read_response(request: &Request, body: &[u8]) -> Result<Response, WireError> {
     let mut from = Reader::new(body);
     let response = match request {
@@ -177,7 +177,7 @@ fn read_steps(from: &mut Reader<'_>) -> Result<Response, WireError> {
     Ok(if codes.is_empty() { Response::Multi(steps) } else { Response::MultiFailed(codes) })
 }
 
-/// The operation that the next answer belongs to; None at the end.
+/// The operation that the next answer belongs to. None at the end.
 fn read_head(from: &mut Reader<'_>) -> Result<Option<i32>, WireError> {
     let (op, done, _error) = (from.int()?, from.boolean()?, from.int()?);
     Ok((!done).then_some(op))

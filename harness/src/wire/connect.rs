@@ -1,20 +1,20 @@
-//! The first message each way: a session is asked for, and granted or refused.
+//! The first message in each direction: a session is requested, and granted or refused.
 
 use hustings_workloads::model::{Connect, Connected};
 
 use super::jute::{Reader, WireError, Writer};
 
-/// A connect request. `tells_read_only`: it has the byte that clients since 3.4 send, and wants it in the answer too.
+/// Parses a connect request. `tells_read_only`: it has the byte that clients since 3.4 send and expect in the answer.
 ///
 /// # Errors
-/// The bytes are no such message.
+/// The bytes are not such a message.
 pub fn read_connect(message: &[u8]) -> Result<(Connect, bool), WireError> {
     let mut from = Reader::new(message);
     let _protocol = from.int()?;
     let last_zxid_seen = from.long()?;
     let timeout_ms = from.int()?;
     let session = from.long()?;
-    // A new session is granted whatever password comes along; of any other length it is no session's.
+    // A new session ignores the password. A password of another length belongs to no session.
     let password = from.buffer()?.try_into().unwrap_or_default();
     let tells_read_only = from.left() > 0;
     let read_only = tells_read_only && from.boolean()?;
@@ -22,11 +22,11 @@ pub fn read_connect(message: &[u8]) -> Result<(Connect, bool), WireError> {
     Ok((Connect { session, password, timeout_ms, last_zxid_seen, read_only }, tells_read_only))
 }
 
-/// The session that a connect request is for, 0 for a new one, and the timeout that it asks for; `message` may be the beginning of one of
-/// `length` bytes.
+/// The session in a connect request, 0 for a new one, and the requested timeout. `message` may be a prefix of a request
+/// of `length` bytes.
 ///
 /// # Errors
-/// It begins no such message.
+/// It is not a prefix of such a message.
 pub fn read_connect_head(message: &[u8], length: usize) -> Result<(i64, i32), WireError> {
     if message.len() == length {
         return read_connect(message).map(|(connect, _)| (connect.session, connect.timeout_ms));
@@ -34,13 +34,13 @@ pub fn read_connect_head(message: &[u8], length: usize) -> Result<(i64, i32), Wi
     let mut from = Reader::new(message);
     let (_protocol, _last_zxid_seen) = (from.int()?, from.long()?);
     let (timeout_ms, session, claimed) = (from.int()?, from.long()?, from.int()?);
-    // Nothing but the byte on reading only follows the password.
+    // Only the read-only byte follows the password.
     let left = length.saturating_sub(message.len() - from.left());
     let fits = usize::try_from(claimed).is_ok_and(|claimed| claimed == left || claimed + 1 == left);
     if fits { Ok((session, timeout_ms)) } else { Err(WireError::Count { claimed, left }) }
 }
 
-/// The frame that asks for a session.
+/// The frame that requests a session.
 #[must_use]
 pub fn write_connect(connect: &Connect) -> Vec<u8> {
     let mut to = Writer::default();
@@ -49,10 +49,10 @@ pub fn write_connect(connect: &Connect) -> Vec<u8> {
     to.frame()
 }
 
-/// The answer to a connect request.
+/// Parses the answer to a connect request.
 ///
 /// # Errors
-/// The bytes are no such message.
+/// The bytes are not such a message.
 pub fn read_connected(message: &[u8]) -> Result<Connected, WireError> {
     let mut from = Reader::new(message);
     let _protocol = from.int()?;

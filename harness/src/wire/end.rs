@@ -1,8 +1,8 @@
-//! Ending somebody else's session by its servers, at once.
+//! Ends another client's session at its servers, at once.
 //!
-//! The holder of the session fights back: it reconnects as soon as it loses its connection, and the server then closes the
-//! one that took the session over. So the request that closes the session is sent along with the one that takes it over,
-//! and needs no second turn.
+//! The session's holder competes: it reconnects as soon as it loses its connection, and the server then closes the
+//! connection that took the session over. So the close request is sent together with the connect request that takes the
+//! session over.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -23,37 +23,37 @@ use super::op_code;
 use super::stream::read_frame;
 use crate::process::clock;
 
-/// Between two attempts; the holder's own reconnects should not always come first.
+/// Pause between two attempts. It varies, so that the holder's reconnects do not always come first.
 const PAUSE: Duration = Duration::from_millis(5);
 const PAUSE_MAX: Duration = Duration::from_millis(100);
-/// A server that is cut off, paused or drowned in work answers late or never: the next one is asked after so long, and given
-/// more time.
+/// A server that is partitioned, paused or overloaded answers late or never. After this time the next one is asked,
+/// with a longer limit.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Asked for, and of no weight: the session keeps the timeout that it has.
+/// The requested timeout. It has no effect: the session keeps its timeout.
 const TIMEOUT_MS: i32 = 10_000;
 const XID: i32 = 1;
 
-/// What the servers said.
+/// The servers' answer.
 enum CloseAnswer {
-    /// The close was carried out.
+    /// The close was executed.
     Closed,
-    /// They know no such session.
+    /// The session is unknown to the servers.
     Unknown,
 }
 
-/// A session of somebody else, and what proves that it may be taken over.
+/// Another client's session, and the password that permits taking it over.
 #[derive(Clone, Copy, Debug)]
 pub struct TakenSession {
     pub session: SessionId,
     pub password: [u8; 16],
 }
 
-/// Takes a session over and closes it, on any server of `cluster` (a connect string), again and again for `within`. Gives when
-/// that was first asked for and when it was confirmed, on the common clock. `proof` is the `user:password` of the scheme
-/// `digest`, where clients are to be known.
+/// Takes a session over and closes it, on any server of `cluster` (a connect string), with retries for up to `within`.
+/// Returns when it was first requested and when it was confirmed, on the common clock. `proof`: the `user:password` of
+/// the scheme `digest`, if clients must authenticate.
 ///
 /// # Errors
-/// The session had ended before anything was done to it, or no server confirmed its end in time.
+/// The session had already ended, or no server confirmed its end in time.
 pub async fn end_session(
     cluster: &str,
     taken: TakenSession,
@@ -64,7 +64,7 @@ pub async fn end_session(
     let asked = both_requests(taken, proof);
     let until = Instant::now() + within;
     let (mut pause, mut patience) = (PAUSE, PATIENCE);
-    // Where the close was sent.
+    // Servers to which the close was sent.
     let mut asked_to_close = BTreeSet::new();
     let mut first = None;
     for server in servers.iter().copied().cycle() {
@@ -77,7 +77,7 @@ pub async fn end_session(
             }
             Ok(Ok(CloseAnswer::Closed | CloseAnswer::Unknown)) => {
                 let confirmed = clock::now();
-                // Also where it was answered: the holder may have come back there while that was under way.
+                // Includes the server that answered: the holder may have reconnected there in the meantime.
                 asked_to_close.insert(server);
                 tell_survivors(&asked_to_close, &asked, until).await;
                 let sent = first.ok_or_else(|| format!("{server} answered what it was not asked"))?;
@@ -104,12 +104,12 @@ pub async fn end_session(
     Err(format!("{cluster:?} names no server"))
 }
 
-/// Has all servers of `cluster` look whether somebody is still connected with a session that has ended.
+/// Makes all servers of `cluster` check whether a client is still connected with an ended session.
 pub async fn tell_all(cluster: &str, ended: TakenSession, until: Instant) {
     tell_survivors(&addresses(cluster).collect(), &both_requests(ended, None), until).await;
 }
 
-/// What takes a session over and closes it.
+/// The requests that take a session over and close it.
 fn both_requests(TakenSession { session, password }: TakenSession, proof: Option<&str>) -> Vec<u8> {
     let connect = Connect { session, password, timeout_ms: TIMEOUT_MS, ..Connect::default() };
     let add_auth = |proof: &str| Request::AddAuth { scheme: "digest".to_owned(), id: proof.to_owned() };
@@ -117,10 +117,10 @@ fn both_requests(TakenSession { session, password }: TakenSession, proof: Option
     [write_connect(&connect), known, write_request(XID, &Request::CloseSession)].concat()
 }
 
-/// A holder who came back to the very server that was carrying the close out, just before it took effect, keeps its
-/// connection there and is never told: the server looks for connections of a closed session only when the close came by
-/// another server. Whoever connects with that session's id makes it look. A connection that the server has forgotten it does
-/// not find even then: what becomes of that is up to whoever stands between server and holder.
+/// A holder may reconnect to the server that executes the close, just before it takes effect. Its connection then stays
+/// open and it is not notified: servers search for connections of a closed session only if another server closed it. A
+/// connect request with that session's id triggers the search. It misses connections that the server has forgotten,
+/// which are left to components between server and holder.
 async fn tell_survivors(servers: &BTreeSet<&str>, asked: &[u8], until: Instant) {
     for server in servers {
         let told = timeout_at(until.min(Instant::now() + PATIENCE), ask(server, asked, &Cell::new(None))).await;
@@ -130,7 +130,7 @@ async fn tell_survivors(servers: &BTreeSet<&str>, asked: &[u8], until: Instant) 
     }
 }
 
-/// One attempt. Once the server may have had the request that closes the session, `close_sent` is when that was sent.
+/// One attempt. Sets `close_sent` to its send time once the server may have received the close request.
 async fn ask(server: &str, both: &[u8], close_sent: &Cell<Option<Nanos>>) -> io::Result<CloseAnswer> {
     let mut stream = TcpStream::connect(server).await?;
     stream.set_nodelay(true)?;
@@ -149,7 +149,7 @@ async fn ask(server: &str, both: &[u8], close_sent: &Cell<Option<Nanos>>) -> io:
         match (xid, error) {
             (XID, 0) => return Ok(CloseAnswer::Closed),
             (XID, error) => return Err(io::Error::other(format!("it refused to close the session (error {error})"))),
-            // What watches tell, if the session had any, and that a proof was taken.
+            // Watch events, if the session had watches, and the confirmation of a proof.
             _ => {}
         }
     }
@@ -165,13 +165,13 @@ pub(crate) fn addresses(cluster: &str) -> impl Iterator<Item = &str> {
     servers.split(',').map(str::trim).filter(|server| !server.is_empty())
 }
 
-/// The chroot of a connect string, with the slash that it begins with, or nothing.
+/// The chroot of a connect string, including its leading slash, or an empty string.
 pub(crate) fn root(cluster: &str) -> &str {
     cluster.find('/').map_or("", |at| &cluster[at..])
 }
 
-/// The servers of a connect string with those last that have a connection of a session: taken over elsewhere, it is ended there
-/// as it would be by its expiry, and nobody is in its way.
+/// The servers of a connect string, those with a connection of the session last. If another server takes it over, the
+/// session ends as on expiry, without interference by its holder.
 pub(crate) fn holders_last(cluster: &str, held: &[SocketAddr]) -> String {
     let mut servers: Vec<&str> = addresses(cluster).collect();
     servers.sort_by_key(|server| server.parse().is_ok_and(|server| held.contains(&server)));
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(addresses("").count(), 0);
     }
 
-    /// Ends a session on a server that answers each connection in turn by `answers`, and closes it then.
+    /// Ends a session on a server that sends `answers` to successive connections, and closes each afterwards.
     async fn against(answers: Vec<Vec<u8>>) -> Result<(Nanos, Nanos), String> {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let addr = listener.local_addr().expect("its address").to_string();

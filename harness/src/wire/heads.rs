@@ -1,14 +1,14 @@
-//! The heads of frames on a stream that is only read along on: so much as is wanted of each is kept, the rest is counted.
+//! The heads of frames on an observed stream. It keeps the required bytes of each frame and counts the rest.
 
 use super::jute::FRAME_BYTES_MAX;
 
 /// Bytes of a frame's length.
 pub const LENGTH: usize = 4;
 
-/// Which frame of a stream it is.
+/// The position of a frame in a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FramePlace {
-    /// The first, with which both sides introduce themselves.
+    /// The first frame: the connect request, or the answer to it.
     First,
     Later,
 }
@@ -16,25 +16,25 @@ pub enum FramePlace {
 /// A stream of frames, each of which begins with its length.
 #[derive(Debug, Default)]
 pub struct Heads {
-    /// The first is past.
+    /// The first frame has passed.
     introduced: bool,
-    /// What was kept of the frame under way, with its length, and how many of its bytes have come.
+    /// The bytes kept of the current frame, with its length, and the number of its bytes that have arrived.
     head: Vec<u8>,
     come: usize,
-    /// This is no stream of frames.
+    /// The stream does not consist of frames.
     other: bool,
 }
 
 impl Heads {
-    /// Whether this is no stream of frames: nothing of it is told any more.
+    /// Whether the stream does not consist of frames. It is then no longer reported.
     #[must_use]
     pub fn is_other(&self) -> bool {
         self.other
     }
 
-    /// Takes the next bytes. `wanted` says of a frame, by what is there of its head (its length at least), how many bytes of it
-    /// are to be kept; no more than its length means none. `tell` is told each head once it, or the whole frame, is there; when it
-    /// says so the rest is not looked at, and the caller is told how many bytes were.
+    /// Processes the next bytes. `wanted` returns how many bytes of a frame to keep, from the head read so far (at
+    /// least its length); up to its length means none. `tell` receives each head once it, or the whole frame, is
+    /// complete. If `tell` returns true, the rest is ignored, and the number of processed bytes is returned.
     pub fn take(
         &mut self,
         data: &[u8],
@@ -69,7 +69,7 @@ impl Heads {
         if self.introduced { FramePlace::Later } else { FramePlace::First }
     }
 
-    /// How many bytes of the frame under way are to be kept, as far as that is known.
+    /// Number of bytes of the current frame to keep, as far as known.
     fn want(&self, wanted: impl Fn(FramePlace, &[u8]) -> usize) -> usize {
         match self.head.len() {
             0..LENGTH => LENGTH,
@@ -77,13 +77,13 @@ impl Heads {
         }
     }
 
-    /// Bytes of the frame under way, whose length is known.
+    /// Bytes of the current frame, whose length is known.
     fn whole(&self) -> usize {
         usize::try_from(int(&self.head, 0)).map_or(usize::MAX, |length| length.saturating_add(LENGTH))
     }
 }
 
-/// The number at a place; 0 where there is none.
+/// The number at an offset. 0 if there is none.
 #[must_use]
 pub fn int(bytes: &[u8], at: usize) -> i32 {
     let four = bytes.get(at..at + 4).and_then(|four| <[u8; 4]>::try_from(four).ok());

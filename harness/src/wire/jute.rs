@@ -1,11 +1,11 @@
-//! Jute, ZooKeeper's encoding: big-endian numbers, counted strings and vectors. Nothing that arrives is believed: every
-//! count is compared with the bytes that are left before anything is kept. Small steps are inlined wherever they are taken, so that
-//! what a message costs does not hang on how the compiler cuts the crate.
+//! Jute, ZooKeeper's encoding: big-endian numbers, counted strings and vectors. Input is untrusted: every count is
+//! compared with the remaining bytes before anything is stored. Small functions are inlined everywhere, so that the
+//! cost of a message does not depend on how the compiler splits the crate.
 
-/// The longest frame that is taken or sent, as ZooKeeper's default `jute.maxbuffer`.
+/// The longest frame that is accepted or sent, as ZooKeeper's default `jute.maxbuffer`.
 pub const FRAME_BYTES_MAX: usize = 0xf_ffff;
 
-/// What arrived is no message of the protocol.
+/// The received bytes are not a message of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     #[error("the message ends {missing} bytes too early")]
@@ -22,7 +22,7 @@ pub enum WireError {
     Frame { length: i64 },
 }
 
-/// Reads one message from its start to its end.
+/// Reads one message from start to end.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     left: &'a [u8],
@@ -34,14 +34,14 @@ impl<'a> Reader<'a> {
         Self { left: bytes }
     }
 
-    /// How many bytes have not been read.
+    /// Number of unread bytes.
     #[must_use]
     pub fn left(&self) -> usize {
         self.left.len()
     }
 
     /// # Errors
-    /// As for all of them: the message is too short, or a count in it is wrong.
+    /// As for all read functions: the message is too short, or contains a wrong count.
     #[inline]
     pub fn int(&mut self) -> Result<i32, WireError> {
         self.array().map(i32::from_be_bytes)
@@ -58,7 +58,7 @@ impl<'a> Reader<'a> {
         self.array().map(|[byte]| byte != 0)
     }
 
-    /// A counted run of bytes; a count of -1 is none at all, and is read as an empty one.
+    /// A counted sequence of bytes. A count of -1 means null, and is read as empty.
     #[inline]
     pub fn buffer(&mut self) -> Result<&'a [u8], WireError> {
         let claimed = self.int()?;
@@ -75,7 +75,7 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| WireError::Text)
     }
 
-    /// A string that must be there.
+    /// A string that must not be null.
     pub fn path(&mut self) -> Result<String, WireError> {
         if self.left.starts_with(&(-1_i32).to_be_bytes()) {
             return Err(WireError::Value { what: "the length of a path", value: -1 });
@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
         self.string()
     }
 
-    /// A vector whose entries take at least `least` bytes each; a count of -1 is read as an empty one.
+    /// A vector whose entries take at least `least` bytes each. A count of -1 is read as empty.
     pub fn vector<T>(
         &mut self,
         least: usize,
@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
     }
 
     /// # Errors
-    /// Something follows the end of the message.
+    /// Bytes follow the end of the message.
     pub fn end(&self) -> Result<(), WireError> {
         if self.left.is_empty() { Ok(()) } else { Err(WireError::Rest { left: self.left.len() }) }
     }
@@ -164,7 +164,7 @@ impl Writer {
 
     #[inline]
     pub fn buffer(&mut self, value: &[u8]) -> &mut Self {
-        // Longer ones fit into no frame; whoever sends it is told by the frame's own length.
+        // Longer ones fit into no frame. The sender detects this by the frame's own length.
         self.int(i32::try_from(value.len()).unwrap_or(i32::MAX));
         self.bytes.extend_from_slice(value);
         self
@@ -187,7 +187,7 @@ impl Writer {
         })
     }
 
-    /// The whole frame, with its length in front.
+    /// The complete frame, including its length.
     #[must_use]
     pub fn frame(mut self) -> Vec<u8> {
         let length = u32::try_from(self.bytes.len() - 4).unwrap_or(u32::MAX);
@@ -196,7 +196,7 @@ impl Writer {
     }
 }
 
-/// How long the frame is whose first four bytes these are.
+/// Length of the frame that begins with these four bytes.
 ///
 /// # Errors
 /// It is longer than [`FRAME_BYTES_MAX`], or negative.

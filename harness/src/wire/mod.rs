@@ -1,4 +1,4 @@
-//! ZooKeeper's wire protocol, both ways: for the embedded ensemble, and for what no client library does.
+//! ZooKeeper's wire protocol, both sides: for the embedded ensemble, and for operations missing in client libraries.
 
 pub mod auth;
 pub mod client;

@@ -1,4 +1,4 @@
-//! The numbers of operations on the wire, and the request ids that have a meaning of their own.
+//! Operation codes on the wire, and request ids with a special meaning.
 
 pub const CREATE: i32 = 1;
 pub const DELETE: i32 = 2;
@@ -31,10 +31,10 @@ pub const ADD_WATCH: i32 = 106;
 pub const WHO_AM_I: i32 = 107;
 pub const CREATE_SESSION: i32 = -10;
 pub const CLOSE_SESSION: i32 = -11;
-/// A failed step within the answer to a transaction.
+/// A failed step in the answer to a transaction.
 pub const ERROR: i32 = -1;
 
-/// Request id of what a watch tells.
+/// Request id of watch events.
 pub const XID_EVENT: i32 = -1;
 pub const XID_PING: i32 = -2;
 pub const XID_AUTH: i32 = -4;

@@ -1,14 +1,14 @@
-//! Records that several messages have in them.
+//! Records that several messages contain.
 
 use hustings_workloads::model::{Acl, CreateKind, Life, Stat};
 
 use super::jute::{Reader, WireError, Writer};
 
-/// What is wrong with a kind that no znode can have.
+/// Why a create requests an impossible kind of znode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoSuchKind {
     Ever,
-    /// Servers as they are installed know no znodes with a TTL.
+    /// Servers in their default configuration do not support znodes with a TTL.
     SwitchedOff,
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn write_stat(to: &mut Writer, stat: &Stat) {
     to.int(stat.data_length).int(stat.num_children).long(stat.pzxid);
 }
 
-/// The kind that the flags of a create mean, of a request that carries a TTL or of one that does not.
+/// The kind that the flags of a create mean, for requests with or without a TTL.
 pub(super) fn kind(flags: i32, has_ttl: bool) -> Result<CreateKind, NoSuchKind> {
     let (life, sequential) = match (flags, has_ttl) {
         (0 | 2, false) => (Life::Persistent, flags == 2),

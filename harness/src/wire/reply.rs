@@ -1,4 +1,4 @@
-//! Answers and what watches tell, as servers write them.
+//! Answers and watch events, as servers write them.
 
 use hustings_workloads::model::{Code, Event, Response, Zxid};
 
@@ -6,16 +6,16 @@ use super::jute::Writer;
 use super::op_code;
 use super::records::{write_acl, write_stat};
 
-/// What the answer to a request looks like, where the response does not tell.
+/// The format of the answer to a request, if it does not follow from the response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
     #[default]
     Plain,
     /// It repeats the error code of its header.
     WithError,
-    /// It tells of no transaction.
+    /// It contains no transaction id.
     Timeless,
-    /// The operations of a transaction, one a step.
+    /// The operations of a transaction, one per step.
     Multi(Vec<i32>),
 }
 
@@ -32,7 +32,7 @@ pub fn write_reply(xid: i32, zxid: Zxid, result: &Result<Response, Code>, shape:
     to.frame()
 }
 
-/// The frame that tells which identities a connection has proven.
+/// The frame that lists the identities of a connection.
 #[must_use]
 pub fn write_identities(xid: i32, zxid: Zxid, identities: &[(String, String)]) -> Vec<u8> {
     let mut to = Writer::default();
@@ -43,7 +43,7 @@ pub fn write_identities(xid: i32, zxid: Zxid, identities: &[(String, String)]) -
     to.frame()
 }
 
-/// The frame that answers a negotiation with no word.
+/// The frame that answers a SASL negotiation with an empty token.
 #[must_use]
 pub fn write_no_token(xid: i32, zxid: Zxid) -> Vec<u8> {
     const NONE: i32 = -1;
@@ -52,10 +52,10 @@ pub fn write_no_token(xid: i32, zxid: Zxid) -> Vec<u8> {
     to.frame()
 }
 
-/// The frame that tells what a watch has seen.
+/// The frame of a watch event.
 #[must_use]
 pub fn write_event(event: &Event) -> Vec<u8> {
-    // Servers before 3.9 do not tell the transaction.
+    // Servers before 3.9 do not send the transaction id.
     const ZXID: Zxid = -1;
     const CONNECTED: i32 = 3;
     let mut to = Writer::default();
@@ -123,7 +123,7 @@ fn write_steps(to: &mut Writer, steps: &[Response], shape: &Shape) {
     for (place, step) in steps.iter().enumerate() {
         let op = match step {
             Response::Created { stat: None, .. } => op_code::CREATE,
-            // Containers too: clients know these two only.
+            // Also for containers: clients know only these two.
             Response::Created { stat: Some(_), .. } => op_code::CREATE2,
             Response::Stat(_) => op_code::SET_DATA,
             _ => ops.get(place).copied().unwrap_or(op_code::DELETE),

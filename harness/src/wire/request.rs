@@ -7,32 +7,32 @@ use super::op_code;
 use super::records::{NoSuchKind, kind, read_acl};
 use super::reply::Shape;
 
-/// What a client wants.
+/// A client's request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ask {
-    /// Only to be heard of.
+    /// Only keeps the session alive.
     Ping,
     /// Proves an identity of some scheme.
     Auth { scheme: String, proof: Vec<u8> },
-    /// To be carried out; the answer is written in this shape.
+    /// To be executed. The answer has this format.
     Request(Request, Shape),
-    /// It asks for what cannot be; the answer.
+    /// It requests something impossible. The answer is this code.
     Refused(Code),
-    /// It is no message of its operation: the answer is `MarshallingError`.
+    /// It is not a message of its operation. The answer is `MarshallingError`.
     Malformed(WireError),
-    /// There is no such operation: the answer is `Unimplemented`, and the connection ends.
+    /// The operation does not exist. The answer is `Unimplemented`, and the connection ends.
     Unknown,
-    /// Which identities the connection has proven.
+    /// Asks for the identities of the connection.
     WhoAmI,
-    /// The next word of a negotiation that these servers do not take part in: it is answered with nothing.
+    /// The next token of a SASL negotiation, which these servers do not support. The answer is empty.
     Sasl,
-    /// Servers take it, and never answer: a check outside of a transaction.
+    /// Servers accept it but never answer: a check outside of a transaction.
     Unanswered,
-    /// It is no message of its operation, and the connection ends without an answer.
+    /// It is not a message of its operation. The connection ends without an answer.
     Nonsense,
 }
 
-/// Why a request cannot be carried out.
+/// The reason why a request cannot be executed.
 enum Bad {
     Wire(WireError),
     Arguments,
@@ -55,11 +55,10 @@ impl From<NoSuchKind> for Bad {
     }
 }
 
-/// A request, and its id.
+/// Parses a request and its id.
 ///
 /// # Errors
-/// There are not even the request's id and operation: nothing can be answered. What is wrong behind them is an
-/// [`Ask`] too.
+/// The request's id or operation is missing, so no answer is possible. Later errors are returned as an [`Ask`].
 pub fn read_request(message: &[u8]) -> Result<(i32, Ask), WireError> {
     let mut from = Reader::new(message);
     let (xid, op) = (from.int()?, from.int()?);
@@ -90,7 +89,7 @@ fn read_check(from: &mut Reader<'_>) -> Result<Ask, WireError> {
     Ok(if path.is_empty() { Ask::Refused(Code::BadArguments) } else { Ask::Unanswered })
 }
 
-/// Servers as they are installed let nobody change who they are.
+/// Servers in their default configuration refuse reconfiguration.
 fn read_reconfig(from: &mut Reader<'_>) -> Result<Code, WireError> {
     let (_joining, _leaving, _members, _version) = (from.string()?, from.string()?, from.string()?, from.long()?);
     Ok(Code::ReconfigDisabled)
@@ -137,7 +136,7 @@ fn read_body(op: i32, from: &mut Reader<'_>) -> Result<(Request, Shape), Bad> {
         op_code::SET_WATCHES | op_code::SET_WATCHES2 => read_watches(from, op == op_code::SET_WATCHES2)?,
         op_code::CLOSE_SESSION => Request::CloseSession,
         op_code::RECONFIG => return Err(Bad::Refused(read_reconfig(from)?)),
-        // Only servers ask for these, of themselves.
+        // Only servers send these, for internal use.
         op_code::DELETE_CONTAINER => return Err(Bad::Arguments),
         op_code::CREATE_SESSION => return Err(Bad::Refused(Code::MarshallingError)),
         _ => return Err(Bad::Operation),
@@ -160,7 +159,7 @@ fn read_watches(from: &mut Reader<'_>, has_persistent: bool) -> Result<Request, 
     Ok(Request::SetWatches(Box::new(watches)))
 }
 
-/// The next operation of a list of them; None at its end.
+/// The next operation of a list. None at its end.
 fn next_op(from: &mut Reader<'_>) -> Result<Option<i32>, WireError> {
     let (op, done, _error) = (from.int()?, from.boolean()?, from.int()?);
     Ok((!done).then_some(op))
@@ -171,7 +170,7 @@ fn read_multi(from: &mut Reader<'_>) -> Result<(Request, Shape), Bad> {
     while let Some(op) = next_op(from)? {
         let mut step = read_step(op, from)?;
         if let TransactionStep::Create { kind, with_stat, .. } = &mut step {
-            // Servers answer by the kind of the znode here, not by the operation.
+            // Here servers select the answer by the kind of the znode, not by the operation.
             *with_stat = kind.life == Life::Container;
         }
         steps.push(step);
@@ -193,7 +192,7 @@ fn read_reads(from: &mut Reader<'_>) -> Result<Vec<Read>, WireError> {
     Ok(reads)
 }
 
-/// A step that is a request of its own.
+/// A step that is a separate request.
 fn alone(step: TransactionStep) -> Result<Request, Bad> {
     match step {
         TransactionStep::Create { path, data, acl, kind, with_stat } => {

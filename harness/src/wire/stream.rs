@@ -9,7 +9,7 @@ use super::jute::frame_length;
 /// Reads one frame and returns the message in it.
 ///
 /// # Errors
-/// The stream ends or fails, or the frame is longer than frames can be.
+/// The stream ends or fails, or the frame exceeds the maximum length.
 pub async fn read_frame(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Vec<u8>> {
     let mut first = [0; 4];
     from.read_exact(&mut first).await?;

@@ -2,15 +2,12 @@
 
 mod conversation;
 mod lines;
-mod recorder;
 mod relay;
 mod seat;
 mod seats;
 
 pub use conversation::{Conversation, PendingRequest, Said, Shows};
 pub use lines::RelayLines;
-pub(crate) use recorder::Recorder;
-pub use recorder::Witnessed;
 pub use relay::{Happened, Relay, Tell};
 pub use seat::{EphemeralNode, SeatSeen};
 pub use seats::{Seating, Seats, SessionSeen};

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use hustings::cleanup::workdir::WorkDir;
 use hustings::ensemble::embedded::{EmbeddedEnsemble, EmbeddedOptions};
 use hustings::ensemble::local::{LocalEnsemble, LocalOptions};
 use hustings::ensemble::server_options::ServerOptions;
 use hustings::ensemble::{Ensemble, ServerControl};
+use hustings::files::workdir::WorkDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::Command;
 

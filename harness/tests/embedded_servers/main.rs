@@ -6,10 +6,10 @@ mod harm;
 
 use std::path::PathBuf;
 
-use hustings::cleanup::workdir::WorkDir;
 use hustings::ensemble::Ensemble as _;
 use hustings::ensemble::embedded::{EmbeddedEnsemble, EmbeddedOptions};
 use hustings::ensemble::server_options::ServerOptions;
+use hustings::files::workdir::WorkDir;
 
 /// Runs a test on so many servers.
 fn on_servers(servers: u32, tick_ms: u64, test: impl AsyncFnOnce(&EmbeddedEnsemble)) {

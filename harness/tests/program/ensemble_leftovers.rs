@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use crate::ensemble_support::{EXE, all_gone, options};
-use hustings::cleanup::workdir::WorkDir;
 use hustings::ensemble::local::LocalEnsemble;
+use hustings::files::workdir::WorkDir;
 use hustings::process::procfs::ProcessId;
 
 /// Where the helper below makes its folder; without it the helper has nothing to do.

@@ -5,10 +5,10 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use crate::ensemble_support::{all_gone, options, with};
-use hustings::cleanup::workdir::WorkDir;
 use hustings::ensemble::local::{LocalEnsemble, LocalOptions};
 use hustings::ensemble::server_options::ServerOptions;
 use hustings::ensemble::{Ensemble, EnsembleError};
+use hustings::files::workdir::WorkDir;
 use hustings::process::procfs::ProcessId;
 use zookeeper_client::{Acls, Client, CreateMode};
 

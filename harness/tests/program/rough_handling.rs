@@ -206,7 +206,8 @@ fn whatever_asks_a_command_to_end_gets_130_and_nothing_is_left() {
     ] {
         for &signal in signals {
             let bench = Bench::new();
-            let running = bench.start(bench.command(command));
+            let mut running = bench.start(bench.command(command));
+            running.until_it_handles(signal);
             std::thread::sleep(Duration::from_millis(1_500));
             running.signal(signal);
             running.end_within(SOON).expect(130);
@@ -266,7 +267,10 @@ fn what_is_missing_or_has_no_meaning_is_told_before_anything_is_done() {
         (&["gate", "record", "--commit", "abc"], "--commit has no effect"),
         (&["simulate", "quick", "--known"], "--known"),
         (&["simulate", "--known", "no-such-bug"], "no known bug is called"),
-        (&["simulate", "quick", "--seeds", "18446744073709551614..18446744073709551615"], "seeds end at"),
+        (&["run", "quick", "--candidate", "python3 'mine.py", "--dry-run"], "within a quote"),
+        (&["run", "quick", "--connect", "127.0.0.1:1,127.0.0.1:1", "--dry-run"], "twice"),
+        (&["explain", ""], "figure or term \"\" ("),
+        (&["baseline", "show", "nope"], "there is no baseline baselines/nope.json"),
         (&["tune", "--pauses", "pauses.txt", "--weeks", "1e-300", "--model"], "--weeks 1e-300"),
         (&["tune", "--pauses", "pauses.txt", "--weeks", "8w", "--model"], "a number"),
         (&["run", "quick", "--base-port", "0", "--dry-run"], "--base-port"),
@@ -288,6 +292,8 @@ fn what_is_missing_or_has_no_meaning_is_told_before_anything_is_done() {
         assert!(ran.err.contains(told) && ran.err.len() < 4_000, "{command:?}: {}", ran.err);
     }
     bench.run(&["gate", "record", "--limits", "marked.toml"]).expect(0);
+    // No seed is too great.
+    bench.run(&["simulate", "quick", "--seeds", "18446744073709551614..18446744073709551615"]).expect(0);
     bench.assert_nothing_left();
 }
 

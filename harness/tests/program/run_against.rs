@@ -182,7 +182,7 @@ fn what_cannot_be_compared_with_anything_is_refused_before_anything_is_started()
     refused(&["--against-exe", "no/such/program"], "no/such/program");
     refused(&["--against", &file, "--chaos"], "cannot be used with");
     refused(&["--against-candidate", "x"], "--candidate");
-    refused(&["--candidate", "x", "--against-candidate", "' "], "--against-candidate \"' \" is no command");
+    refused(&["--candidate", "x", "--against-candidate", "' "], "--against-candidate \"' \" ends within a quote");
     let dry = bench.run(&["run", &file, "--against", &file, "--dry-run"]).expect(0);
     assert!(dry.out.contains("poll-race-resign-new"), "{}", dry.out);
 }

@@ -5,10 +5,10 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use crate::ensemble_support::{all_gone, options};
-use hustings::cleanup::workdir::WorkDir;
 use hustings::ensemble::local::{LocalEnsemble, LocalOptions};
 use hustings::ensemble::server_options::ServerOptions;
 use hustings::ensemble::{Ensemble, EnsembleError, ServerControl, four_letter};
+use hustings::files::workdir::WorkDir;
 use hustings::process::procfs::{ProcessId, process_state};
 use tempfile::TempDir;
 use zookeeper_client::{Acls, Client, CreateMode};

@@ -1,15 +1,15 @@
-//! Blocks of a segment, one after the other: the lines of events, and the line that closes them. Only one is in memory at a time.
+//! Blocks of a segment in order: event lines, then the line that closes them. Only one block is in memory at a time.
 
 use std::io::{self, BufRead, Read};
 
-/// No event is longer: the lists of the servers of 50,000 candidates take some ten megabytes.
+/// Limit on the length of an event line. The servers' lists for 50,000 candidates take about ten megabytes.
 const LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// A block as it was read.
 pub(crate) enum Block {
-    /// It is closed, and holds what its closing line says.
+    /// The block is closed, and it matches its closing line.
     Whole,
-    /// The segment ends before it is closed: from this offset on.
+    /// The segment ends before the block is closed. The torn part begins at this offset.
     Torn { offset: u64, bytes: u64 },
 }
 
@@ -22,7 +22,7 @@ pub(crate) enum BlockError {
 /// Reads blocks.
 pub(crate) struct Blocks<R> {
     inner: R,
-    /// Bytes that were read, and no more than these are.
+    /// Bytes read so far, and the limit on them (`most`).
     read: u64,
     most: u64,
     number: u64,
@@ -34,7 +34,7 @@ impl<R: BufRead> Blocks<R> {
         Self { inner, read: 0, most, number: 0, body: Vec::new() }
     }
 
-    /// The lines of events of the block that was read last.
+    /// The event lines of the block that was read last.
     pub(crate) fn body(&self) -> &[u8] {
         &self.body
     }
@@ -47,7 +47,7 @@ impl<R: BufRead> Blocks<R> {
     /// Reads the next block; None at the end.
     ///
     /// # Errors
-    /// It cannot be read, it does not hold what its closing line says, or it is larger than any that was ever written.
+    /// The block cannot be read, does not match its closing line, or is larger than any block ever written.
     pub(crate) fn next(&mut self) -> Result<Option<Block>, BlockError> {
         let offset = self.read;
         self.body.clear();
@@ -74,11 +74,11 @@ impl<R: BufRead> Blocks<R> {
         }
     }
 
-    /// Adds the next line to the body, with its end. False: the segment ended before that.
+    /// Appends the next line, with its line end, to the body. False: the segment ended before the line did.
     fn line(&mut self, offset: u64) -> Result<bool, BlockError> {
         let begin = self.body.len();
         let most = LINE_BYTES_MAX.min(self.most - self.read);
-        // One more than there may be, to tell a line that is too long from one that is just so long.
+        // One byte more than allowed, to tell a line that is too long from one that just fits.
         let read = self.inner.by_ref().take(most + 1).read_until(b'\n', &mut self.body).map_err(BlockError::Io)?;
         if read as u64 > most {
             let what = if most < LINE_BYTES_MAX {

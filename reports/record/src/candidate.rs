@@ -16,10 +16,10 @@ pub struct Token {
 }
 
 impl Token {
-    /// Stands for a czxid that nobody knows: no znode has it.
+    /// Placeholder for an unknown czxid. No znode has this value.
     pub const UNKNOWN_CZXID: i64 = -1;
 
-    /// Whether it has a place in the order of tokens.
+    /// Whether the token can be ordered: its czxid is known.
     #[must_use]
     pub fn is_ordered(self) -> bool {
         self.czxid != Self::UNKNOWN_CZXID
@@ -60,10 +60,10 @@ pub enum Departure {
 }
 
 impl Departure {
-    /// What came of an order to resign: when the deletion of its znode was sent and answered.
+    /// Result of an order to resign: when the deletion of the candidate's znode was sent and answered.
     ///
     /// # Errors
-    /// A sentence on how it left instead.
+    /// A sentence on how the candidate left instead.
     pub fn resignation(&self) -> Result<(Nanos, Nanos), String> {
         match self {
             Self::Resigned { delete: Some(times) } => Ok(*times),

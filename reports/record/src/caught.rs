@@ -1,4 +1,4 @@
-//! What a broken recipe can be caught with.
+//! Kinds of findings that catch a broken recipe.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

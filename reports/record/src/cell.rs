@@ -1,4 +1,4 @@
-//! What a cell was meant to be, as the record keeps it: the resolved parameters and what is expected of them.
+//! The resolved parameters of a cell, and what the scenario expects of it.
 
 use std::collections::BTreeMap;
 
@@ -86,8 +86,8 @@ impl CellInfo {
         !self.groups.is_empty() && self.candidates_per_group > 0
     }
 
-    /// Whether a recipe of this program's own had the paths of programs: a relay of its host's before every server, and HTTP to
-    /// the resource.
+    /// Whether a built-in recipe used the same paths as external programs: a relay of its host in front of every
+    /// server, and HTTP to the resource.
     #[must_use]
     pub fn has_equal_paths(&self) -> bool {
         self.parameters.get("paths").is_some_and(|paths| paths == "equal")
@@ -99,13 +99,13 @@ impl CellInfo {
         StepDown::words(self.step_down)
     }
 
-    /// Which others the loss of a leader is to wake; None: nothing is promised.
+    /// Which other candidates a leader loss is expected to wake. None: no promise.
     #[must_use]
     pub fn leader_wakes(&self) -> Option<FanOut> {
         self.declared.map(|declared| declared.leader_wakes).or(self.expect.fan_out)
     }
 
-    /// Requests that one wake-up is to cause, at most; None: no number is declared.
+    /// Largest declared number of requests per wake-up. None: no number is declared.
     #[must_use]
     pub fn requests_per_wake_max(&self) -> Option<u32> {
         self.declared.and_then(|declared| declared.requests_per_wake_max)

@@ -1,8 +1,8 @@
-//! Bytes that are counted and summed up while they are read.
+//! Counts bytes and computes their checksum while they are read.
 
 use std::io::{self, Read};
 
-/// Reads on, and keeps the count and the CRC-32 of what was read.
+/// Passes reads on, and keeps the byte count and the CRC-32.
 pub(crate) struct Checked<R> {
     inner: R,
     hasher: crc32fast::Hasher,
@@ -14,7 +14,7 @@ impl<R: Read> Checked<R> {
         Self { inner, hasher: crc32fast::Hasher::new(), bytes: 0 }
     }
 
-    /// Reads what is left, and gives how many bytes there were in all, and their checksum.
+    /// Reads the rest, and returns the total number of bytes and their checksum.
     ///
     /// # Errors
     /// When they cannot be read.

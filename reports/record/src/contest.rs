@@ -1,4 +1,4 @@
-//! Which side a cell is on, where two configurations were run against each other.
+//! The side of a cell, where a run compares two configurations.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What a recipe declares of itself: the promises that its cells are compared with.
+//! A recipe's declarations: the promises that its cells are checked against.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,19 +22,19 @@ pub struct Declaration {
 }
 
 impl Declaration {
-    /// Znodes of its group, besides its own, that one candidate watches at once, at most.
+    /// Largest number of znodes of its group, besides its own, that one candidate watches at once.
     #[must_use]
     pub fn watches(&self) -> u32 {
         self.watches_max.unwrap_or(self.watches_for_wake_ups())
     }
 
-    /// How many of those it watches for a reason of its own.
+    /// How many of those it watches for reasons other than wake-ups.
     #[must_use]
     pub fn watches_besides(&self) -> u32 {
         self.watches().saturating_sub(self.watches_for_wake_ups())
     }
 
-    /// Znodes that a candidate has to watch for losses to wake whom they are to wake.
+    /// Number of znodes that a candidate must watch, so that losses wake the declared candidates.
     #[must_use]
     pub fn watches_for_wake_ups(&self) -> u32 {
         self.leader_wakes.watched().max(self.follower_wakes.watched())

@@ -1,4 +1,4 @@
-//! The ways of a link, wherever one is cut off or slowed.
+//! The directions of a link, for faults that cut it off or slow it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,13 +27,13 @@ names! {
 }
 
 impl Direction {
-    /// True unless it is about the way from server to host alone.
+    /// True unless only the direction from server to host is affected.
     #[must_use]
     pub fn is_up(self) -> bool {
         self != Self::Down
     }
 
-    /// True unless it is about the way from host to server alone.
+    /// True unless only the direction from host to server is affected.
     #[must_use]
     pub fn is_down(self) -> bool {
         self != Self::Up

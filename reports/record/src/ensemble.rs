@@ -1,4 +1,4 @@
-//! What a run ran on.
+//! The kind of ensemble that a run used.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
-//! The events of a record. One enum, versioned by [`crate::SCHEMA`]; times are nanoseconds of CLOCK_MONOTONIC, which all
-//! processes of one machine share. Every event that is stamped at one instant calls it `t`.
-//! What is long and rare is boxed: the largest of the others is what each of millions takes in memory.
+//! The events of a record: one enum, versioned by [`crate::SCHEMA`]. Times are nanoseconds of CLOCK_MONOTONIC, which
+//! all processes of one machine share. An event stamped at one instant calls that time `t`. Long and rare variants are
+//! boxed, because the largest other variant sets the memory use of every event.
 
 use std::collections::BTreeMap;
 
@@ -156,7 +156,7 @@ pub enum Event {
         text: String,
     },
 
-    // ---- hosts on which a program of somebody else's stands
+    // ---- hosts that run an external program
     /// The program, as it introduces itself.
     Program(Box<ProgramInfo>),
     /// It did what it must not do, or did not what it must.
@@ -176,7 +176,7 @@ pub enum Event {
         answered_ns: Nanos,
     },
 
-    // ---- links that read along
+    // ---- links that decode traffic
     /// What passed and was not written down: so many things were lost, and connections of so many hosts made no sense.
     Unwitnessed {
         t: Nanos,
@@ -401,7 +401,8 @@ pub enum Event {
 }
 
 impl Event {
-    /// Whether it is what a candidate or its client did or was told: hosts tell it, and so do links that read along.
+    /// Whether it is an action of a candidate or its client, or a notification to them. Hosts and decoding links record
+    /// these.
     #[must_use]
     pub fn is_deed(&self) -> bool {
         matches!(
@@ -417,8 +418,8 @@ impl Event {
         )
     }
 
-    /// Whether somebody acts on it, or has to find it in what a killed run left behind: it has reached the kernel before its
-    /// writer goes on. All others follow soon.
+    /// Whether it must reach the kernel before its writer goes on, because a process acts on it or because it must
+    /// survive a killed run. All other events follow soon.
     #[must_use]
     pub fn is_written_through(&self) -> bool {
         match self {
@@ -492,7 +493,7 @@ mod tests {
 
     #[test]
     fn an_event_of_millions_takes_a_cache_line() {
-        // What makes it larger belongs into a box, unless it is what there are most of.
+        // Box a variant that makes the enum larger, unless it is the most frequent one.
         assert!(size_of::<Event>() <= 64, "{} bytes", size_of::<Event>());
     }
 }

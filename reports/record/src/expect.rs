@@ -21,7 +21,7 @@ pub enum Expectation {
 }
 
 impl Expectation {
-    /// Whether it is a failure to see something that no fault explains.
+    /// Whether an observation that no fault explains is a failure.
     #[must_use]
     pub fn forbids_the_unexplained(self) -> bool {
         match self {
@@ -30,7 +30,7 @@ impl Expectation {
         }
     }
 
-    /// What faults that meet by chance may show of something of which a scenario's own faults show this.
+    /// The expectation under randomly combined faults, derived from this one for the scenario's own faults.
     #[must_use]
     pub fn at_random(self) -> Self {
         match self {
@@ -40,13 +40,13 @@ impl Expectation {
         }
     }
 
-    /// The same, without the demand that it is seen.
+    /// The same, without requiring that it is observed.
     #[must_use]
     pub fn at_most(self) -> Self {
         if self == Self::Some { Self::Any } else { self }
     }
 
-    /// What counts of what was seen, if so many of it are excused.
+    /// How many of the observations count, after the excused ones are subtracted where they are permitted.
     #[must_use]
     pub fn counted(self, seen: u64, excused: u64) -> u64 {
         if self == Self::Excused { seen.saturating_sub(excused) } else { seen }
@@ -96,7 +96,7 @@ pub enum FanOut {
 }
 
 impl FanOut {
-    /// Whom a loss wakes, in words.
+    /// The candidates that a loss wakes, in words.
     #[must_use]
     pub fn about(self) -> &'static str {
         match self {
@@ -107,7 +107,7 @@ impl FanOut {
         }
     }
 
-    /// So many znodes has everybody to watch for that.
+    /// Number of znodes that each candidate must watch for that.
     #[must_use]
     pub fn watched(self) -> u32 {
         match self {

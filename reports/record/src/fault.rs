@@ -1,4 +1,4 @@
-//! What is done to candidates, hosts and servers: one row of facts a kind, which all that asks about kinds reads.
+//! Faults on candidates, hosts and servers. Each kind has one row of facts, which all code about kinds reads.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,48 +15,48 @@ pub struct Touch {
     pub last_up: Nanos,
 }
 
-/// What is true of all faults of a kind.
+/// Facts common to all faults of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultFacts {
     pub hits: Hits,
-    /// What it hits is out while it lasts: no more than a minority at a time, unless the scenario asks for it. A restart of all
-    /// servers takes none out by this count: it gives them back.
+    /// Its target is out while the fault lasts: at most a minority at a time, unless the scenario asks for more. A
+    /// restart of all servers does not count as taking them out, because it brings them back.
     pub takes_out: bool,
     pub links: LinkNeed,
     pub lasts: Lasts,
-    /// Which way nothing passes; `None` for kinds that cut no link off. Which way a link is slow, its fault says itself.
+    /// Direction in which nothing passes; `None` for kinds that cut no link off. A slow fault states its own direction.
     pub cuts: Option<Direction>,
-    /// It is in effect until it is healed; the others are done in an instant, and what they did stays done.
+    /// The fault is in effect until it is healed. Other faults act in an instant, and their effect stays.
     pub until_healed: bool,
-    /// What it does to the processes of the hosts that it hits.
+    /// Effect on the processes of the hosts that it hits.
     pub process: ProcessFate,
-    /// What it does to the lead of those that it hits.
+    /// Effect on the lead of the candidates that it hits.
     pub leads: LeadLoss,
-    /// It leaves sessions to expire, by touches that do not come any more.
+    /// Sessions expire because their touches stop.
     pub lets_sessions_expire: bool,
-    /// Whoever is hit does not hear, or hears late, that it has lost the lead.
+    /// Candidates that it hits are not notified, or are notified late, that they have lost the lead.
     pub deafens: bool,
-    /// Whoever is hit may act for a moment after it has lost the lead, whatever the recipe: a process wakes up that was stopped,
-    /// or a session is ended that its owner still believes in.
+    /// Candidates that it hits may act for a moment after they lost the lead, whatever the recipe: a stopped process
+    /// resumes, or a session ends while its owner still believes in it.
     pub outwits_recipes: bool,
-    /// When the servers elect a leader after it hit the one that they had.
+    /// When the servers elect a new leader after it hit the current one.
     pub elects: Elects,
-    /// What it does to the counters of the servers that it hits.
+    /// Effect on the counters of the servers that it hits.
     pub counters: Counters,
-    /// Whoever it hits may lead on and bring nothing about.
+    /// A leader that it hits may keep the lead without any effect.
     pub withholds_effect: bool,
-    /// It lies in wait for what it hits, for as long as it lasts at most. Whoever may come by is as before until then.
+    /// It waits for a trigger, at most as long as it lasts. Until then, candidates that may trigger it are unaffected.
     pub lies_in_wait: bool,
-    /// It is carried out on the servers alone: a host of its target may be down or under another fault.
+    /// It acts on servers alone, so a host of its target may be down or under another fault.
     pub needs_no_host: bool,
-    /// What servers that it hits say when they are asked; None: what they said before, or nobody is hit.
+    /// State that the servers it hits report when queried. None: the same as before, or it hits no server.
     pub leaves: Option<ServerState>,
     /// How it is verified to have taken effect.
     pub proof: &'static str,
 }
 
 impl FaultFacts {
-    /// Whether whoever it hits can do all that it could before, for as long as it lasts: it hears, is heard, and runs.
+    /// Whether its targets keep all their abilities while it lasts: they run, send and receive.
     #[must_use]
     pub fn leaves_all_able(&self) -> bool {
         let out = self.takes_out || self.deafens || self.cuts.is_some() || self.process != ProcessFate::Kept;
@@ -65,13 +65,13 @@ impl FaultFacts {
     }
 }
 
-/// What a fault is done to.
+/// The kind of target of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hits {
     Nobody,
     /// Single candidates.
     Candidates,
-    /// Hosts whole, with all their candidates.
+    /// Whole hosts, with all their candidates.
     Hosts,
     Servers,
 }
@@ -80,15 +80,15 @@ pub enum Hits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkNeed {
     None,
-    /// Over links it is known when each session was last heard of, and so when it could expire at the earliest.
+    /// Links show when each session was last heard of, and so when it could expire at the earliest.
     Useful,
     /// It acts on links.
     Needed,
-    /// It acts on single messages of links: on such as read what passes.
+    /// It acts on single messages, so it needs links that decode traffic.
     Reading,
 }
 
-/// Whether a fault says how long it lasts.
+/// Whether a fault has a stated duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lasts {
     No,
@@ -96,7 +96,7 @@ pub enum Lasts {
     Must,
 }
 
-/// What becomes of a host's process.
+/// A host's process under a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProcessFate {
@@ -110,47 +110,47 @@ names! {
     ProcessFate { Kept = "running", Stopped = "stopped", Ended = "gone" }
 }
 
-/// Whether whoever leads under a fault loses the lead.
+/// Whether a leader under a fault loses the lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeadLoss {
     /// It may keep it.
     NotSure,
-    /// If its session can expire meanwhile: by more than T and what the servers round up to.
+    /// It loses the lead if its session can expire: the fault lasts longer than T plus the servers' rounding.
     IfLongerThanTimeout,
     Always,
-    /// All stand for it anew, and whoever had it may be the first again.
+    /// All candidates enrol again, and the previous leader may win again.
     Anew,
 }
 
-/// A candidate whose znode somebody else deleted waits for so long before it enrols again, so that a deletion of the whole election
-/// can get through.
+/// A candidate whose znode was deleted by another client waits this long before it enrols again, so that a deletion of
+/// the whole election can complete.
 pub const STANDS_ANEW_AFTER_MS: u64 = 200;
 
-/// When the ensemble elects a leader after a fault on the one that it had.
+/// When the ensemble elects a leader after a fault on the current one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Elects {
     Never,
-    /// Its loss is seen at once.
+    /// Its loss is noticed at once.
     AtOnce,
-    /// Once the others have missed it for `syncLimit`.
+    /// After the other servers have missed it for `syncLimit`.
     WhenMissed,
     /// Once all servers are started again.
     WhenStarted,
 }
 
-/// What becomes of a server's counters.
+/// Effect on a server's counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counters {
     Kept,
-    /// Its clock goes on and it does not; on waking it counts what nobody hears of.
+    /// Time passes while the server is stopped. When it resumes, it counts notifications that no client receives.
     Stopped,
-    /// It drops its clients' watches uncounted.
+    /// It drops its clients' watches without counting them.
     WatchesDropped,
-    /// It counts from anew.
+    /// It counts from zero again.
     Anew,
 }
 
-/// A fault on nobody, from which the rows below differ.
+/// A fault without a target, from which the rows below differ.
 const BLANK: FaultFacts = FaultFacts {
     hits: Hits::Nobody,
     takes_out: false,
@@ -323,9 +323,9 @@ kinds! {
         ..ON_SERVERS
 }
 
-/// Reads of the row that are asked for often.
+/// Shortcuts to facts that are read often.
 impl FaultKind {
-    /// True for faults that hit hosts whole.
+    /// True for faults that hit whole hosts.
     #[must_use]
     pub fn hits_hosts(self) -> bool {
         self.facts().hits == Hits::Hosts
@@ -349,20 +349,21 @@ impl FaultKind {
         self.facts().hits == Hits::Servers
     }
 
-    /// True for faults that take a host out: no more than a minority of hosts at a time, unless the scenario asks for it.
+    /// True for faults that take a host out: at most a minority of hosts at a time, unless the scenario asks for more.
     #[must_use]
     pub fn takes_hosts_out(self) -> bool {
         self.hits_hosts() && self.facts().takes_out
     }
 
-    /// True for faults that take a server out: no more than a minority of servers at a time, unless the scenario asks for it.
+    /// True for faults that take a server out: at most a minority of servers at a time, unless the scenario asks for
+    /// more.
     #[must_use]
     pub fn takes_servers_out(self) -> bool {
         self.hits_servers() && self.facts().takes_out
     }
 
-    /// True for faults under which a host, while they last, is hit by no other one: what comes of two at once could be put
-    /// down to neither.
+    /// True for faults that exclude other faults on the same host while they last, because the effects of two faults at
+    /// once could not be told apart.
     #[must_use]
     pub fn exempts_hosts(self) -> bool {
         self.hits_hosts() && self.facts().lasts != Lasts::No && !self.facts().lies_in_wait
@@ -380,33 +381,33 @@ impl FaultKind {
         matches!(self.facts().links, LinkNeed::Needed | LinkNeed::Reading)
     }
 
-    /// True for faults that act on single messages, which only links that read what passes can do.
+    /// True for faults that act on single messages, which only links that decode traffic can do.
     #[must_use]
     pub fn needs_reading_links(self) -> bool {
         self.facts().links == LinkNeed::Reading
     }
 
-    /// True for faults that leave sessions to expire without acting on links: over links it is known when each session was
-    /// last heard of, and so when it could expire at the earliest.
+    /// True for faults that leave sessions to expire without acting on links. Links show when each session was last
+    /// heard of, and so when it could expire at the earliest.
     #[must_use]
     pub fn profits_by_links(self) -> bool {
         self.facts().links == LinkNeed::Useful
     }
 
-    /// True for faults that last, and so must say how long. A restart of all servers is over when all are started.
+    /// True for faults that need a duration. A restart of all servers does not: it is over when all are started.
     #[must_use]
     pub fn needs_duration(self) -> bool {
         self.facts().lasts == Lasts::Must
     }
 
-    /// True for faults that may say how long they last.
+    /// True for faults that may have a duration.
     #[must_use]
     pub fn takes_duration(self) -> bool {
         self.facts().lasts != Lasts::No
     }
 }
 
-/// A fault kind that there is not.
+/// An unknown fault kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown kind of fault `{0}`")]
 pub struct UnknownFaultKind(pub String);

@@ -1,17 +1,17 @@
-//! The files of a record: plain ones, inside of its folder, and no larger than somebody said. Anything else that lies there under
-//! such a name (a pipe, a device, a link that leads elsewhere) is refused before it is opened.
+//! The files of a record: plain files inside its folder, with a limit on their size. Anything else under such a name (a
+//! pipe, a device, a link that leads elsewhere) is refused before it is opened.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Component, Path};
 
-/// A manifest is longer than this in no record: a million segments take half of it.
+/// Limit for files that are read whole. A manifest of a million segments takes half of it.
 const SMALL_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
-/// Opens a plain file at this path below the folder, and gives its length. The folder itself may be a link.
+/// Opens a plain file at this path below the folder, and returns its length. The folder itself may be a link.
 ///
 /// # Errors
-/// Why that is no file of a record, in words, or why it cannot be opened.
+/// The path is not a plain file inside the record, or the file cannot be opened.
 pub(crate) fn open_inside(folder: &Path, file: &str) -> io::Result<(File, u64)> {
     let mut path = folder.to_owned();
     for part in Path::new(file).components() {
@@ -31,19 +31,19 @@ pub(crate) fn open_inside(folder: &Path, file: &str) -> io::Result<(File, u64)> 
 /// Reads a small plain file whole.
 ///
 /// # Errors
-/// As [`open_inside`], and where it is not small.
+/// As [`open_inside`], or the file is too large.
 pub(crate) fn read_small(folder: &Path, file: &str) -> io::Result<Vec<u8>> {
     let (open, length) = open_inside(folder, file)?;
     if length > SMALL_BYTES_MAX {
         return Err(refused(&format!("it is {length} bytes long, and no such file is")));
     }
     let mut content = Vec::new();
-    // It may grow while it is read.
+    // The file may grow while it is read.
     open.take(SMALL_BYTES_MAX).read_to_end(&mut content)?;
     Ok(content)
 }
 
-/// Plain files below this folder of a record, as paths below the record, sorted. Links are named and not followed.
+/// Files below this folder of a record, sorted, as paths below the record. Links are listed but not followed.
 pub(crate) fn files_below(folder: &Path, below: &str) -> io::Result<Vec<String>> {
     let mut found = Vec::new();
     let mut waiting = vec![below.to_owned()];

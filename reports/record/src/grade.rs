@@ -1,4 +1,4 @@
-//! What a finding rests on: whom one has to trust for it.
+//! The kind of evidence that a finding rests on, and so the source that must be trusted.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What servers hold for their clients, by their own lists.
+//! Sessions, ephemeral znodes and watches that servers hold, by the servers' own lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,13 +17,13 @@ pub struct Holdings {
 }
 
 impl Holdings {
-    /// Whether both say the same of what all servers know alike; watches are each server's own.
+    /// Whether both agree on the state that all servers share. Watches are local to each server.
     #[must_use]
     pub fn agrees_with(&self, other: &Self) -> bool {
         self.sessions == other.sessions && self.ephemerals == other.ephemerals
     }
 
-    /// Takes in what another server holds.
+    /// Adds what another server holds.
     pub fn add(&mut self, other: &Self) {
         self.sessions.extend(&other.sessions);
         self.ephemerals.extend(other.ephemerals.iter().map(|(path, &session)| (path.clone(), session)));
@@ -32,7 +32,7 @@ impl Holdings {
         }
     }
 
-    /// The same with the paths as they are below `chroot`; those that are elsewhere stay as they are.
+    /// The same with paths relative to `chroot`. Paths outside it stay unchanged.
     #[must_use]
     pub fn below(self, chroot: &str) -> Self {
         let cut = |path: String| match path.strip_prefix(chroot) {

@@ -1,6 +1,5 @@
-//! The one language of the house: what workloads, harness and reports say to each other. The record of a run is a folder with
-//! a manifest and one append-only segment of events a writer and cell. Every verdict, figure and picture is computed from it,
-//! by anyone, offline.
+//! The schema that workloads, harness and reports share. The record of a run is a folder with a manifest and one
+//! append-only segment of events per writer and cell. Every verdict, figure and picture is computed from it offline.
 
 mod blocks;
 mod candidate;

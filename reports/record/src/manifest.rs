@@ -1,5 +1,5 @@
-//! `manifest.json`: what was run, on what, and which segments there must be. Replaced atomically, never edited in place, and sealed:
-//! it bears a checksum of all that it says.
+//! `manifest.json`: what was run, on what, and which segments must exist. It is replaced atomically, never edited in
+//! place, and sealed with a checksum of its contents.
 
 use std::collections::BTreeMap;
 
@@ -95,14 +95,15 @@ pub struct SegmentEntry {
     pub plain: Option<u64>,
 }
 
-/// Where the seal stands.
+/// Key of the seal in the manifest.
 pub(crate) const SEAL: &str = "seal";
 
 impl Manifest {
-    /// The manifest as it is kept: as JSON, with a checksum of all that it says. Whoever sets it in another layout breaks no seal.
+    /// The manifest as it is stored: JSON with a checksum of its contents. A different JSON layout does not break the
+    /// seal.
     ///
     /// # Errors
-    /// None that is known of.
+    /// None known.
     pub fn to_sealed_json(&self) -> serde_json::Result<Vec<u8>> {
         let mut value = serde_json::to_value(self)?;
         let seal = seal_of(&value);

@@ -1,4 +1,4 @@
-//! What a program of somebody else's does that it must not do, or does not that it must.
+//! Violations of the protocol by an external program.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@
 macro_rules! names {
     ($($kind:ident { $($variant:ident = $name:literal),+ $(,)? })+) => {$(
         impl $kind {
-            /// Every one, in the order of the documentation.
+            /// All variants, in the order of the documentation.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
             /// Its name in scenarios and records.
@@ -24,7 +24,7 @@ macro_rules! names {
 
 pub(crate) use names;
 
-/// Lets serde write values of a type as their `Display` says and read them as their `FromStr` does.
+/// Makes serde write values of a type with `Display` and read them with `FromStr`.
 #[macro_export]
 macro_rules! serde_as_text {
     ($kind:ty) => {

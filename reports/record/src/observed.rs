@@ -1,4 +1,4 @@
-//! What the observer says of leads, and of its own watch.
+//! The observer's events: owners of leads, and the share of its own watches in the servers' counters.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -19,10 +19,10 @@ pub struct FaultIntent {
     pub target: String,
 }
 
-/// A heal that is later than planned by less than this, or by less than a twentieth of the fault's time, is on time.
+/// A heal counts as on time if it is late by less than this, or by less than a twentieth of the planned duration.
 const LATE_NS: Nanos = 25_000_000;
 
-/// Whether a fault that lasted for so long, and was planned to last so many milliseconds, lasted longer than planned.
+/// Whether a fault that lasted `lasted_ns` and was planned for `planned_ms` lasted longer than planned.
 #[must_use]
 pub fn overran(lasted_ns: Nanos, planned_ms: u64) -> bool {
     let planned_ns = planned_ms.saturating_mul(1_000_000);

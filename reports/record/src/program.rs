@@ -1,4 +1,4 @@
-//! How a program of somebody else's introduces itself.
+//! How an external program introduces itself.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

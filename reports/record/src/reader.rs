@@ -1,5 +1,5 @@
-//! Reads a record: the manifest, then every segment it names. A segment that is missing or damaged is an error,
-//! a torn tail of a run that did not end in order is told and lived with.
+//! Reads a record: the manifest, then every segment it names. A missing or damaged segment is an error. A torn tail of
+//! a run that did not end in order is reported and tolerated.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,20 +14,20 @@ use crate::manifest::{CellEntry, MANIFEST_FILE, Manifest, SCHEMA, SEAL, SegmentE
 use crate::nanos::Nanos;
 use crate::segment::{SEALED_ENDING, SEGMENT_ENDING, SegmentError, TornTail, plain_most, read_opened};
 
-/// Where the segments lie.
+/// Folder of the segments.
 const EVENTS: &str = "events";
-/// So many files that nobody named are told one by one.
+/// At most this many files that the manifest does not name are reported one by one.
 const STRANGERS_TOLD_MAX: usize = 5;
 
 /// A record in memory.
 #[derive(Clone, Debug)]
 pub struct Record {
     pub manifest: Manifest,
-    /// In the order in which they were run. Cells that never came to write their parameters are left out and told in `notes`.
+    /// In the order in which they were run. Cells without recorded parameters are left out and reported in `notes`.
     pub cells: Vec<CellRecord>,
     /// What the reader had to drop or mend.
     pub notes: Vec<String>,
-    /// What was taken away since it was written, or put beside it: it may be another record than it says.
+    /// Files that were removed or added after the record was written: it may not be the record that it claims to be.
     pub changed: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ pub struct SegmentRecord {
 }
 
 impl SegmentRecord {
-    /// When its writer ended in order, if it did. Records of earlier versions may have events behind the last.
+    /// When its writer ended in order, if it did. Records of earlier versions may have events after the end event.
     #[must_use]
     pub fn ended(&self) -> Option<Nanos> {
         self.events.iter().rev().find_map(|event| if let Event::End { t } = event { Some(*t) } else { None })
@@ -78,7 +78,7 @@ pub enum RecordError {
 }
 
 impl RecordError {
-    /// Whether what holds events is damaged: without those cells the rest can be read.
+    /// Whether the events of a cell are damaged. The rest can be read without that cell.
     #[must_use]
     pub fn is_of_a_cell(&self) -> bool {
         match self {
@@ -98,7 +98,7 @@ impl RecordError {
 pub enum Damage {
     /// The record cannot be read.
     Refused,
-    /// They are left out and told; the rest is read.
+    /// They are left out and reported; the rest is read.
     LeftOut,
 }
 
@@ -106,15 +106,15 @@ impl Record {
     /// Reads the record in `folder`.
     ///
     /// # Errors
-    /// It is no record, it is one of another version, or it is not what was written.
+    /// The folder holds no record, a record of another version, or one that was changed after it was written.
     pub fn read(folder: &Path) -> Result<Self, RecordError> {
         Self::read_but(folder, Damage::Refused)
     }
 
-    /// The same, with damaged cells left out if that is wanted.
+    /// The same, with damaged cells left out if `damage` says so.
     ///
     /// # Errors
-    /// As [`read`](Self::read); the manifest itself has to be as it was written.
+    /// As [`read`](Self::read). The manifest itself must be unchanged.
     pub fn read_but(folder: &Path, damage: Damage) -> Result<Self, RecordError> {
         let mut reading = Reading::begin(folder, damage)?;
         let mut cells = Vec::new();
@@ -130,21 +130,21 @@ impl Record {
 #[derive(Debug)]
 pub struct Reading {
     pub manifest: Manifest,
-    /// What the reader had to drop or mend by now.
+    /// Data that the reader has dropped or repaired so far.
     pub notes: Vec<String>,
     /// As [`Record::changed`].
     pub changed: Vec<String>,
     folder: PathBuf,
     damage: Damage,
-    /// Cells of the manifest that were read.
+    /// Number of the manifest's cells that were read.
     read: usize,
 }
 
 impl Reading {
-    /// Reads the manifest of the record in `folder`, and looks at what lies there.
+    /// Reads the manifest of the record in `folder`, and checks the files there.
     ///
     /// # Errors
-    /// It is no record, it is one of another version, or the manifest is not as it was written.
+    /// The folder holds no record, a record of another version, or a manifest that was changed after it was written.
     pub fn begin(folder: &Path, damage: Damage) -> Result<Self, RecordError> {
         let path = folder.join(MANIFEST_FILE);
         let text =
@@ -160,10 +160,10 @@ impl Reading {
         Ok(reading)
     }
 
-    /// The next cell, in the order in which they were run; None: there is no other.
+    /// The next cell, in the order in which they were run. None: there are no more cells.
     ///
     /// # Errors
-    /// It is not what was written, and damaged cells are not to be left out.
+    /// The cell was changed after it was written, and damaged cells are not left out.
     pub fn next_cell(&mut self) -> Result<Option<CellRecord>, RecordError> {
         while let Some(entry) = self.manifest.cells.get(self.read).cloned() {
             self.read += 1;
@@ -178,7 +178,7 @@ impl Reading {
         Ok(None)
     }
 
-    /// The files that are part of the record and hold no events, and those of which nobody knows.
+    /// Checks the record's files without events, and looks for files that the manifest does not name.
     fn look_beside(&mut self) -> Result<(), RecordError> {
         let folder = &self.folder;
         for (file, (bytes, crc)) in &self.manifest.files {
@@ -192,7 +192,7 @@ impl Reading {
         }
         let named: BTreeSet<String> =
             self.manifest.cells.iter().flat_map(|cell| &cell.segments).flat_map(names).collect();
-        // A run that is under way writes more of them.
+        // A run in progress writes more of them.
         let there = files_below(folder, EVENTS).unwrap_or_default();
         let strangers: Vec<String> = there.into_iter().filter(|file| !named.contains(file)).collect();
         for file in strangers.iter().take(STRANGERS_TOLD_MAX) {
@@ -249,7 +249,7 @@ impl Reading {
     }
 }
 
-/// Each cell and each segment stands in the manifest once.
+/// Checks that the manifest lists each cell and each segment once.
 fn named_once(manifest: &Manifest, path: &Path) -> Result<(), RecordError> {
     let forged = |what: String| RecordError::Forged { path: path.to_owned(), what };
     let (mut cells, mut files) = (BTreeSet::new(), BTreeSet::new());
@@ -275,13 +275,13 @@ fn is_of(segment: &SegmentEntry, writer: &str) -> bool {
     stem(&segment.file).rsplit('/').next() == Some(writer)
 }
 
-/// The paths below the record that a segment may have: it is compressed before its plain form is taken away.
+/// The paths below the record that a segment may have. It is compressed before its plain form is removed.
 fn names(segment: &SegmentEntry) -> [String; 3] {
     let stem = stem(&segment.file);
     [SEGMENT_ENDING, SEALED_ENDING, "part"].map(|ending| format!("{EVENTS}/{stem}.{ending}"))
 }
 
-/// The manifest, and whether it bears its seal.
+/// The manifest, and whether it has a seal.
 fn parse_manifest(text: &[u8], path: &Path) -> Result<(Manifest, bool), RecordError> {
     let syntax = |source| RecordError::ManifestSyntax { path: path.to_owned(), source };
     let mut loose: Value = serde_json::from_slice(text).map_err(syntax)?;
@@ -297,7 +297,7 @@ fn parse_manifest(text: &[u8], path: &Path) -> Result<(Manifest, bool), RecordEr
     Ok((manifest?, seal.is_some()))
 }
 
-/// Whether a file is what it was.
+/// Checks that a file has the recorded length and checksum.
 fn check(folder: &Path, file: &str, bytes: u64, crc: u32) -> Result<(), RecordError> {
     let mismatch = |what: String| RecordError::Mismatch { file: file.to_owned(), what };
     let (open, length) = open_inside(folder, file).map_err(|error| unopened(file, error))?;
@@ -311,7 +311,7 @@ fn check(folder: &Path, file: &str, bytes: u64, crc: u32) -> Result<(), RecordEr
     Ok(())
 }
 
-/// What this user may not read is not damaged for that.
+/// A file that this user may not read is not reported as damaged.
 fn unopened(file: &str, error: std::io::Error) -> RecordError {
     let file = file.to_owned();
     match error.kind() {
@@ -322,8 +322,8 @@ fn unopened(file: &str, error: std::io::Error) -> RecordError {
 }
 
 impl CellRecord {
-    /// All events of all segments, each with its segment, in the order of the segments. What links saw of candidates is not among
-    /// them: hosts tell the same, and it would count twice.
+    /// All events of all segments, each with its segment, in the order of the segments. Candidate events that links
+    /// recorded are left out: hosts record the same events, and they would count twice.
     pub fn events(&self) -> impl Iterator<Item = (&SegmentRecord, &Event)> {
         let told = |s: &SegmentRecord, e: &Event| s.host.is_some() || !e.is_deed();
         self.segments.iter().flat_map(move |s| s.events.iter().filter(move |e| told(s, e)).map(move |e| (s, e)))

@@ -1,4 +1,4 @@
-//! A fault as it was ordered, and the proof of what became of it.
+//! A fault as it was ordered, and its verification.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

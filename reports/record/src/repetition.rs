@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A run repeats a cell this often at most.
+/// Limit on the repetitions of a cell in a run.
 pub const REPETITIONS_MAX: u32 = 1_000;
 
 /// A cell's place among the repetitions of one configuration in one run.

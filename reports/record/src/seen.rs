@@ -1,6 +1,6 @@
-//! What was looked at for a receipt: the questions that probes asked and when they were answered, the bytes that proxies
-//! counted, the states that processes and servers were in. Whether that proves the fault is decided here, by those who inject
-//! it and by whoever reads the record alike.
+//! The evidence of a receipt: questions of probes and when they were answered, bytes counted by proxies, states of
+//! processes and servers. Whether it proves the fault is decided here, both for the injector and for readers of the
+//! record.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -130,7 +130,8 @@ pub struct ProbeTimes {
 }
 
 impl ProbeTimes {
-    /// By how many milliseconds the quickest one became slower, or else from the quickest to the slowest. None: without probes.
+    /// By how many milliseconds the quickest probe became slower; without `before`, from the quickest to the slowest.
+    /// None: no probes.
     #[must_use]
     pub fn ms(&self) -> Option<f64> {
         let least = *self.during.iter().min()?;
@@ -166,10 +167,10 @@ pub struct HeldBack {
 }
 
 impl Evidence {
-    /// Whether all of it shows the effect that faults of this kind have, or that they have ended.
+    /// Checks that all of it shows the effect of faults of this kind, or their end.
     ///
     /// # Errors
-    /// A sentence on what does not.
+    /// A sentence on the part that does not.
     pub fn shows(&self, kind: FaultKind, stage: ReceiptStage) -> Result<(), String> {
         let facts = kind.facts();
         match (self, stage) {
@@ -245,7 +246,7 @@ impl Evidence {
         }
     }
 
-    /// The hosts that it speaks of, in order.
+    /// The hosts that the evidence covers, in order.
     #[must_use]
     pub fn hosts(&self) -> Vec<u16> {
         let mut hosts: Vec<u16> = match self {
@@ -265,7 +266,7 @@ impl Evidence {
         hosts
     }
 
-    /// The links that it speaks of, each by host and server; None where it does not tell servers apart.
+    /// The links that the evidence covers, each by host and server. None: it does not distinguish servers.
     #[must_use]
     pub fn links(&self) -> Option<Vec<(u16, u32)>> {
         match self {
@@ -284,7 +285,7 @@ impl Evidence {
         }
     }
 
-    /// The servers that it speaks of.
+    /// The servers that the evidence covers.
     #[must_use]
     pub fn servers(&self) -> Vec<u32> {
         match self {
@@ -303,7 +304,7 @@ impl Evidence {
         }
     }
 
-    /// The times that it tells, as far as they are told: none may be later than its receipt was written, or end before it
+    /// The times that the evidence states, if any. None may be later than the writing of its receipt, or end before it
     /// begins.
     #[must_use]
     pub fn times(&self) -> Vec<(Nanos, Nanos)> {
@@ -328,7 +329,7 @@ impl Evidence {
     }
 }
 
-/// Every one shows it, and there is one.
+/// Checks that there is at least one item, and that every item shows the effect.
 fn all<T>(seen: &[T], shows: impl Fn(&T) -> Result<(), String>) -> Result<(), String> {
     if seen.is_empty() {
         return Err("nothing was looked at".to_owned());
@@ -347,13 +348,14 @@ impl Probe {
 }
 
 impl CutLink {
-    /// No answer came over it while it was cut.
+    /// No answer came over the link while it was cut.
     #[must_use]
     pub fn silent(&self) -> bool {
         !self.new.answered() && self.old.is_none_or(|old| !old.answered())
     }
 
-    /// The server answered past the link early enough for an answer over the link to have come too, had it carried anything.
+    /// The server answered on the direct path so early that an answer over the link would have come too, if the link
+    /// were open.
     #[must_use]
     pub fn server_spoke(&self, way: Direction) -> bool {
         let margin = self.before.took();
@@ -364,9 +366,9 @@ impl CutLink {
         self.direct.answered() && early(self.new) && self.old.is_none_or(early)
     }
 
-    /// It answered before, and says nothing now, on connections old and new; its server is there all the same; and no byte
-    /// was counted the way nothing is to pass. A connection that closes tells its end of it, which a partition does not; only
-    /// from the server's side, where that way is open, may it.
+    /// The link answered before, and is silent now on old and new connections, while its server answers on another
+    /// path. No byte was counted in the cut direction. A closing connection is a notification, which a partition does
+    /// not give. It is accepted only from the server's side, if that direction is open.
     fn shows(&self, way: Direction) -> Result<(), String> {
         let Self { host, server, before, old, new, .. } = self;
         let not = |what: &str| Err(format!("the link from host {host} to server {server} {what}"));
@@ -412,22 +414,22 @@ impl ResetLink {
     }
 }
 
-/// A wall clock is read by a question and an answer, and may be corrected meanwhile.
+/// A wall clock is read by a question and an answer, and may be corrected in between.
 const WALL_CLOCK_OFF_MS: i64 = 1_000;
 
-/// A number that was written down may be read as one next to it.
+/// A number that was written as text may be read back as a neighbouring one.
 const READ_BACK_MS: f64 = 1e-6;
 
 impl Slowness {
-    /// On the link on which it was the least. None: on one of them it could not be measured.
+    /// The least value over all links. None: it could not be measured on one of them.
     #[must_use]
     pub fn least_ms(of: &[ProbeTimes]) -> Option<f64> {
         let all: Option<Vec<f64>> = of.iter().map(ProbeTimes::ms).collect();
         all?.into_iter().reduce(f64::min)
     }
 
-    /// At least half of what is due was seen, since the figure before the fault is noisy too; on a way that is to be left
-    /// alone no more than that.
+    /// At least half of the due delay was measured, since the figure before the fault is noisy too. A direction that is
+    /// to be left alone shows at most that.
     fn shows(&self) -> Result<(), String> {
         let Self { what, seen_ms, of, due_ms, spared } = self;
         if !of.is_empty() {

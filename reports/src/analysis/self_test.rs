@@ -1,5 +1,5 @@
-//! Self-tests: cells with a recipe that is broken on purpose, among the others. What is wrong with it must be seen; where it is
-//! not, these faults and checkers would not have seen it in a sound recipe either, and nothing else in the record is a pass.
+//! Self-tests: cells whose recipe is broken on purpose. The defect must be detected. If it is not, the same faults and
+//! checkers would have missed it in a sound recipe too, and the record cannot pass.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use crate::summary::{
 use crate::verdict::Verdict;
 use hustings_record::Caught;
 
-/// Name of the line that it adds to a cell's checks.
+/// Name of the check that it adds to a cell.
 const NAME: &str = "self-test";
 
-/// What the failures of a cell's checkers show.
+/// The kinds of findings that a cell's failed checkers show.
 #[must_use]
 pub fn shown(cell: &CellSummary) -> BTreeSet<Caught> {
     Caught::ALL.iter().copied().filter(|caught| !shown_by(cell, *caught).is_empty()).collect()
@@ -27,7 +27,7 @@ fn shown_by(cell: &CellSummary, caught: Caught) -> Vec<&str> {
     failed.filter(told).collect()
 }
 
-/// Whether the check of who stands, which looks for several kinds, found this one.
+/// Whether the participation check, which covers several kinds, found this one.
 fn stands(cell: &CellSummary, caught: Caught) -> bool {
     let lists = cell.standing.begin.iter().chain(&cell.standing.end);
     let left = |of: fn(&Listing) -> u64| lists.map(of).sum::<u64>() > 0;
@@ -38,7 +38,7 @@ fn stands(cell: &CellSummary, caught: Caught) -> bool {
     }
 }
 
-/// The checkers that speak of this kind of finding.
+/// The checkers that cover this kind of finding.
 fn checkers(caught: Caught) -> &'static [&'static str] {
     match caught {
         Caught::Overlap => &[SplitBrain::NAME, Ownership::NAME],
@@ -54,12 +54,12 @@ fn checkers(caught: Caught) -> &'static [&'static str] {
     }
 }
 
-/// Turns the verdict of a broken recipe's cell around: a failure is what it is there for.
+/// Inverts the verdict of a broken recipe's cell, since that is meant to fail.
 pub(super) fn judge(cell: &mut CellSummary) {
     if !cell.info.self_test {
         return;
     }
-    // What fails for another reason says nothing about whether this bug would have been seen.
+    // A failure for another reason does not show whether this bug would be detected.
     let kinds = &cell.info.must_show;
     let wanted: Vec<&str> = kinds.iter().flat_map(|caught| checkers(*caught)).copied().collect();
     let failed = cell.checks.iter().filter(|check| check.verdict == Verdict::Fail).map(|check| check.name.as_str());
@@ -93,8 +93,7 @@ pub(super) fn judge(cell: &mut CellSummary) {
     (cell.verdict, cell.unsafe_as_expected) = (verdict, caught);
 }
 
-/// What the self-tests say of the whole record: nothing where there are none, or where each broken recipe was caught in one
-/// cell at least; else what is to be doubted.
+/// The self-tests' doubt about the whole record. None without self-tests, or if one of their cells was caught.
 pub(super) fn doubts(cells: &[CellSummary]) -> Option<String> {
     let broken: Vec<&CellSummary> = cells.iter().filter(|cell| cell.info.self_test).collect();
     let missed = !broken.is_empty() && broken.iter().all(|cell| !cell.unsafe_as_expected);

@@ -1,26 +1,27 @@
-//! What a busy machine and many handovers at once may add to what the protocol needs, from what this very cell has measured.
+//! Tolerance added to protocol bounds for a busy machine and for simultaneous handovers, from this cell's own
+//! measurements.
 //!
-//! One request takes half of a sample of the floor, which is two requests and a notification. A handover that fails over alone may
-//! take a second more than the protocol needs, with its own requests as slow as the slowest; one among many waits for its turn
-//! besides: as many requests as the recipe declares for each candidate that the same faults woke, one after the other, each as slow
-//! as the upper quartile, for not all of a queue can be as slow as the slowest. The stricter one is for medians, from the median of
-//! the floor, or from the pace at which this cell enrolled if that is quicker.
+//! One request counts as half a floor sample, which is two requests and a notification. A lone handover may take one
+//! second more than the protocol needs, plus its own requests at the slowest pace observed. One of several also waits
+//! for the candidates woken before it by the same faults. Each of those sends its recipe's declared requests, in
+//! sequence. They count at the upper-quartile pace, since not all of a queue can be the slowest. The tolerance for
+//! medians is stricter: it uses the floor's median, or the pace of this cell's enrolment if that is faster.
 
 use crate::index::{Fault, Index, Stall};
 use crate::stats::spans::{Span, total, union, within};
 use hustings_record::{Event, FanOut, Hits, Nanos, Phase};
 
-/// Of a single sample, and of a median.
+/// Fixed tolerance of a single sample and, below, of a median.
 const MARGIN_NS: Nanos = 1_000_000_000;
 const MARGIN_OF_MEDIAN_NS: Nanos = 250_000_000;
-/// Requests of one who is woken, where its recipe declares none: to list, to watch, to check its znode, and with a breadcrumb two
-/// more.
+/// Requests per woken candidate if its recipe declares none: list, watch, check its znode, and two more for a
+/// breadcrumb.
 const REQUESTS_PER_WAKE: u64 = 5;
-/// To enrol takes a candidate so many at least: a session, a create, a look around.
+/// Minimum requests to enrol a candidate: a session, a create, a list.
 const REQUESTS_TO_ENROL: u64 = 3;
-/// What a request is taken to take where no floor was measured.
+/// Assumed request time where no floor was measured.
 const ASSUMED_REQUEST_NS: Nanos = 10_000_000;
-/// Whatever a record says, sums of a few of these fit their type.
+/// Cap on a computed wait: sums of a few cannot overflow, even for a corrupt record.
 const LONGEST_NS: Nanos = 1 << 59;
 /// Longest pause of a host between two tries to get a session.
 const RETRY_NS: Nanos = 1_000_000_000;
@@ -31,7 +32,7 @@ pub(super) struct Allowance<'i, 'a> {
     felt: Felt,
 }
 
-/// By when all that lost their sessions at a time are back and one of them leads, with requests as slow as this cell's.
+/// Maps a time of session loss to when all affected candidates are back and one leads, at this cell's request pace.
 pub(crate) fn led_again_by<'i, 'a>(index: &'i Index<'a>) -> impl Fn(Nanos) -> Nanos + use<'i, 'a> {
     let allowance = Allowance::of(index);
     move |lost| allowance.back(lost) + allowance.cut_off() + allowance.handover((lost, lost))
@@ -42,28 +43,28 @@ pub(crate) fn led_again_by<'i, 'a>(index: &'i Index<'a>) -> impl Fn(Nanos) -> Na
 struct RequestTime {
     longest: Nanos,
     upper_quartile: Nanos,
-    /// Or less, where the cell enrolled more quickly.
+    /// Lower if the cell enrolled faster.
     median: Nanos,
 }
 
-/// What the candidates that are woken wait for, one after the other.
+/// What woken candidates queue for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WaitStep {
-    /// A message from a server, or the deletion that it tells of.
+    /// A server's notification, or the deletion that it reports.
     Notify,
-    /// The requests of whoever is woken.
+    /// The requests of a woken candidate.
     TakeOver,
 }
 
-/// How many candidates faults may have woken: those of the faults that had begun by a time, and of those that were felt no longer
-/// at a time. Each is in order, and its count is of itself and of all before it.
+/// Candidates that faults may have woken: by the start of each fault, and by the end of its effects. Both lists are
+/// sorted by time, and their counts are cumulative.
 #[derive(Default)]
 struct Felt {
     begun: Vec<(Nanos, u64)>,
     over: Vec<(Nanos, u64)>,
 }
 
-/// In order of time, with the sums.
+/// Sorts by time and accumulates the counts.
 fn summed(mut woken: Vec<(Nanos, u64)>) -> Vec<(Nanos, u64)> {
     woken.sort_unstable();
     let mut sum = 0_u64;
@@ -75,7 +76,8 @@ fn summed(mut woken: Vec<(Nanos, u64)>) -> Vec<(Nanos, u64)> {
 }
 
 impl Felt {
-    /// Of the faults that were felt at some moment of `span`: all that had begun by its end, but those that were over before it.
+    /// Candidates woken by faults in effect at some time in `span`: of all begun by its end, without those over before
+    /// it.
     fn within(&self, span: Span) -> u64 {
         let sum = |woken: &[(Nanos, u64)]| woken.last().map_or(0, |fault| fault.1);
         let begun = sum(&self.begun[..self.begun.partition_point(|fault| fault.0 <= span.1)]);
@@ -83,7 +85,7 @@ impl Felt {
     }
 }
 
-/// The time that one request took while everybody enrolled at once; None where somebody did not.
+/// Mean time of a request while all candidates enrolled at once; None without an enrolment to measure.
 fn enrolment_pace(index: &Index<'_>) -> Option<Nanos> {
     let began = index.phases.get(&Phase::Enrol)?;
     let joined = index.candidates.stands.values().filter_map(|stands| stands.first()).map(|stand| stand.from);
@@ -100,7 +102,7 @@ impl<'i, 'a> Allowance<'i, 'a> {
             Event::Floor { deleted, listed, .. } => Some((*deleted, *listed)),
             _ => None,
         });
-        // What is a stall for the most part says nothing about requests.
+        // A sample that is mostly stall says nothing about request times.
         let sound = samples.filter(|&sample| 2 * total(&within(&stalls, sample)) <= sample.1.saturating_sub(sample.0));
         let mut samples: Vec<Nanos> = sound.map(|sample| sample.1.saturating_sub(sample.0)).collect();
         samples.sort_unstable();
@@ -116,7 +118,7 @@ impl<'i, 'a> Allowance<'i, 'a> {
         allowance
     }
 
-    /// All faults.
+    /// The candidates that each fault may have woken.
     fn feel(&self) -> Felt {
         let (all, each) = (self.everybody(), self.of_each());
         let faults = self.index.faults.all.iter().map(|fault| {
@@ -127,34 +129,34 @@ impl<'i, 'a> Allowance<'i, 'a> {
         Felt { begun: summed(begun), over: summed(over) }
     }
 
-    /// What a handover within `span` may take beyond the protocol's needs.
+    /// Tolerance for a handover within `span`, beyond the protocol's need.
     pub(super) fn handover(&self, span: Span) -> Nanos {
         self.step(WaitStep::TakeOver, span)
     }
 
-    /// What a step of a handover within `span` may take.
+    /// Tolerance for one step of a handover within `span`.
     pub(super) fn step(&self, step: WaitStep, span: Span) -> Nanos {
         self.one_of_many(step, span) + MARGIN_NS
     }
 
-    /// How long it may take until everybody who is told something within `span` was told.
+    /// Longest time until all notifications due within `span` have arrived.
     pub(super) fn notified(&self, span: Span) -> Nanos {
         self.one_of_many(WaitStep::Notify, span)
     }
 
-    /// All before it are as slow as usual, and its own requests as slow as any.
+    /// Candidates ahead of it take the upper-quartile request time; its own requests take the longest.
     fn one_of_many(&self, step: WaitStep, span: Span) -> Nanos {
         let before = self.waking(span).saturating_sub(1);
         self.requests_of(step, before, self.request.upper_quartile) + self.requests_of(step, 1, self.request.longest)
     }
 
-    /// What half of such steps may take: of `of` that wait for each other, the one that comes as number `place`.
+    /// Tolerance for the median of such steps: for number `place` of `of` that wait for each other.
     pub(super) fn median(&self, step: WaitStep, span: Span, (place, of): (u64, u64)) -> Nanos {
         let before = self.waking(span).saturating_mul(place).div_ceil(of.max(1));
         self.requests_of(step, before, self.request.median) + MARGIN_OF_MEDIAN_NS
     }
 
-    /// How long this step takes for so many who are woken, one after the other.
+    /// Time of this step for `woken` candidates in sequence.
     fn requests_of(&self, step: WaitStep, woken: u64, request: Nanos) -> Nanos {
         let declared = self.index.info.requests_per_wake_max();
         let requests = match step {
@@ -164,19 +166,19 @@ impl<'i, 'a> Allowance<'i, 'a> {
         woken.saturating_mul(requests.saturating_mul(request)).min(LONGEST_NS)
     }
 
-    /// From the moment that nothing keeps a candidate from the servers until it stands again. It may first have to find out
-    /// that its session is over, which its client does by itself 7/5 T after it last heard of a server.
+    /// Time from a candidate's regained access to the servers until it is enrolled again. It may first need to discover
+    /// that its session has ended: its client does so 7/5 T after the last contact with a server.
     pub(super) fn return_of(&self, at: Nanos) -> Nanos {
         7 * self.index.timeout_or_asked() / 5 + RETRY_NS + self.handover((at, at))
     }
 
-    /// When all can have come back that lost their sessions by `from`.
+    /// Time by which all candidates that lost their sessions by `from` can be back.
     pub(super) fn back(&self, from: Nanos) -> Nanos {
         from + self.expiry() + self.return_of(from)
     }
 
-    /// The stall by which what a group was due to do by `due`, in the course of `span`, may have come as late as at its end: what
-    /// ended in a stall that a session can end of is made anew after it. One that began when all was due excuses nothing.
+    /// The stall that may have delayed a group's action, due by `due`, up to the end of `span`. A stall long enough to
+    /// end a session restarts the deadline at its end. A stall that begins after the deadline explains nothing.
     pub(super) fn late_by_stall(&self, group: u32, span: Span, due: Nanos) -> Option<&'i Stall> {
         let (mut due_again, mut last) = (due, None);
         for stall in self.index.felt_stalls_of_group(group, span) {
@@ -188,23 +190,24 @@ impl<'i, 'a> Allowance<'i, 'a> {
         last.filter(|_| span.1 <= due_again)
     }
 
-    /// For how long a session may outlive its last touch: T, rounded up to a tick, and handed on every half tick.
+    /// Longest time that a session outlives its last touch: T, rounded up to a tick, plus half a tick until a follower
+    /// forwards it.
     pub(super) fn expiry(&self) -> Nanos {
         self.index.timeout_or_asked() + 3 * self.index.tick / 2
     }
 
-    /// How long it may take until a session that is cut off is over for both sides: its client gives it up after 7/5 T.
+    /// Longest time until a cut-off session has ended on both sides: its client gives it up after 7/5 T.
     pub(super) fn cut_off(&self) -> Nanos {
         self.expiry().max(7 * self.index.timeout_or_asked() / 5)
     }
 
-    /// Own stalls within `span`, of whatever length, of hosts of this group and of processes that are no host.
+    /// Own stalls within `span`, of any length, of this group's hosts and of processes that are not hosts.
     pub(super) fn stalled(&self, group: u32, span: Span) -> Nanos {
         total(&within(&self.index.own_stalls_of_group(group, span), span))
     }
 
-    /// How many candidates the faults whose consequences may fall into `span` may have woken. All others race for a lock; when
-    /// the servers are hit, everybody comes back at once.
+    /// Candidates that faults with effects in `span` may have woken. For a lock, all others race; after a server fault,
+    /// all return at once.
     fn waking(&self, span: Span) -> u64 {
         self.felt.within(span).min(self.everybody() * self.of_each()).max(1)
     }
@@ -213,18 +216,18 @@ impl<'i, 'a> Allowance<'i, 'a> {
         self.index.info.groups.len() as u64 * u64::from(self.index.info.candidates_per_group)
     }
 
-    /// How many are woken by what happens to one.
+    /// Candidates woken by a fault on one.
     fn of_each(&self) -> u64 {
         let others = u64::from(self.index.info.candidates_per_group.saturating_sub(1));
         if self.index.info.leader_wakes() == Some(FanOut::One) { 1 } else { others.max(1) }
     }
 
-    /// At most so long after its end a fault may still be felt.
+    /// Longest time after its end that a fault may have effects.
     pub(super) fn felt_after(&self) -> Nanos {
         MARGIN_NS + self.expiry()
     }
 
-    /// Until when those that a fault hits may still change hands because of it, all at once.
+    /// Time until which the candidates that a fault hits may still change hands because of it, all at once.
     pub(super) fn felt_until(&self, fault: &Fault<'_>) -> Nanos {
         let facts = fault.kind.facts();
         let expires = facts.lets_sessions_expire || facts.until_healed || facts.hits == Hits::Servers;

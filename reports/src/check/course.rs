@@ -1,4 +1,4 @@
-//! One failover, moment by moment. Medians of phases are of many failovers and do not add up; what one of them went through does.
+//! The moments of one failover. Phase medians over many failovers do not add up; the phases of a single one do.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub struct Course {
     pub written: Option<Nanos>,
 }
 
-/// The same by the record's clock, as far as it is known yet.
+/// The same moments by the record's clock, as far as they are known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Moments {
     pub(super) touch: Option<Nanos>,
@@ -49,8 +49,8 @@ impl Course {
         }
     }
 
-    /// The one in the middle: as long as the median. Of several the first in the order of their moments, so that it is the same
-    /// whoever looks for it.
+    /// The failover whose duration is the median. Of several, the smallest by order of moments, so that the choice is
+    /// deterministic.
     pub(super) fn middle(all: impl IntoIterator<Item = Self>, p50: Option<Nanos>) -> Option<Self> {
         all.into_iter().filter(|course| Some(course.granted) == p50).min()
     }

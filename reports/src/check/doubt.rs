@@ -1,11 +1,11 @@
-//! What a stall of the harness may have brought about is no failure: it is inconclusive, and names who did not run.
+//! A result that a harness stall may explain is inconclusive instead of failed, and names the stalled process.
 
 use super::finding::Finding;
 use super::words::moment;
 use crate::index::{Index, Stall};
 use hustings_record::words::duration;
 
-/// Fails, unless there is a stall that it may have come of.
+/// Fails, or is inconclusive if there is a stall that may explain it.
 pub(super) fn fail_unless_stalled<S>(finding: &mut Finding<S>, index: &Index<'_>, stall: Option<&Stall>, text: String) {
     match stall {
         Some(stall) => finding.inconclusive_by_stall(format!("{text}{}", did_not_run(index, stall))),

@@ -1,5 +1,5 @@
-//! Is anybody in charge, and not in name alone? A lead is worth the writes that the resource accepts: for how long there was
-//! none in each group, leaders that own the lead and are refused all the same, and leaders that never write.
+//! Do leaders do effective work? Leadership is worth the writes that the resource accepts. Reported are times without
+//! an accepted write per group, owners whose writes are refused, and leaders that never write.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::stats::{Tallied, Tallying};
 use hustings_record::words::duration;
 use hustings_record::{Grade, Nanos};
 
-/// A leader that has not written for so many intervals, and what a busy machine may add, has forgotten to.
+/// A leader is silent if it attempts no write for this many intervals plus the margin for a busy machine.
 const SILENT_INTERVALS: u64 = 10;
 const MARGIN_NS: Nanos = 1_000_000_000;
 
@@ -113,10 +113,10 @@ fn gaps(index: &Index<'_>, window: Span, effect: &mut EffectSection) {
     effect.without_write = share_of_group_time(index, sum, window).unwrap_or(0.0);
 }
 
-/// Leaders that had the time to write and did not even try: never, not before it was over, or no more.
+/// Leaders that had time to write and did not try: never, too late at first, or no longer.
 fn silent(index: &Index<'_>, window: Span, finding: &mut Finding<EffectSection>) {
     let enough = SILENT_INTERVALS * index.info.work_interval_ms * 1_000_000 + MARGIN_NS;
-    // A process that stalls of its own accord writes nothing, and a coordinator that does takes nothing down.
+    // A process in an own stall writes nothing, and a coordinator in one records nothing.
     let stalls = |host: u16| -> Vec<Span> {
         let own = [host];
         let stalls = index.lives.stalls_in(&own, index.span).filter(|stall| stall.own > MARGIN_NS / 10);
@@ -138,7 +138,7 @@ fn silent(index: &Index<'_>, window: Span, finding: &mut Finding<EffectSection>)
         let tried = index.writing.tried(key(term), led.0, led.1);
         let ends = tried.iter().copied().chain([led.1]);
         let pauses = std::iter::once(led.0).chain(tried.iter().copied()).zip(ends);
-        // Most are short, and looked at no further.
+        // Most pauses are short and need no further check.
         let mut long = pauses.filter(|pause| pause.1 - pause.0 >= enough && able(term, *pause) >= enough);
         let Some((from, to)) = long.next() else { continue };
         let (count, what) = match (tried.is_empty(), from == led.0) {
@@ -155,13 +155,13 @@ fn silent(index: &Index<'_>, window: Span, finding: &mut Finding<EffectSection>)
             duration(able(term, (from, to))),
             moment(index, from),
         );
-        // A write that is missing, or whose token nobody knows, may have been this one's.
+        // A missing write, or one with an unknown token, may belong to this term.
         let unknown = !term.is_known() || index.writing.has_unknown(term.incarnation());
         if index.writing.missing > 0 || unknown { finding.inconclusive(text) } else { finding.fail(text) }
     }
 }
 
-/// Leads that were kept though nothing came of them: their work hung, and nobody else could take them over.
+/// Terms kept through a hang of their work, which blocked other candidates for no effect.
 fn hung(index: &Index<'_>, finding: &mut Finding<EffectSection>) {
     let mut kept = Vec::new();
     for term in &index.terms.all {

@@ -42,7 +42,7 @@ impl Section for Enrolment {
         let (mut connect, mut anew) = (Samples::default(), Samples::default());
         let (mut sessions, mut first) = (0, None::<Nanos>);
         let enrolled = index.phases.get(&Phase::WarmUp).or_else(|| index.phases.get(&Phase::Measure)).copied();
-        // The last word of each life of a host.
+        // The last sample of each host.
         let mut memory = std::collections::BTreeMap::new();
         for (_, event) in index.cell.events() {
             match event {

@@ -1,11 +1,11 @@
-//! What stands behind a zero.
+//! Evidence that makes a zero meaningful.
 
 use super::finding::Finding;
 use crate::index::Index;
 use crate::stats::spans::Span;
 use hustings_record::Nanos;
 
-/// What a zero in this cell stands on: verified faults, or the intention to have none.
+/// Evidence for a zero in this cell: verified faults, or a control cell that plans none.
 pub(super) fn evidence(index: &Index<'_>) -> Result<(), String> {
     if index.info.has_candidates() && index.terms.all.iter().all(|t| t.granted.is_none()) {
         return Err("nobody ever led".into());
@@ -16,7 +16,7 @@ pub(super) fn evidence(index: &Index<'_>) -> Result<(), String> {
     Err("no fault is verified to have taken effect, so no sample counts".into())
 }
 
-/// The measured window of a cell that got to its tear-down. Of any other nothing is demanded, and the finding says so.
+/// The measured window of a cell that reached its tear-down. Other cells are not judged, and the finding says so.
 pub(super) fn demanded<S>(index: &Index<'_>, finding: &mut Finding<S>) -> Option<Span> {
     let window = index.window();
     if window.is_none() {
@@ -31,7 +31,7 @@ pub(crate) fn group_time(index: &Index<'_>, window: Span) -> f64 {
     window.1.saturating_sub(window.0) as f64 * index.info.groups.len() as f64
 }
 
-/// What a time, summed over all groups, is of the time that they had together; `None` where they had none.
+/// A time summed over all groups, as a share of their total group-time; `None` if that is zero.
 pub(super) fn share_of_group_time(index: &Index<'_>, sum: Nanos, window: Span) -> Option<f64> {
     let all = group_time(index, window);
     (all > 0.0).then(|| sum as f64 / all)

@@ -1,6 +1,6 @@
-//! How long a failover takes, by phase: *release* (a resigner's belief ended → its deletion was sent), *detect* (the fault's
-//! effect, or that deletion → first watcher told), *spread* (first → last watcher), *decide* (first watcher told → grant),
-//! *act* (→ first accepted write), and how far detection is above the floor of session expiry.
+//! Failover latency by phase: *release* (end of a resigner's belief → its deletion sent), *detect* (the fault's effect,
+//! or that deletion → first watcher notified), *spread* (first → last watcher), *decide* (first watcher notified →
+//! grant), *act* (→ first accepted write). Also: how far detection is above the floor of session expiry.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,13 +80,13 @@ pub struct Excess {
 }
 
 impl Failover {
-    /// The whole failovers, where one at least is not void.
+    /// Whole failovers, if at least one is not void.
     #[must_use]
     pub fn measured(&self) -> Option<&Distribution> {
         self.whole.as_ref().filter(|whole| whole.has_samples())
     }
 
-    /// What these samples come to: those of a cell, or those of several together.
+    /// Summarizes the samples of one cell, or of several pooled.
     #[must_use]
     pub(crate) fn of(mut phases: Phases) -> Self {
         let mut of = |phase| phases.take(phase).distribution();
@@ -150,7 +150,7 @@ impl Section for Failover {
             }
             None => finding.headline("no leader was lost to a verified fault: nothing to measure".into()),
         }
-        // Of what is left nobody knows whether it is like the rest.
+        // The remaining samples may not be representative.
         if void > found.whole.as_ref().map_or(0, |whole| whole.n + whole.censored) {
             finding.inconclusive_by_stall(format!(
                 "{void} failovers are void by stalls, more than are left: their latency is not known; fewer candidates, or \

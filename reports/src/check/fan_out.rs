@@ -1,4 +1,4 @@
-//! How many candidates does a loss wake up, and what do they ask for, against what the recipe declares?
+//! How many candidates does a loss wake, and how many requests do they send, compared with the recipe's declaration?
 
 use std::collections::BTreeMap;
 
@@ -100,7 +100,7 @@ impl Section for FanOutSeen {
     }
 }
 
-/// What a record does not tell cannot be compared with the cell, and is no promise kept either.
+/// Notes undeclared limits: they are neither compared with the cell nor counted as kept.
 fn say_what_is_not_declared(index: &Index<'_>, finding: &mut Finding<FanOutSeen>) {
     match (index.info.declared, index.info.leader_wakes()) {
         (Some(_), _) => {}
@@ -114,7 +114,7 @@ fn say_what_is_not_declared(index: &Index<'_>, finding: &mut Finding<FanOutSeen>
     }
 }
 
-/// What makes a promise a range: within it nothing is caught.
+/// Notes the doubts that widen a promise to a range: deviations within it are not detected.
 fn say_what_is_unsure(counted: &CountedWakes, finding: &mut Finding<FanOutSeen>) {
     if !counted.doubts.is_empty() {
         let doubts: Vec<String> = counted.doubts.iter().map(|(why, times)| format!("{why} ({times})")).collect();
@@ -151,7 +151,7 @@ struct CountedWakes {
     doubts: BTreeMap<&'static str, u64>,
 }
 
-/// Whether the second of two losses followed on the first before everybody can have been told of that, by a znode of the same name.
+/// Whether the second loss, of a znode of the same name, came before all notifications of the first can have arrived.
 fn cannot_be_told_apart(first: &Lost<'_>, second: &Lost<'_>) -> bool {
     let last = told(first).map(|notice| notice.t).fold(first.gone.1, Nanos::max);
     (first.group, first.node) == (second.group, second.node) && second.gone.0 <= last + EDGE_NS
@@ -163,11 +163,11 @@ impl CountedWakes {
     }
 }
 
-/// Losses that cannot be told apart, and how many more could have been told of them.
+/// The last of several indistinguishable losses, and how many more notifications of them may follow.
 type Untold<'l, 'a> = (&'l Lost<'a>, u64);
 
-/// Checks losses that cannot be told apart against what the recipe declares of all of them. Who may not have been told `before`, of
-/// a znode of the same name, may be told now.
+/// Checks indistinguishable losses against the recipe's declaration for all of them. Candidates not yet notified of the
+/// losses `before`, of a znode of the same name, may be notified now.
 fn judge<'l, 'a>(
     index: &Index<'a>,
     wakes: &'l Wakes<'a>,
@@ -195,7 +195,7 @@ fn judge<'l, 'a>(
     };
     most += before.filter(|(before, _)| late(before)).map_or(0, |(_, untold)| untold);
     if judged && (woken < least || woken > most) {
-        // Of a stall come notifications that are late, or that nobody wrote down: never more of them.
+        // A stall makes notifications late or unrecorded; it never adds any.
         let last_told = burst.iter().flat_map(told).map(|notice| notice.t).fold(last.gone.1, Nanos::max);
         let within = (first.gone.0.saturating_sub(EDGE_NS), last_told + EDGE_NS);
         let stall = index.stall_within(first.group, within).filter(|_| woken < least);
@@ -218,12 +218,12 @@ fn judge<'l, 'a>(
     Some((last, most.saturating_sub(woken)))
 }
 
-/// Counts whom one loss woke, and what that caused.
+/// Counts the candidates that one loss woke, and their requests.
 fn count<'a>(index: &Index<'a>, lost: &Lost<'a>, counted: &mut CountedWakes) -> u64 {
     if lost.lead.is_some() {
         let caused = told(lost).filter_map(|n| index.notices.settled(n.cand, n.t)).map(|settled| u64::from(settled.1));
         counted.requests.push(caused.sum());
-        // Whoever is told twice is no further from itself: what counts is when each of them was told first.
+        // Only each candidate's first notification counts: a repeat does not widen the spread.
         let mut firsts: BTreeMap<u32, Nanos> = BTreeMap::new();
         lost.told.iter().for_each(|notice| _ = firsts.entry(notice.cand).or_insert(notice.t));
         if let (Some(first), Some(last), 2..) = (firsts.values().min(), firsts.values().max(), firsts.len()) {
@@ -239,7 +239,7 @@ fn told<'l, 'a>(lost: &'l Lost<'a>) -> impl Iterator<Item = &'l Notice<'a>> {
     lost.told.iter().chain(&lost.besides)
 }
 
-/// `: 3 of them told of changed children`.
+/// `; 3 told of changed children`.
 fn kinds(notices: &[Notice<'_>]) -> String {
     let count = |kind: WatchEvent| notices.iter().filter(|notice| notice.kind == kind).count();
     let words = [
@@ -257,7 +257,7 @@ fn kinds(notices: &[Notice<'_>]) -> String {
     if told.is_empty() { String::new() } else { format!("; {}", told.join(", ")) }
 }
 
-/// Whoever is woken though nobody has gone is woken for nothing.
+/// Fails wake-ups without a departure or a change in the group.
 fn unexplained(index: &Index<'_>, wakes: &Wakes<'_>, finding: &mut Finding<FanOutSeen>) {
     let for_nothing = [
         (&wakes.without_loss, "before anybody had gone"),
@@ -284,7 +284,7 @@ fn unexplained(index: &Index<'_>, wakes: &Wakes<'_>, finding: &mut Finding<FanOu
     }
 }
 
-/// The most requests that one wake-up caused, against the most that the recipe declares.
+/// The most requests that one wake-up caused, compared with the declared maximum.
 fn requests(index: &Index<'_>, wakes: &Wakes<'_>, finding: &mut Finding<FanOutSeen>) -> (Option<u64>, Option<u64>) {
     let promised = index.info.requests_per_wake_max().map(u64::from);
     let (mut seen, mut broken, mut worst) = (None, 0_u64, None);

@@ -1,4 +1,4 @@
-//! What a checker finds: a verdict, a line that says what was seen, details, and its section of the summary.
+//! A checker's result: a verdict, a headline, details, and its section of the summary.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use super::testability::Testability;
 use crate::verdict::Verdict;
 use hustings_record::{Expectation, Grade};
 
-/// Lines of detail that a person would read.
+/// Maximum of detail lines, so that a report stays readable.
 const DETAILS_MAX: usize = 20;
 
 /// One checker's word on one cell.
@@ -33,7 +33,7 @@ pub struct CheckResult {
 }
 
 impl CheckResult {
-    /// Why it is no pass: the worst of what was found. What was seen, where it is one.
+    /// Why it did not pass: the worst detail. For a pass, the headline.
     #[must_use]
     pub fn reason(&self) -> &str {
         let worst = self.details.first().filter(|_| self.verdict > Verdict::Pass);
@@ -46,9 +46,9 @@ impl CheckResult {
 pub struct Finding<S> {
     verdict: Verdict,
     headline: String,
-    /// With the verdict that each line speaks for.
+    /// Each line with the verdict that it supports.
     details: Vec<(Verdict, String)>,
-    /// Something but a stall of the harness makes it inconclusive.
+    /// A reason other than a harness stall makes it inconclusive.
     doubtful: bool,
     pub(super) unsafe_as_expected: bool,
     /// The checker's own part of the summary.
@@ -70,7 +70,7 @@ impl<S> Finding<S> {
         self.worsen(Verdict::Inconclusive, text);
     }
 
-    /// A stall of the harness, and nothing else, leaves it open.
+    /// Inconclusive because of a harness stall only.
     pub(super) fn inconclusive_by_stall(&mut self, text: String) {
         self.worsen(Verdict::Inconclusive, text);
     }
@@ -84,7 +84,7 @@ impl<S> Finding<S> {
         self.details.push((verdict, text));
     }
 
-    /// Nobody knows whether what failed here did: all of it is inconclusive, for this reason.
+    /// Turns every failure into an inconclusive result, for the reason `why`.
     pub(super) fn doubt(&mut self, why: &str) {
         for (verdict, text) in self.details.iter_mut().filter(|detail| detail.0 == Verdict::Fail) {
             *verdict = Verdict::Inconclusive;
@@ -94,8 +94,8 @@ impl<S> Finding<S> {
         self.verdict = self.verdict.min(Verdict::Inconclusive);
     }
 
-    /// Checks what was seen against what was expected. `what` names it; `evidence` is why a zero would mean something.
-    /// True when it was seen and may be.
+    /// Compares the observed count with the expectation. `what` names the quantity; `evidence` says whether a zero is
+    /// meaningful. True if it was observed and is allowed.
     pub(super) fn judge(&mut self, expected: Expectation, seen: u64, what: &str, evidence: Result<(), String>) -> bool {
         match (expected, seen, evidence) {
             (Expectation::None | Expectation::Excused, 1.., _) => self.fail(format!("{seen} {what}, and none may be")),
@@ -112,7 +112,7 @@ impl<S> Finding<S> {
         false
     }
 
-    /// What a report says of it under the checker's name, and the section.
+    /// The result for the report, under the checker's name, and the section.
     pub(super) fn into_parts(mut self, name: &str, rests_on: Vec<Grade>) -> (CheckResult, S) {
         self.details.sort_by_key(|d| std::cmp::Reverse(d.0));
         if self.details.len() > DETAILS_MAX {

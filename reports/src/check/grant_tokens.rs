@@ -1,5 +1,6 @@
-//! Does every lead rest on a znode of its own? The token of each grant is compared with what the observer, and the connections
-//! where somebody reads along, tell of the znode: whose it is, its name, and by which znode that session had the lead then.
+//! Does every term rest on its own znode? The token of each grant is compared with the znode's session and name, and
+//! with the znode by which that session owned the leadership then. These come from the observer and from decoded
+//! connections.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use super::words::moment;
 use crate::index::{Index, OwnershipInterval, Term};
 use hustings_record::{Grade, Nanos};
 
-/// The observer may be told so late of what a leader was told.
+/// Longest delay of the observer's notification after the leader's.
 const TOLD_LATE_NS: Nanos = 500_000_000;
 
 /// Grants and the znodes that they name.
@@ -64,7 +65,7 @@ impl Section for GrantTokens {
     }
 }
 
-/// How the token of a term differs from what is known of its znode, if it does. None: nothing is known.
+/// How the token of a term differs from its observed znode, if it does. None: nothing was observed.
 fn differs(index: &Index<'_>, term: &Term<'_>) -> Option<Option<String>> {
     if !term.is_known() {
         return None;
@@ -88,7 +89,8 @@ fn differs(index: &Index<'_>, term: &Term<'_>) -> Option<Option<String>> {
     (known.is_some() || named.is_some() || how.is_some()).then_some(how)
 }
 
-/// Another znode of its session by which ZooKeeper named it as the owner while it certainly believed, if it never did by this one.
+/// Another znode of its session by which ZooKeeper named it owner while it certainly believed. None if it ever owned by
+/// this one.
 fn led_by_another<'i>(index: &'i Index<'_>, term: &Term<'_>) -> Option<&'i OwnershipInterval> {
     let believed = term.definite()?;
     let mut own = index.intervals.within(term.group, term.possible());

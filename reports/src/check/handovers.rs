@@ -1,4 +1,4 @@
-//! Which leads were lost to verified faults and what became of them; and which changed hands with no fault to explain it.
+//! Terms lost to verified faults and what followed them, and handovers that no fault explains.
 
 use std::collections::BTreeSet;
 
@@ -14,9 +14,9 @@ use crate::index::{Ending, Fault, Index, LeaderChange, Loss, LossOutcome, Stall}
 use hustings_record::words::plural;
 use hustings_record::{Expectation, Grade, Nanos, RevokeReason};
 
-/// Lost leads that are told one by one.
+/// Limit of lost terms listed individually.
 const LOST_TOLD_MAX: usize = 5;
-/// Unplanned handovers that are.
+/// Limit of unplanned handovers listed individually.
 const UNPLANNED_TOLD_MAX: usize = 10;
 
 /// What became of the leads that were lost.
@@ -54,7 +54,7 @@ pub struct Handovers {
 }
 
 impl Handovers {
-    /// Those of several cells of one configuration together; no two cells share an injection.
+    /// Sums the counts of several cells of one configuration; no two cells share an injection.
     #[must_use]
     pub(crate) fn pooled(cells: &[&Self]) -> Self {
         cells.iter().fold(Self::default(), |all, cell| Self {
@@ -137,8 +137,8 @@ fn count(index: &Index<'_>) -> Handovers {
     counts
 }
 
-/// Compares the unplanned handovers with what is expected of them. Those that may have come of a stall of the harness count for
-/// nothing, nor do those that a fault on servers would excuse if it were verified.
+/// Compares the unplanned handovers with the expectation. Those that a harness stall may explain do not count, nor do
+/// those that an unverified server fault would explain.
 fn judge_unplanned(index: &Index<'_>, counts: &Handovers, finding: &mut Finding<Handovers>) {
     let (expected, unplanned) = (index.info.expect.unplanned, &index.losses.unplanned);
     let (stalled, others): (Vec<&LeaderChange>, Vec<&LeaderChange>) =
@@ -164,11 +164,11 @@ fn judge_unplanned(index: &Index<'_>, counts: &Handovers, finding: &mut Finding<
     }
 }
 
-/// A lead that was lost: its term, when, and the fault that explains it.
+/// A lost term, the time, and the fault that explains it.
 type LostLead = (usize, Nanos, Option<usize>);
 
-/// All lost leads, whatever explains them: the lead went to another incarnation, or its znode went, whoever led next. Not those
-/// that only an unverified fault could explain.
+/// All lost terms, with or without an explanation: leadership went to another incarnation, or its znode was deleted.
+/// Excluded are those that only an unverified fault could explain.
 fn lost_leads(index: &Index<'_>) -> Vec<LostLead> {
     let losses = &index.losses;
     let planned = losses.all.iter().filter(|loss| loss.outcome != LossOutcome::Survived);
@@ -178,7 +178,7 @@ fn lost_leads(index: &Index<'_>) -> Vec<LostLead> {
     planned.chain(explained).chain(unplanned).collect()
 }
 
-/// Compares the lost leads with what is expected of them. Those that may have come of a stall of the harness count for nothing.
+/// Compares the lost terms with the expectation. Those that a harness stall may explain do not count.
 fn judge_lost(index: &Index<'_>, expected: Expectation, finding: &mut Finding<Handovers>) {
     let stalled = |lost: &LostLead| index.felt_stall(&[index.terms.all[lost.0].host], (lost.1, lost.1)).is_some();
     let (doubtful, certain): (Vec<LostLead>, Vec<LostLead>) = lost_leads(index).into_iter().partition(stalled);
@@ -210,8 +210,8 @@ fn judge_lost(index: &Index<'_>, expected: Expectation, finding: &mut Finding<Ha
     }
 }
 
-/// Whether a fault lasted longer than planned, and so long that a session may have ended by it. A client that is not heard of any
-/// more was last heard of 2/5 of T ago at most.
+/// Whether a fault lasted longer than planned, and long enough to end a session. The last contact of a client that is
+/// cut off is at most 2/5 T old.
 fn may_end_sessions_by_overrun(index: &Index<'_>, fault: &Fault<'_>) -> bool {
     let longest = fault.lasted().map_or(0, |lasted| lasted.1);
     fault.overrun().is_some() && longest >= 3 * index.timeout_or_asked() / 5
@@ -229,7 +229,8 @@ fn ending(ending: Ending) -> &'static str {
     }
 }
 
-/// Handovers that are neither planned nor unplanned, and planned ones that came too late to be put down to their fault alone.
+/// Reports handovers that are neither planned nor unplanned, and planned ones too late for their fault alone to
+/// explain.
 fn doubts(index: &Index<'_>, counts: &Handovers, finding: &mut Finding<Handovers>) {
     if counts.unverified > 0 {
         finding.inconclusive(format!(
@@ -262,8 +263,8 @@ fn told(index: &Index<'_>, change: &LeaderChange) -> String {
     )
 }
 
-/// Whether this loss was made good only after all that its fault can have cost was over, though another candidate stood all
-/// the while that no fault kept from leading.
+/// Whether the next grant came after the end of the fault's possible effects, although another enrolled candidate was
+/// then free of faults.
 fn is_late(index: &Index<'_>, loss: &Loss, successor: usize) -> bool {
     let fault = &index.faults.all[loss.fault];
     let due = fault.explains_until;
@@ -275,13 +276,13 @@ fn is_late(index: &Index<'_>, loss: &Loss, successor: usize) -> bool {
         && others().any(|cand| index.candidates.standing(cand, due).is_some() && !hit(cand))
 }
 
-/// Whether no recipe can help it.
+/// Whether no recipe can prevent this handover.
 fn is_excused(index: &Index<'_>, change: &LeaderChange) -> bool {
     was_cut_off(index, change, |fault| fault.verified()) || is_echo(index, change)
 }
 
-/// Whether the loser's client had no connection, since servers were hit, for as long as it takes at least until either side
-/// gives a session up that it hears nothing of.
+/// Whether the loser's client lost its connection under a server fault, for at least the shortest time after which
+/// either side gives up a silent session.
 fn was_cut_off(index: &Index<'_>, change: &LeaderChange, counts: fn(&Fault<'_>) -> bool) -> bool {
     let (lost, next) = (&index.terms.all[change.term], &index.terms.all[change.successor]);
     let Some(gone) = index.candidates.disconnected_since(lost.session, next.grant) else { return false };
@@ -290,14 +291,15 @@ fn was_cut_off(index: &Index<'_>, change: &LeaderChange, counts: fn(&Fault<'_>) 
         && faults.any(|fault| fault.t <= gone && change.at <= fault.explains_until)
 }
 
-/// Whether the lead never moved: the successor believed beside the other, which led on after it, for no longer than is excused.
+/// Whether leadership never moved: the old leader led on after the successor. A stop or a forced session end must
+/// explain the successor's whole belief.
 fn is_echo(index: &Index<'_>, change: &LeaderChange) -> bool {
     let (held, echo) = (&index.terms.all[change.term], &index.terms.all[change.successor]);
     held.ended.0 >= echo.ended.1 && index.excuse(&[echo.possible()], &[echo]).is_some()
 }
 
-/// The longest stall that may have cost the leader its session: of its own process, or of one that others depend on, such as
-/// that of its links.
+/// The longest stall that may have cost the leader its session: of its own process, or of one that others depend on,
+/// such as the one that runs its links.
 fn stalled_before<'i>(index: &'i Index<'_>, change: &LeaderChange) -> Option<&'i Stall> {
     index.felt_stall(&[index.terms.all[change.term].host], (change.at, change.at))
 }

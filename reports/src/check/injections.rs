@@ -1,5 +1,5 @@
-//! What each injection cost: the unit in which two runs are compared. All that was planned for one moment shares its circumstances
-//! and variance, so of the many handovers that one moment brought there is one figure each, their median.
+//! The cost of each injection, the unit in which two runs are compared. Handovers of one injection share circumstances
+//! and variance, so each injection contributes one figure, their median.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,7 +57,7 @@ struct Injection {
     woken: Vec<u64>,
 }
 
-/// All injections that cost a lead, in order of time.
+/// All injections that cost a term, by time.
 pub(crate) fn seen(index: &Index<'_>) -> Vec<InjectionSeen> {
     let planned = |loss: &Loss| index.faults.all[loss.fault].intended;
     let mut losses: Vec<&Loss> = index.losses.all.iter().filter(|loss| loss.outcome != LossOutcome::Survived).collect();

@@ -1,5 +1,5 @@
-//! Who is held by a server alone: connected to it under a session that an `expire` has ended, that the other servers know no more,
-//! and of whose end nothing tells it. What a server does wrong is not its client's fault.
+//! Candidates that a server still holds: connected to it under a session that an `expire` ended and the other servers
+//! no longer list. The server does not notify them of the end, and its error is not the client's.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use super::words::{candidate, moment};
 use crate::index::Index;
 use hustings_record::{FaultKind, Nanos, words};
 
-/// Candidates that were held so when the drain had ended.
+/// Candidates in this state at the end of the drain.
 pub(super) type KeptCandidates<'i> = BTreeMap<u32, HoldingServers<'i>>;
 
-/// By which servers, and when the session was ended under which they held it.
+/// The servers that hold the candidate, and when its session was ended.
 #[derive(Clone, Copy)]
 pub(super) struct HoldingServers<'i> {
     servers: &'i [u32],
     pub(super) since: Nanos,
 }
 
-/// Finds them.
+/// Finds the candidates that servers still hold.
 pub(super) fn find<'i>(index: &'i Index<'_>) -> KeptCandidates<'i> {
     let Some(listed) = &index.lists.end else { return KeptCandidates::new() };
     let incarnations = index.presence.incarnations.iter();
@@ -34,7 +34,7 @@ pub(super) fn find<'i>(index: &'i Index<'_>) -> KeptCandidates<'i> {
     kept.collect()
 }
 
-/// Tells of them.
+/// Reports them.
 pub(super) fn tell<S>(index: &Index<'_>, kept: &KeptCandidates<'_>, finding: &mut Finding<S>) {
     for (&cand, held) in kept {
         finding.note(format!(

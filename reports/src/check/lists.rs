@@ -1,6 +1,7 @@
-//! Candidates against the servers' own lists, both ways: whoever stands has a session that the servers know, owns exactly the
-//! znode that it stands by, and waits with the watch that its recipe declares; and no session, znode or watch of the elections
-//! is nobody's. Only who was calm is compared with the lists: whoever had just moved may be ahead of them, or behind.
+//! Compares candidates with the servers' own lists, both ways. An enrolled candidate has a known session, owns exactly
+//! the znode of its enrolment, and holds the watch that its recipe declares. Each session, znode and watch of the
+//! elections belongs to a candidate. Only calm candidates are compared: the lists may be older or newer than a recent
+//! change.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,11 +16,11 @@ use crate::index::{Departed, Index, Listed, Stall, Stand};
 use crate::stats::spans::{Span, touches};
 use hustings_record::{Departure, FanOut, Nanos, SessionState, words};
 
-/// Whoever did nothing for so long before and after the servers were asked was calm.
+/// A candidate is calm if it did nothing for this long before and after the servers were queried.
 const CALM_NS: Nanos = 150_000_000;
-/// What a busy machine may add.
+/// Tolerance for a busy machine.
 const MARGIN_NS: Nanos = 1_000_000_000;
-/// Where the elections are, and the znode that the lock recipes compete for.
+/// Parent of the elections and, below, the znode that the lock recipes compete for.
 pub(crate) const ROOT: &str = "/election/";
 const LOCK: &str = "lock";
 
@@ -35,7 +36,7 @@ pub struct Listing {
     pub watches_left: u64,
 }
 
-/// Checks the candidates against the lists of one edge, but for those that a server kept.
+/// Checks the candidates against the lists of one edge, except those that a server still holds.
 pub(super) fn judge<S>(
     index: &Index<'_>,
     listed: Option<&Listed>,
@@ -48,7 +49,7 @@ pub(super) fn judge<S>(
     }
     let mut match_ = Match::new(index, listed);
     match_.candidates(kept, finding);
-    // What a fault or a stop in order has left behind is cleared away in bounded time: before that it is nobody's fault.
+    // Leftovers of a fault or an orderly stop are removed within bounded time; until then they do not count.
     let settled_since = since(index, listed.asked.0);
     if settled_since > index.span.0 {
         match_.nobodys(settled_since, finding);
@@ -65,7 +66,7 @@ type Aged<'n> = (Option<i64>, &'n str, i64);
 struct Match<'i, 'a> {
     index: &'i Index<'a>,
     listed: &'i Listed,
-    /// Names of each group's ephemeral znodes, oldest first, with their sessions; None: of one the age is not known.
+    /// Names of each group's ephemeral znodes, oldest first, with their sessions; None if the age of one is unknown.
     queues: BTreeMap<u32, Option<Vec<(&'i str, i64)>>>,
     found: Listing,
 }
@@ -76,7 +77,7 @@ impl<'i, 'a> Match<'i, 'a> {
         let mut ages: BTreeMap<(u32, &str), i64> = BTreeMap::new();
         for (cand, stands) in &index.candidates.stands {
             let Some(candidate) = index.candidates.all.get(cand) else { continue };
-            // Where the group is made anew later, a znode of the same name is another one.
+            // If the group is recreated later, a znode of the same name is a different one.
             let so_far = stands.iter().filter(|stand| stand.from <= listed.asked.1);
             let aged = so_far.filter_map(|stand| Some(((candidate.group, stand.node?), stand.czxid?)));
             ages.extend(aged);
@@ -95,7 +96,7 @@ impl<'i, 'a> Match<'i, 'a> {
         Self { index, listed, queues: queues.collect(), found: Listing::default() }
     }
 
-    /// Whoever stands has what it should have.
+    /// Checks that each calm candidate has what it should have.
     fn candidates<S>(&mut self, kept: &KeptCandidates<'_>, finding: &mut Finding<S>) {
         for &cand in self.index.candidates.all.keys().filter(|cand| !kept.contains_key(cand)) {
             let Some(stand) = self.calm(cand) else { continue };
@@ -110,7 +111,7 @@ impl<'i, 'a> Match<'i, 'a> {
         }
     }
 
-    /// How the candidate stood while the servers were asked, if it did nothing else meanwhile, and nothing was done to it.
+    /// The candidate's enrolment while the servers were queried, if it did nothing else meanwhile and no fault hit it.
     fn calm(&self, cand: u32) -> Option<&'i Stand<'a>> {
         let (index, asked) = (self.index, self.listed.asked);
         let around = (asked.0.saturating_sub(CALM_NS), asked.1 + CALM_NS);
@@ -129,7 +130,7 @@ impl<'i, 'a> Match<'i, 'a> {
         (connected && !changed && !busy && !moved && !hit).then_some(stand)
     }
 
-    /// What a calm candidate should have and has not.
+    /// What a calm candidate should have but lacks.
     fn lacks(&self, cand: u32, stand: &Stand<'_>) -> Option<String> {
         let (index, holds) = (self.index, &self.listed.holds);
         let group = index.candidates.all[&cand].group;
@@ -151,8 +152,9 @@ impl<'i, 'a> Match<'i, 'a> {
         Some(format!("does not watch {missing}, as its recipe declares"))
     }
 
-    /// Names of the znodes that a follower is to watch; None: it is not known. Whom a leader's loss wakes watches the znode that
-    /// the lead rests on; where the next one or two in line are woken, everybody watches as many znodes before its own.
+    /// Names of the znodes that a follower should watch; None: not known. If a leader's loss wakes all others, each
+    /// watches the leader's znode. If it wakes the next one or two in line, each watches that many znodes before its
+    /// own.
     fn declared(&self, group: u32, stand: &Stand<'_>) -> Option<impl Iterator<Item = &'i str> + use<'i, '_>> {
         let queue = self.queues.get(&group)?.as_ref()?;
         let own = queue.iter().position(|(name, _)| Some(*name) == stand.node);
@@ -166,12 +168,12 @@ impl<'i, 'a> Match<'i, 'a> {
         Some(queue.get(watched)?.iter().map(|(name, _)| *name))
     }
 
-    /// Everything else that the servers hold for candidates of this cell is nobody's.
+    /// Reports all other entries that the servers hold for this cell's candidates as leftovers.
     fn nobodys<S>(&mut self, settled_since: Nanos, finding: &mut Finding<S>) {
         let users = self.users(settled_since);
         for (&session, of) in &users.over {
             if let Some(servers) = self.listed.contested.get(&session) {
-                // The others know of its end, so that it was not left open.
+                // The other servers know of its end, so the session was closed.
                 finding.note(format!(
                     "session {session:#x}, which has ended, is still on the list of {}",
                     words::servers(servers)
@@ -200,8 +202,8 @@ impl<'i, 'a> Match<'i, 'a> {
         self.watches(&users, finding);
     }
 
-    /// A stall of the host whose session it is, or of what is no host, may have left it behind. Of a session that no host told of,
-    /// that may be any host.
+    /// A stall of the session's host, or of a process that is not a host, may explain the leftover. For a session that
+    /// no host reported, any host counts.
     fn nobodys_is<S>(&self, session: i64, finding: &mut Finding<S>, text: String) {
         fail_unless_stalled(finding, self.index, self.stall_of(session), text);
     }
@@ -256,7 +258,7 @@ impl<'i, 'a> Match<'i, 'a> {
             || self.declared(group, stand).is_some_and(|mut declared| declared.any(|declared| declared == name))
     }
 
-    /// Who used which session since `settled_since`.
+    /// Users of each session since `settled_since`.
     fn users(&self, settled_since: Nanos) -> Users<'i> {
         let index = self.index;
         let mut users = Users::default();
@@ -303,19 +305,19 @@ impl<'i, 'a> Match<'i, 'a> {
     }
 }
 
-/// Whose the sessions are.
+/// The users of the sessions.
 #[derive(Default)]
 struct Users<'i> {
-    /// Sessions of this cell's candidates: of all, of those that are used, and those that nobody uses any more, with the last
-    /// one who did.
+    /// Sessions of this cell's candidates: all; those in use; those no longer used, with their last user.
     known: BTreeSet<i64>,
     current: BTreeSet<i64>,
     over: BTreeMap<i64, u32>,
-    /// Who stands in which group under which session, by which znode.
+    /// Enrolled candidates by group, session and znode.
     stands: BTreeMap<(u32, i64, &'i str), u32>,
-    /// Groups and sessions in which somebody may be about to stand.
+    /// Groups and sessions in which a candidate may be about to enrol.
     joining: BTreeSet<(u32, i64)>,
-    /// Groups and sessions in which somebody was told to go between question and answer: a watch may stay behind until it fires.
+    /// Groups and sessions whose candidate was ordered to leave between request and response: a watch may remain until
+    /// it fires.
     interrupted: BTreeSet<(u32, i64)>,
 }
 
@@ -336,7 +338,7 @@ fn place<'p>(groups: &BTreeMap<&str, u32>, path: &'p str) -> Option<(u32, &'p st
     Some((*groups.get(group)?, name))
 }
 
-/// Where the servers list nothing they still count: there are at least as many znodes and watches as the candidates have.
+/// Where the servers list nothing they still count: at least as many znodes and watches as the candidates have.
 pub(super) fn at_least<S>(index: &Index<'_>, finding: &mut Finding<S>) {
     let Some((at, servers)) = index.servers.end else { return };
     let told = |name: &'static str| servers.values().filter_map(move |server| server.get(name)).map(|&v| v as u64);
@@ -351,7 +353,7 @@ pub(super) fn at_least<S>(index: &Index<'_>, finding: &mut Finding<S>) {
     if !matches!(index.info.leader_wakes(), Some(FanOut::One | FanOut::Two | FanOut::AllOthers)) {
         return;
     }
-    // Who shares a session with another one of the group may share its watch too.
+    // Candidates of one group that share a session may share its watch too.
     let follows = |(cand, _): &&(u32, &Stand<'_>)| index.terms.held_by(*cand, at).is_none();
     let connected = |(_, stand): &&(u32, &Stand<'_>)| {
         index.candidates.connected(stand.session, at)
@@ -371,7 +373,7 @@ pub(super) fn at_least<S>(index: &Index<'_>, finding: &mut Finding<S>) {
     }
 }
 
-/// How the candidate stands at `at`, if it has done nothing but stand for a while.
+/// The candidate's enrolment at `at`, if it did nothing else for a while.
 fn calm_before<'i, 'a>(index: &'i Index<'a>, cand: u32, at: Nanos) -> Option<(u32, &'i Stand<'a>)> {
     let around: Span = (at.saturating_sub(CALM_NS), at);
     let stood = index.presence.stood.get(&cand)?.iter().any(|span| span.0 <= around.0 && around.1 <= span.1);
@@ -380,7 +382,7 @@ fn calm_before<'i, 'a>(index: &'i Index<'a>, cand: u32, at: Nanos) -> Option<(u3
     (stood && !busy).then_some((cand, stand))
 }
 
-/// A new leader of the ensemble counts every session's time anew.
+/// The time since which leftovers count. A new ensemble leader restarts every session's clock.
 fn since(index: &Index<'_>, at: Nanos) -> Nanos {
     let limit = 2 * (index.timeout_or_asked() + index.tick) + MARGIN_NS;
     index.servers.outages.iter().rev().fold(at.saturating_sub(limit), |since, outage| {
@@ -388,7 +390,8 @@ fn since(index: &Index<'_>, at: Nanos) -> Nanos {
     })
 }
 
-/// Whether it was ordered to leave between question and answer: then it may have left a watch behind, until that fires.
+/// Whether it was ordered to leave between request and response: then it may have left a watch behind, until that
+/// fires.
 fn interrupted(index: &Index<'_>, cand: u32, left: &Departed<'_>) -> bool {
     let Departure::Resigned { delete } = left.how else { return false };
     let ordered = delete.map_or(left.t.saturating_sub(1), |(sent, _)| sent);

@@ -1,19 +1,20 @@
-//! Is there always a leader again? No group may be without one for longer than its bound, nor when the drain ended; and no
-//! belief may end and begin again for nothing.
+//! Is there always a leader again? No group may lack a leader for longer than its bound, nor at the end of the drain.
+//! No belief may end and begin again without a cause.
 //!
 //! The bound of a gap counts from the end of the last belief:
 //!
-//! - resigned, or deposed: nothing but the allowance; a session that ended: 3/2 ticks; a leader that stepped down, or died:
-//!   until a session that is cut off is over for both sides, T + 3/2 ticks, or 7/5 T if that is longer;
-//! - each fault on the lost leader, on whoever owned the lead meanwhile by ZooKeeper's word, and on those before the first one in
-//!   the queue that nothing was done to, gives that time again, from the moment at which it hit; where something was done to
-//!   everybody left, or nobody is left, it counts from the last heal, with the time to come back (7/5 T, a second between two
-//!   tries, the pause of a resigner);
-//! - while no quorum was served nobody can be elected: all of it counts from the end of that;
-//! - and to this comes the [allowance](super::allowance) of a handover, from the cell's own floor.
+//! - the leader resigned or was deposed: only the tolerance; its session ended: 3/2 ticks; it stepped down or died:
+//!   until a cut-off session has ended on both sides, T + 3/2 ticks, or 7/5 T if that is longer;
+//! - each fault on the lost leader, or on an owner that ZooKeeper named meanwhile, adds that time again, from its
+//!   injection. So does a fault on a candidate ahead of the first unaffected one in the queue. With no unaffected
+//!   candidate left, the bound counts from the last heal. The time to come back is added (7/5 T, a second between
+//!   attempts, the pause of a resigner);
+//! - without a served quorum no election is possible: the bound counts from the end of that outage;
+//! - the [tolerance](super::allowance) of a handover, from the cell's own floor, is added.
 //!
-//! A gap that only a stall of the harness puts beyond its bound is inconclusive: as long as it or shorter, or over when all could
-//! have come back after it, as after an outage of the servers. What is later than that, or was before it, fails.
+//! A gap beyond its bound is inconclusive if a harness stall alone explains it. Either the excess is no longer than the
+//! stalls, or the gap ends before all could be back after the stall, as after a server outage. Later gaps fail, as do
+//! those due before the stall.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -109,7 +110,7 @@ impl<'a> Bounds<'_, 'a> {
             finding.section.longest_group = Some(index.group_name(group));
         }
         let due = self.due(group, gap);
-        // One that is open when the drain ended is told of by itself.
+        // A gap still open at the end of the drain is reported separately.
         if gap.1 <= due || gap.1 == window.1 && led_at(index, group, window.1).is_none() {
             return;
         }
@@ -147,7 +148,7 @@ impl<'a> Bounds<'_, 'a> {
                 finding.section.late += 1;
                 self.late(group, gap, due, finding, text);
             }
-            // One that was lost a moment before may be led again a moment later.
+            // A leader lost just before may be replaced just after.
             _ => finding.inconclusive(text),
         }
     }
@@ -160,12 +161,12 @@ impl<'a> Bounds<'_, 'a> {
         fail_unless_stalled(finding, index, self.allowance.late_by_stall(group, gap, due), text);
     }
 
-    /// When the group is to be led again at the latest. What hits later than that excuses nothing.
+    /// The deadline for a new leader. Faults after it do not extend it.
     fn due(&self, group: u32, gap: Span) -> Nanos {
         let lost = self.lost(group, gap.0);
-        // When a process died is known between two times.
+        // The time of death of a process is known only as an interval.
         let free = lost.map_or(gap.0, |term| term.ended.1.clamp(gap.0, gap.1) + self.session_takes(term));
-        // Whoever is slow must not gain by what hits meanwhile.
+        // The tolerance is fixed at the start: later faults must not extend it.
         let hand_over = self.allowance.handover((gap.0, free));
         let mut due = free + hand_over;
         while due < gap.1 {
@@ -178,7 +179,7 @@ impl<'a> Bounds<'_, 'a> {
         due
     }
 
-    /// The same, by what has hit and what was not served within `gap`, and nothing that came later.
+    /// The deadline by the faults and outages within `gap`, without later ones.
     fn due_after(&self, group: u32, gap: Span, lost: Option<&Term<'a>>, hand_over: Nanos) -> Nanos {
         let (index, allowance) = (self.index, &self.allowance);
         let mut due = gap.1;
@@ -213,7 +214,7 @@ impl<'a> Bounds<'_, 'a> {
             .fold(due, Nanos::max)
     }
 
-    /// Whom ZooKeeper named as the owner of the lead within the gap.
+    /// Candidates that ZooKeeper named as owner within the gap.
     fn owners(&self, group: u32, gap: Span) -> impl Iterator<Item = u32> {
         let intervals = self.index.intervals.within(group, gap);
         let owns = |session: i64, cand: &&u32| {
@@ -226,7 +227,7 @@ impl<'a> Bounds<'_, 'a> {
             .filter_map(move |session| of_group.iter().find(|cand| owns(session, cand)).copied())
     }
 
-    /// How long after the end of this belief its session may still hold the lead.
+    /// How long after the end of this belief its session may still own the leadership.
     fn session_takes(&self, term: &Term<'_>) -> Nanos {
         match term.ending {
             Ending::Revoked(RevokeReason::Resigned) if self.gave_back(term) => 0,
@@ -252,8 +253,8 @@ impl<'a> Bounds<'_, 'a> {
     }
 }
 
-/// Beliefs that the same incarnation gave up and took back, its connection being there all along, with no fault on it, none on
-/// the servers, and no stall to explain it. What changes hands for nothing is told of with the handovers.
+/// Beliefs that one incarnation ended and resumed while connected, with no fault on it or on the servers and no stall
+/// to explain it. Unexplained changes of leader are reported with the handovers.
 fn flaps(index: &Index<'_>, window: Span, allowance: &Allowance<'_, '_>, finding: &mut Finding<Leaderless>) {
     for places in index.terms.by_cand.values() {
         let terms: Vec<&Term<'_>> = places.iter().map(|&place| &index.terms.all[place]).collect();
@@ -266,7 +267,7 @@ fn flaps(index: &Index<'_>, window: Span, allowance: &Allowance<'_, '_>, finding
             {
                 continue;
             }
-            // What comes once it has stopped has not stopped it.
+            // An event after the end of the belief did not cause it.
             let stops = (ended, pair[0].ended.1.saturating_add(EDGE_NS).min(again));
             let before = (ended.saturating_sub(allowance.cut_off()), stops.1);
             let explained = index.candidates.lost_touch(pair[0].session, before)
@@ -299,7 +300,7 @@ fn flaps(index: &Index<'_>, window: Span, allowance: &Allowance<'_, '_>, finding
     }
 }
 
-/// Whether somebody certainly (true) or possibly (false) led at `t`.
+/// Whether a candidate certainly (true) or possibly (false) led at `t`.
 fn led_at(index: &Index<'_>, group: u32, t: Nanos) -> Option<bool> {
     let terms = || index.terms.of_group(group).iter().map(|&p| &index.terms.all[p]);
     if terms().filter_map(|term| term.definite()).any(|c| c.0 <= t && t <= c.1) {

@@ -1,5 +1,5 @@
-//! Leads whose writes met at the resource: one wrote after another one had begun, and before that one was done. It rests on the
-//! order in which one process took them, and on nobody's clock or word.
+//! Pairs of terms whose writes met at the resource: one wrote after the other's first write and before its last. This
+//! uses only the order in which one process took the writes, no clock and no report.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub struct Met {
     pub longest_ns: Nanos,
 }
 
-/// The first and the last write of a lead, each as its place in the order and its time.
+/// The first and last write of a term, each with its place in the order and its time.
 #[derive(Clone, Copy)]
 struct Written {
     cand: u32,
@@ -30,7 +30,7 @@ struct Written {
 impl Met {
     pub(super) fn of(index: &Index<'_>) -> Self {
         let mut groups: BTreeMap<u32, BTreeMap<WriteKey, Written>> = BTreeMap::new();
-        // Of those without a token nobody knows where one lead ends and the next one of its candidate begins.
+        // Writes without a token do not show where a candidate's term ends and its next one begins.
         for work in index.writing.all().filter(|work| work.is_ordered()) {
             let Work { cand, session, czxid, seq, t, .. } = work;
             let leads = groups.entry(work.group).or_default();
@@ -97,7 +97,7 @@ mod tests {
                     }
                 }
             }
-            // One write in the middle of another lead is met, though it has no length.
+            // A single write in the middle of another term counts, though it has no length.
             let single = |one: &Written, other: &Written| {
                 one.first == one.last && other.first.0 < one.first.0 && one.first.0 < other.last.0
             };

@@ -1,6 +1,6 @@
-//! Stale writes that stalls of the harness's own may have made so. What waits in several sockets while the coordinator does not
-//! run is read in any order, and a write that was sent before another's may come after it in the resource's order. A leader
-//! whose process did not run believes for a moment on waking, like one that a fault has stopped.
+//! Stale writes that the harness's own stalls may explain. Writes that queue in several sockets during a stall of the
+//! coordinator are read in any order. A write may then follow a rival's although it was sent first. A leader whose
+//! process stalled believes for a moment on waking, like one that a fault stopped.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use crate::index::{Index, Term, Work};
 use crate::stats::spans::{Span, total, union, within};
 use hustings_record::Nanos;
 
-/// Numbers of the stale writes that were sent by the only leader before all of those that make them stale, and on whose way the
-/// coordinator stood still for half of the time or more; and of those that are of a leader on waking from a stall.
+/// Numbers of two kinds of stale writes. Of the first, the only leader sent them before all those that make them stale,
+/// and the coordinator stalled for at least half of their transit. The second are of a leader waking from a stall.
 pub(super) fn misread(index: &Index<'_>) -> BTreeSet<u64> {
     let stalls = index.lives.stalls.iter().filter(|stall| stall.host.is_none());
     let stalls = union(stalls.map(|stall| (stall.from, stall.to)).collect());
@@ -19,7 +19,7 @@ pub(super) fn misread(index: &Index<'_>) -> BTreeSet<u64> {
     index.writing.stale().filter(|(work, rival_sent)| misread(work, rival_sent)).map(|(work, _)| work.seq).collect()
 }
 
-/// Whether its writer's process stalled for longer than T/10, and went on less than T/5 before it came to the resource.
+/// Whether its writer's process stalled for longer than T/10, until at most T/5 before the write arrived.
 fn is_on_waking(index: &Index<'_>, work: &Work) -> bool {
     let timeout = index.timeout_or_asked();
     let mut stalls = index.lives.long_stalls(timeout / 10).filter(|stall| stall.host == Some(work.host));
@@ -35,7 +35,7 @@ fn is_misread(index: &Index<'_>, work: &Work, rival_sent: Option<Nanos>, stalls:
         && led_alone(index, work, sent)
 }
 
-/// Whether the sender certainly led by its token at `at`, and certainly nobody else in its group.
+/// Whether the sender certainly led by its token at `at`, and certainly no other candidate of its group did.
 fn led_alone(index: &Index<'_>, work: &Work, at: Nanos) -> bool {
     let terms = || index.terms.of_group(work.group).iter().map(|&term| &index.terms.all[term]);
     let own = |term: &&Term<'_>| (term.incarnation(), term.czxid) == ((work.cand, work.session), work.czxid);

@@ -1,6 +1,6 @@
-//! Checkers: one file and one line of the registry each. A checker is a pure function of a cell's index; what it finds is a
-//! verdict in words, and a section of the summary that nobody else fills in or reads. A zero without evidence behind it is
-//! never a pass.
+//! Checkers: one file and one registry line each. A checker is a pure function of a cell's index. It returns a verdict
+//! in words, and a section of the summary that no other checker writes or reads. A zero without evidence is never a
+//! pass.
 
 pub(crate) mod allowance;
 pub(crate) mod asked;

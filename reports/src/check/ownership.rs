@@ -1,5 +1,5 @@
-//! Who believes to lead against who ZooKeeper says owns the lead. A *zombie* believes without owning; a *dead owner* owns, and
-//! nobody under that session believes: an orphaned znode.
+//! Compares belief in leadership with ownership by ZooKeeper. A *zombie* believes without owning. A *dead owner* owns
+//! while no candidate under its session believes: an orphaned znode.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::stats::spans::{Span, total, union, within, without};
 use hustings_record::words::duration;
 use hustings_record::{Grade, Nanos};
 
-/// What a busy machine may add.
+/// Tolerance for a busy machine.
 const MARGIN_NS: Nanos = 1_000_000_000;
 
 /// Beliefs against what ZooKeeper says of them, in the measured window alone: from the beginning of *measure* to that of
@@ -70,7 +70,7 @@ impl Section for Ownership {
     }
 }
 
-/// For how long at most somebody may own without believing, as sessions outlive whoever stepped down or died.
+/// Longest time that a session may own without a belief: it outlives a leader that stepped down or died.
 pub(crate) fn owner_may_not_believe_for(index: &Index<'_>) -> Nanos {
     2 * index.timeout_or_asked() + 2 * index.tick + MARGIN_NS
 }
@@ -85,7 +85,7 @@ fn evidence(index: &Index<'_>, unaware: &Unaware<'_, '_>, window: Span, finding:
     let blind = within(&index.intervals.blind, window);
     finding.section.blind_ns = total(&blind);
     for (&group, unknown) in &index.intervals.unknown {
-        // What falls into a time in which it saw nothing at all is told of below.
+        // Times in which it observed nothing at all are reported below.
         let unknown = within(unknown, window).into_iter().flat_map(|span| without(span, &blind));
         for gap in unknown.filter(|gap| gap.1 - gap.0 > index.timeout_or_asked() / 10) {
             finding.inconclusive(format!(
@@ -103,7 +103,7 @@ fn evidence(index: &Index<'_>, unaware: &Unaware<'_, '_>, window: Span, finding:
             let (name, long, at) = (index.group_name(group), duration(gap.1 - gap.0), moment(index, gap.0));
             let text =
                 format!("{name}: the owner changed at some time within {long} from {at}, in which {hidden} may hide");
-            // It was known until just before the fault.
+            // The owner was known until just before the fault.
             let fault = index.faults.on_servers().filter(|fault| fault.verified() && fault.acts_in(gap)).last();
             match excuses(index, fault, gap) {
                 Some(why) => finding.note(format!("{text}{why}")),
@@ -111,7 +111,7 @@ fn evidence(index: &Index<'_>, unaware: &Unaware<'_, '_>, window: Span, finding:
             }
         }
     }
-    // Shorter than this it cannot hide anything that would fail.
+    // A shorter blind time cannot hide a failure.
     for &gap in blind.iter().filter(|b| b.1 - b.0 > index.timeout_or_asked() / 10) {
         let text = format!("the observer saw nothing for {} from {}", duration(gap.1 - gap.0), moment(index, gap.0));
         match excuses(index, index.faults.on_servers_at(gap.0), gap) {
@@ -122,7 +122,7 @@ fn evidence(index: &Index<'_>, unaware: &Unaware<'_, '_>, window: Span, finding:
     }
 }
 
-/// What would fail if the owner had changed at the worst moment within `gap`; what fails whenever it did is told elsewhere.
+/// The failure if the owner changed at the worst moment within `gap`. Failures at any moment are reported elsewhere.
 fn hidden(index: &Index<'_>, unaware: &Unaware<'_, '_>, group: u32, gap: Span) -> Option<&'static str> {
     let places = index.terms.by_group.get(&group).map_or(&[][..], Vec::as_slice);
     let terms = || places.iter().map(|&place| &index.terms.all[place]);
@@ -147,21 +147,30 @@ fn hidden(index: &Index<'_>, unaware: &Unaware<'_, '_>, group: u32, gap: Span) -
     before.into_iter().chain(after).any(is_dead).then_some("an owner that does not believe")
 }
 
-/// When in a belief another one certainly owned the lead, or nobody did; and `open`, where that is to count.
+/// Times within a belief in which another candidate, or none, certainly owned leadership; and `open`, if given.
 fn not_owned(index: &Index<'_>, term: &Term<'_>, believed: Span, open: Option<Span>) -> Vec<Span> {
     let intervals = index.intervals.of_group(term.group);
-    let first = intervals.partition_point(|interval| interval.span.1 <= believed.0);
-    let during = intervals[first..].iter().take_while(|interval| interval.span.0 < believed.1);
-    let others = during.filter(|interval| !interval.is_of(term)).map(|interval| interval.span);
-    // Intervals that follow on each other make one time of not owning, though each change of owner leaves a moment open.
-    within(&joined(others.chain(open).collect(), index.tick / 10), believed)
+    let begun = &intervals[..intervals.partition_point(|interval| interval.span.0 < believed.1)];
+    let during = &begun[begun.partition_point(|interval| interval.span.1 <= believed.0)..];
+    let others = during.iter().filter(|interval| !interval.is_of(term)).map(|interval| interval.span);
+    let not_owned = others.chain(open).chain(gone(begun, term)).collect();
+    // Consecutive intervals form one time without ownership, although each change of owner leaves a moment open.
+    within(&joined(not_owned, index.tick / 10), believed)
+}
+
+/// The span of the owners that followed the one whose znode this term rests on. A deleted znode never returns. So the
+/// term did not own in that span, even where the observer noticed a change late.
+fn gone(intervals: &[OwnershipInterval], term: &Term<'_>) -> Option<Span> {
+    let own = intervals.iter().rposition(|interval| interval.is_of(term))?;
+    let is_its_znode = term.is_known() && intervals[own].czxid == Some(term.czxid);
+    is_its_znode.then_some((intervals.get(own + 1)?.span.0, intervals.last()?.span.1))
 }
 
 fn meet(one: Span, other: Span) -> bool {
     one.0 < other.1 && other.0 < one.1
 }
 
-/// Whether the owner of every lead is known all through a time in which the observer saw nothing, by what it saw after it.
+/// Whether later observations determine every group's owner throughout a blind time of the observer.
 fn owners_known(index: &Index<'_>, gap: Span) -> bool {
     (0..index.info.groups.len() as u32).all(|group| {
         let intervals = index.intervals.of_group(group).iter().map(|interval| interval.span);
@@ -169,8 +178,8 @@ fn owners_known(index: &Index<'_>, gap: Span) -> bool {
     })
 }
 
-/// A fault on the servers takes the observer's server away too. While no quorum is served no lead changes its owner, and
-/// what is left of such a gap is excused if a belief or an owner that would fail could not hide in it.
+/// Text of the server fault that explains `gap`, since it hit the observer's server too. Without a served quorum no
+/// owner changes. The rest of the gap must be too short to hide a belief or an owner that would fail.
 fn excuses(index: &Index<'_>, fault: Option<&Fault<'_>>, gap: Span) -> Option<String> {
     let fault = fault?;
     let left = without(gap, &index.servers.outages_within(gap));
@@ -247,23 +256,23 @@ fn dead_owners(index: &Index<'_>, window: Span, limit: Nanos, finding: &mut Find
     }
 }
 
-/// What an owner cannot help.
+/// A cause beyond the owner's control.
 #[derive(Clone)]
 struct Hindrance<'i> {
     span: Span,
-    /// How much time it costs; None: all of the owner's time counts anew after it.
+    /// The time lost; None: the owner's full time starts again after it.
     costs: Option<Nanos>,
     stall: Option<&'i Stall>,
 }
 
-/// Since when the time of an owner counts, until when it may own without believing, and the longest stall that is allowed for.
+/// When an owner's time starts, until when it may own without believing, and the longest stall allowed for.
 struct OwnerCount<'i> {
     from: Nanos,
     until: Nanos,
     stall: Option<&'i Stall>,
 }
 
-/// What begins when the time was over already allows for nothing.
+/// A hindrance that begins after the deadline adds nothing.
 fn counted<'i>(gap: Span, limit: Nanos, mut hindrances: Vec<Hindrance<'i>>) -> OwnerCount<'i> {
     hindrances.sort_by_key(|hindrance| hindrance.span);
     let mut counted = OwnerCount { from: gap.0, until: gap.0 + limit, stall: None };
@@ -293,14 +302,14 @@ fn kept_from_acting<'i>(index: &'i Index<'_>, host: Option<u16>, group: u32, gap
     spans.map(|span| Hindrance { span, costs: None, stall: None }).collect()
 }
 
-/// After a stall that clients give a server up for, a session has its whole time again: it is kept alive at another server.
+/// After a stall in which clients give up a server, a session has its full time again: another server keeps it alive.
 fn stalls_of_owner<'i>(index: &'i Index<'_>, host: Option<u16>, gap: Span) -> impl Iterator<Item = Hindrance<'i>> {
     let hosts: Vec<u16> = host.into_iter().collect();
     let mut stalls: Vec<&Stall> = index.lives.stalls_in(&hosts, gap).filter(|stall| stall.own > 0).collect();
     stalls.sort_by_key(|stall| (stall.from, stall.to));
     let mut over = 0;
     stalls.into_iter().map(move |stall| {
-        // Those of several processes at the same time cost it once.
+        // Concurrent stalls of several processes count once.
         let alone = stall.to.saturating_sub(over.max(stall.from)).min(stall.own);
         over = over.max(stall.to);
         let costs = (stall.own < index.session_ends_after()).then_some(alone);

@@ -1,5 +1,5 @@
-//! The samples of failovers, phase by phase: every lost lead is a sample of every phase that its recipe has. What had not happened
-//! by the next grant, or by the end, is censored there; what stalls could have made much longer is void.
+//! Failover samples by phase: every lost term is a sample of each phase of its recipe. A phase that has not happened by
+//! the next grant, or by the end, is censored there. A sample that stalls may have lengthened much is void.
 
 use std::collections::BTreeSet;
 
@@ -13,14 +13,14 @@ use crate::stats::Samples;
 use crate::stats::spans::Span;
 use hustings_record::{Event, FanOut, FaultKind, Nanos, RevokeReason};
 
-/// One stall may add no more than this part of the median to a sample that counts.
+/// A sample is void if one stall may add more than this part of the median.
 const VOID_PART: u64 = 4;
-/// For so many medians stalls are looked for, however long the sample is.
+/// Stalls void a sample only within this many medians of its start, however long it is.
 const VOID_WINDOW_MEDIANS: u64 = 2;
-/// What a busy machine may add to what expiry buckets and batched touches do.
+/// Tolerance for a busy machine, beyond that for expiry buckets and batched touches.
 const WINDOW_MARGIN_NS: Nanos = 500_000_000;
 
-/// What is measured of a failover.
+/// A measured phase of a failover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FailoverPhase {
     Whole,
@@ -30,7 +30,7 @@ pub(crate) enum FailoverPhase {
     Spread,
     Decide,
     Act,
-    /// From the lead's loss to the first accepted write of the next term: for so long nobody did the leader's work.
+    /// From the loss of leadership to the next term's first accepted write: the time without a leader's work.
     UntilWrite,
     OverFloor,
     /// Of sessions whose clock a new leader of the ensemble restarted: above their real floor, and above `T − age`.
@@ -38,7 +38,7 @@ pub(crate) enum FailoverPhase {
     OverNaive,
 }
 
-/// One of each.
+/// One value per phase.
 pub(crate) type PerPhase<V> = [V; FailoverPhase::OverNaive as usize + 1];
 
 /// Samples of every phase, of a cell or of several of one configuration.
@@ -47,7 +47,7 @@ pub struct Phases {
     samples: PerPhase<Samples>,
     pub(super) early: u64,
     pub(super) beyond: u64,
-    /// What is beyond it is longer than theory and a busy machine leave.
+    /// The excess that theory and a busy machine allow; `beyond` counts longer samples.
     pub(super) window_ns: Nanos,
     /// Whole failovers that are void, and others that a pause of a server may have lengthened.
     pub(super) void: u64,
@@ -58,32 +58,31 @@ pub struct Phases {
 }
 
 impl Phases {
-    /// Those of a cell.
+    /// Samples of all lost terms of a cell.
     #[must_use]
     pub fn of(index: &Index<'_>) -> Self {
         Self { floor: FloorTimes::new(index), ..Self::of_losses(index, &index.losses.all, Some(&medians(index))) }
     }
 
-    /// Those of some lost leads of a cell, of which these are the medians; without them, stalls are disregarded.
+    /// Samples of some lost terms of a cell, with the cell's medians; without medians, stalls are disregarded.
     pub(crate) fn of_losses<'l>(
         index: &Index<'_>,
         losses: impl IntoIterator<Item = &'l Loss>,
         medians: Option<&PerPhase<Nanos>>,
     ) -> Self {
-        // Expiry buckets round up to a tick, followers hand touches on every half tick.
+        // Expiry buckets round up to a tick; followers forward touches every half tick.
         let window_ns = 3 * index.tick / 2 + WINDOW_MARGIN_NS;
         let mut phases = Self { window_ns, ..Self::default() };
         losses.into_iter().for_each(|loss| measure(index, loss, medians, &mut phases));
         phases
     }
 
-    /// The samples of this phase, which are not here any more then.
+    /// Removes and returns the samples of this phase.
     pub(crate) fn take(&mut self, phase: FailoverPhase) -> Samples {
         std::mem::take(&mut self.samples[phase as usize])
     }
 
-    /// Adds those of another cell of the same configuration: sample by sample, so that whatever is said of them all is said of
-    /// their union.
+    /// Adds another cell of the same configuration, sample by sample, so that every statistic is of their union.
     pub fn absorb(&mut self, other: Self) {
         let Self { samples, early, beyond, window_ns, void, beside_pauses, floor, courses } = other;
         self.samples.iter_mut().zip(samples).for_each(|(all, more)| all.absorb(more));
@@ -114,10 +113,10 @@ struct Taker<'i, 'a> {
 }
 
 impl Taker<'_, '_> {
-    /// For how long it counts; None where it is void.
+    /// The length that counts; None if void.
     fn take(&self, phases: &mut Phases, phase: FailoverPhase, (from, to): Span, happened: bool) -> Option<Nanos> {
         let samples = &mut phases.samples[phase as usize];
-        // What never ended was not made longer by a stall.
+        // A stall did not lengthen a sample that never ended.
         let to = match self.medians.map(|medians| medians[phase as usize]).filter(|_| happened) {
             Some(median) => self.end((from, to), median),
             None => Some(to),
@@ -129,8 +128,9 @@ impl Taker<'_, '_> {
         Some(to?.saturating_sub(from))
     }
 
-    /// Until when what ended counts. Whether a stall makes it void must not rest on how long it is, or those that are left are not
-    /// like all: of every sample of a phase the same stretch is looked at. Of what is longer than that, a later stall is cut out.
+    /// The end that counts for a completed sample. Voiding must not depend on its length, or the remaining samples are
+    /// biased. So every sample of a phase is examined over the same window, and a later stall is cut out of a longer
+    /// sample.
     fn end(&self, (from, to): Span, median: Nanos) -> Option<Nanos> {
         let (window_end, limit) = (from.saturating_add(VOID_WINDOW_MEDIANS.saturating_mul(median)), median / VOID_PART);
         let longest = |span, until| {
@@ -186,8 +186,8 @@ fn measure(index: &Index<'_>, loss: &Loss, medians: Option<&PerPhase<Nanos>>, ph
     }
 }
 
-/// The same failover, and how late the fault took effect: it is void where the failover is, and whatever held the harness up before
-/// the effect belongs to it.
+/// The same failover plus the lateness of the fault's effect. It is void if the failover is. A harness delay before the
+/// effect belongs to it.
 fn from_intended(fault: &Fault<'_>, loss: &Loss, whole: Option<Nanos>, happened: bool, phases: &mut Phases) {
     let samples = &mut phases.samples[FromIntended as usize];
     match whole {
@@ -196,7 +196,7 @@ fn from_intended(fault: &Fault<'_>, loss: &Loss, whole: Option<Nanos>, happened:
     }
 }
 
-/// The phases of recipes whose candidates wait to be told.
+/// The phases of recipes whose candidates wait for a notification.
 fn watched(
     taker: &Taker<'_, '_>,
     loss: &Loss,
@@ -206,7 +206,7 @@ fn watched(
 ) {
     let index = taker.index;
     let woken: Vec<Nanos> = index.woken(loss).iter().map(|n| n.t).collect();
-    // Who is told after the grant was not told in time to do anything about it, but belongs to the herd.
+    // A notification after the grant comes too late to act on, but counts in the spread.
     let detected = woken.first().copied().filter(|&t| t <= end);
     taker.take(phases, Detect, (loss.released, detected.unwrap_or(end)), detected.is_some());
     taker.take(phases, Decide, (detected.unwrap_or(end), end), happened && detected.is_some());
@@ -218,8 +218,8 @@ fn watched(
     }
 }
 
-/// From the grant, and from the loss, to the first write that was accepted; how long the term was without one if there was none.
-/// When that write was.
+/// Samples from the grant, and from the loss, to the first accepted write, or to the term's end without one. Returns
+/// the time of that write.
 fn act(taker: &Taker<'_, '_>, next: Option<&Term<'_>>, (lost, granted): Span, phases: &mut Phases) -> Option<Nanos> {
     let Some(next) = next else {
         taker.take(phases, Act, (granted, granted), false);
@@ -234,7 +234,7 @@ fn act(taker: &Taker<'_, '_>, next: Option<&Term<'_>>, (lost, granted): Span, ph
     first
 }
 
-/// How far detection was above the floor of expiry; without any, how far above it the failover ended.
+/// Detection above the floor of expiry; without one, the failover's end above it.
 fn over_the_floor(taker: &Taker<'_, '_>, floor: &Floor, (told, at): (bool, Nanos), phases: &mut Phases) {
     let Floor { touch: _, naive, restarted, earliest } = *floor;
     let floor = restarted.unwrap_or(naive);
@@ -249,17 +249,17 @@ fn over_the_floor(taker: &Taker<'_, '_>, floor: &Floor, (told, at): (bool, Nanos
 
 /// When the lost leader's session could expire.
 pub(super) struct Floor {
-    /// When it was last heard of.
+    /// Its last contact.
     touch: Nanos,
     /// T after its last touch, `T − age` after the fault.
     pub(super) naive: Nanos,
     /// T after a new leader of the ensemble restarted its clock in between.
     pub(super) restarted: Option<Nanos>,
-    /// For certain not before this.
+    /// Certainly no earlier than this.
     earliest: Nanos,
 }
 
-/// None where nothing tells: the session was not left to expire, or came back unseen.
+/// None if unknown: the session was not left to expire, or reconnected after its last recorded touch.
 pub(super) fn expiry_floor(index: &Index<'_>, loss: &Loss, fault: &Fault<'_>, detected: Nanos) -> Option<Floor> {
     // Other faults end the session themselves, or let its touches through.
     let expires = |fault: &&Fault<'_>| fault.kind.facts().lets_sessions_expire;
@@ -269,7 +269,7 @@ pub(super) fn expiry_floor(index: &Index<'_>, loss: &Loss, fault: &Fault<'_>, de
         touches.iter().filter(|touch| touch.session == session).map(|touch| touch.last_up).max()
     };
     touched(Some(fault).filter(expires)?)?;
-    // A session that came back expires by the fault that hit it last.
+    // A session that reconnected expires by the last fault on it.
     let faults = index.faults.of_cand(index.terms.all[loss.term].cand).filter(expires);
     let touch = faults.filter(|fault| fault.t <= detected).filter_map(touched).max()?;
     if is_ended_otherwise(index, loss, detected) || index.candidates.reconnected_by(session, detected) > Some(touch) {
@@ -281,8 +281,8 @@ pub(super) fn expiry_floor(index: &Index<'_>, loss: &Loss, fault: &Fault<'_>, de
     Some(Floor { touch, naive: touch + timeout, restarted: restart.map(|restart| restart.at + timeout), earliest })
 }
 
-/// Whether the lost znode may have gone before its session could expire: whoever held it had resigned when the fault hit, or
-/// was to lose it by order until it was found to be gone.
+/// Whether the lost znode may have been deleted before its session could expire: its owner had resigned when the fault
+/// hit, or a fault on candidates hit it before the loss was detected.
 fn is_ended_otherwise(index: &Index<'_>, loss: &Loss, detected: Nanos) -> bool {
     let lost = &index.terms.all[loss.term];
     let mut ordered = index.faults.of_cand(lost.cand).filter(|fault| fault.kind.hits_candidates());
@@ -290,12 +290,12 @@ fn is_ended_otherwise(index: &Index<'_>, loss: &Loss, detected: Nanos) -> bool {
         || ordered.any(|fault| loss.effect <= fault.t && fault.t <= detected)
 }
 
-/// The floor of every failover: a znode deleted, its watcher told, the list read, with no election at all.
+/// The floor of every failover, without any election: a znode deleted, its watcher notified, the list read.
 #[derive(Debug, Default)]
 pub(super) struct FloorTimes {
     pub(super) samples: Samples,
     pub(super) failed: u64,
-    /// How many pairs of sessions took them.
+    /// Pairs of sessions that took them.
     pub(super) pairs: u64,
 }
 

@@ -1,5 +1,5 @@
-//! Programs of others: what stood there, by whose word its beliefs are known, and whether it kept to the rules by which it takes
-//! part. What it does to a lead is for the other checkers; here is what it did to the protocol.
+//! Foreign programs: which took part, how their beliefs are known, and whether they kept to the rules of participation.
+//! Other checkers judge their leadership; this one judges their conduct in the protocol.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::index::Index;
 use hustings_record::words::plural;
 use hustings_record::{Event, Grade, Misbehaviour};
 
-/// Of each kind so many are told one by one.
+/// Limit per kind of violations listed individually.
 const TOLD_MAX: usize = 3;
 
 /// What stood on the hosts, where that is no recipe of this program's.

@@ -1,15 +1,17 @@
-//! Is a lead given up, its loss noticed, and the lead taken, as promptly as the protocol allows? The failover's table tells how
-//! long it took; this compares every sample of *release*, *detect* and *decide* with a promise, which is in force by default.
+//! Is leadership released, its loss noticed, and leadership taken over as promptly as the protocol allows? The failover
+//! table shows the durations. This compares every sample of *release*, *detect* and *decide* with a promise, in force
+//! by default.
 //!
-//! - Whoever is ordered to resign gives its znode up at once: *release* counts from the order until the znode is gone.
-//! - A resignation and an ended session are told of at once, and so is the end of a process that was asked to go. A session left to
-//!   expire is told of T after its last touch, and 3/2 ticks more (expiry rounds up to a tick, followers hand touches on every half tick).
-//! - Whoever is notified decides at once, or where all lost their znodes, once it may enrol again; a recipe
-//!   that watches nothing has its interval for both.
-//! - To this comes the [tolerance](super::allowance) of a handover for each sample, and the stricter one that more than half of
-//!   them must keep: of many that one injection costs, the first need not wait for the last. What a stall of the harness covers is
-//!   void, and so is what happened while links were slow, servers were hit, or the one whose turn it was was hit itself. What it
-//!   may have brought about is inconclusive.
+//! - A candidate ordered to resign deletes its znode at once: *release* counts from the order until the znode is gone.
+//! - Watchers are notified at once of a resignation, an ended session, and the end of a process that was asked to exit.
+//!   For a session left to expire it takes T from its last touch plus 3/2 ticks: expiry rounds up to a tick, followers
+//!   forward touches every half tick.
+//! - A notified candidate decides at once or, where all lost their znodes, once it may enrol again. A recipe that
+//!   watches nothing has its interval for both.
+//! - The [tolerance](super::allowance) of a handover is added for each sample. More than half must keep a stricter one:
+//!   of the losses of one injection, the first need not wait for the last. Samples covered by a harness stall are void,
+//!   as are those with slow links, a server fault, or a fault on the next in line. A delay that a stall may have caused
+//!   is inconclusive.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +31,7 @@ use hustings_record::{
     FanOut, FaultKind, Grade, Hits, LeadLoss, Nanos, ProcessFate, STANDS_ANEW_AFTER_MS, SessionState,
 };
 
-/// Of fewer samples nothing is said about half of them.
+/// Minimum of samples for a statement about half of them.
 const SAMPLES_MIN: u64 = 3;
 
 /// Handovers against what is promised of them.
@@ -98,7 +100,7 @@ pub(crate) enum Promise {
 }
 
 impl Promise {
-    /// What the candidates that are woken wait for.
+    /// The step that woken candidates wait for.
     const fn step(self) -> WaitStep {
         match self {
             Self::Release | Self::Detect => WaitStep::Notify,
@@ -106,7 +108,7 @@ impl Promise {
         }
     }
 
-    /// What has happened to a loss by then.
+    /// The state of a loss after this step, in words.
     const fn done(self) -> &'static str {
         match self {
             Self::Release => "given up",
@@ -116,15 +118,16 @@ impl Promise {
     }
 }
 
-/// By how much later a handover could have come, at most, and still kept a promise, or been void by stalls: that of each one, and
-/// that of more than half.
+/// The most by which a handover could have come later and still kept a promise, or been void by stalls: the promise for
+/// each, and that for more than half.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slack {
     pub(crate) of_each: Nanos,
     pub(crate) of_half: Nanos,
 }
 
-/// Of every handover that is compared with this promise, by its place among the losses, if it came by so much later.
+/// The slack of every handover compared with this promise, by its place among the losses, if it came `later` by so
+/// much.
 pub(crate) fn slack(index: &Index<'_>, promise: Promise, later: Nanos) -> BTreeMap<usize, Slack> {
     let (judge, step) = (Judge::of(index), promise.step());
     let of = |wait: &Wait| {
@@ -132,7 +135,7 @@ pub(crate) fn slack(index: &Index<'_>, promise: Promise, later: Nanos) -> BTreeM
         let (group, late) = (index.losses.all[wait.loss].group, (wait.due.min(wait.came), wait.came + later));
         let stalled = judge.allowance.stalled(group, late);
         let left = |allowed: Nanos| (wait.due + allowed + stalled).saturating_sub(wait.came);
-        // The last one of an injection may take the longest.
+        // The last handover of an injection may take the longest.
         let of_half = left(judge.allowance.median(step, due, (1, 1)));
         (wait.loss, Slack { of_each: left(judge.allowance.step(step, due)), of_half })
     };
@@ -153,16 +156,16 @@ fn words(kept: PromiseKept) -> String {
     )
 }
 
-/// Something that a loss had to wait for.
+/// One wait of a loss.
 struct Wait {
-    /// Its place.
+    /// The place of the loss.
     loss: usize,
     /// When it was due, and when it came.
     due: Nanos,
     came: Nanos,
 }
 
-/// Those of one promise.
+/// The waits of one promise.
 #[derive(Default)]
 struct Promised {
     waits: Vec<Wait>,
@@ -189,7 +192,7 @@ impl Waits {
 struct Judge<'i, 'a> {
     index: &'i Index<'a>,
     allowance: Allowance<'i, 'a>,
-    /// Faults that may hold up who is not hit by them: few, where many hit one candidate each.
+    /// Faults that may delay candidates they do not hit: few, whereas many faults hit one candidate each.
     on_others: Vec<&'i Fault<'a>>,
 }
 
@@ -199,7 +202,7 @@ impl<'i, 'a> Judge<'i, 'a> {
         Self { index, allowance: Allowance::of(index), on_others: index.faults.all.iter().filter(on_others).collect() }
     }
 
-    /// What all losses had to wait for.
+    /// The waits of all losses.
     fn waits(&self) -> Waits {
         let mut waits = Waits::default();
         (0..self.index.losses.all.len()).for_each(|place| self.loss(place, &mut waits));
@@ -219,11 +222,11 @@ impl<'i, 'a> Judge<'i, 'a> {
         };
         let fault = &index.faults.all[loss.fault];
         self.released(place, fault, end, &mut waits.release);
-        // Where all lost their znodes, each rests before it enrols again.
+        // Where all lost their znodes, each pauses before it enrols again.
         let anew = fault.kind.facts().leads == LeadLoss::Anew;
         let rests = if anew { STANDS_ANEW_AFTER_MS * 1_000_000 } else { 0 };
         let (polls, asks) = (index.polls(), index.info.leader_wakes() == Some(FanOut::None));
-        // What hits when it was due, with all that it is allowed, excuses nothing.
+        // A fault after the deadline, tolerance included, voids nothing.
         let by = |step: WaitStep, due: Nanos| end.min(due + self.allowance.step(step, (due, due)));
         let first = |due: Nanos| {
             if asks { by(WaitStep::TakeOver, due + polls + rests) } else { by(WaitStep::Notify, due + polls) }
@@ -240,7 +243,7 @@ impl<'i, 'a> Judge<'i, 'a> {
         let told = index.woken(loss).first().filter(|notice| notice.t <= end).copied();
         waits.detect.waits.push(Wait { loss: place, due, came: told.map_or(end, |notice| notice.t) });
         if let Some(told) = told {
-            // Who took over, or else who was notified first, may have lost its connection meanwhile.
+            // The successor, or else the first notified candidate, may have lost its connection meanwhile.
             let next = match loss.outcome {
                 LossOutcome::Completed { successor } => index.terms.all[successor].session,
                 LossOutcome::Censored { .. } | LossOutcome::Survived => told.session,
@@ -254,7 +257,8 @@ impl<'i, 'a> Judge<'i, 'a> {
         }
     }
 
-    /// A resignation: its znode is gone when its deletion was answered, or else when others were seen to know.
+    /// A resignation: its znode is gone when its deletion was answered, or when others are observed to know, if that is
+    /// earlier.
     fn released(&self, place: usize, fault: &Fault<'_>, end: Nanos, release: &mut Promised) {
         if fault.kind != FaultKind::Resign {
             return;
@@ -267,7 +271,7 @@ impl<'i, 'a> Judge<'i, 'a> {
         let told = index.woken(loss).first().map(|notice| notice.t);
         let gone = loss.answered.unwrap_or(end).min(disowned.unwrap_or(end)).min(told.unwrap_or(end)).min(end);
         let by = gone.min(fault.t + self.allowance.step(WaitStep::Notify, (fault.t, fault.t)));
-        // A connection that it lets go of by itself excuses nothing.
+        // A connection that it closes itself voids nothing.
         let own = |other: &Fault<'_>| other.id != fault.id && self.acts(other, (fault.t, by));
         let hit = index.faults.on_cand_in(lost.cand, (fault.t, by)).any(own)
             || touches(index.faults.hangs_of(lost.host), (fault.t, by));
@@ -278,7 +282,7 @@ impl<'i, 'a> Judge<'i, 'a> {
         }
     }
 
-    /// Compares what waited with its tolerances.
+    /// Compares the waits with their tolerances.
     fn promise(&self, promised: Promised, promise: Promise, finding: &mut Finding<Promptness>) -> PromiseKept {
         let mut kept = PromiseKept { void: promised.void, ..PromiseKept::default() };
         let mut injections: BTreeMap<Nanos, Vec<Wait>> = BTreeMap::new();
@@ -302,7 +306,7 @@ impl<'i, 'a> Judge<'i, 'a> {
         kept
     }
 
-    /// Compares what was due at one time and came at another with the tolerances.
+    /// Compares one wait with its tolerances.
     fn take(
         &self,
         wait: &Wait,
@@ -316,9 +320,9 @@ impl<'i, 'a> Judge<'i, 'a> {
         let (step, done) = (promise.step(), promise.done());
         let loss = &index.losses.all[loss];
         let took = came.saturating_sub(due);
-        // Whoever is slow must not gain by what hits meanwhile.
+        // The tolerances are fixed at the due time: later faults must not extend them.
         let (each, half) = (self.allowance.step(step, (due, due)), self.allowance.median(step, (due, due), place));
-        // What stalled while it was not due yet made nothing late.
+        // A stall before the due time delays nothing.
         let stalled = self.allowance.stalled(loss.group, (due, came));
         if took > half && stalled >= took - half {
             kept.void += 1;
@@ -333,7 +337,7 @@ impl<'i, 'a> Judge<'i, 'a> {
                 duration(each),
             )
         };
-        // Sessions that ended in a stall are made anew after it.
+        // Sessions that ended in a stall are replaced after it.
         if took > each
             && let Some(stall) = self.allowance.late_by_stall(loss.group, (due, came), due + each)
         {
@@ -350,14 +354,14 @@ impl<'i, 'a> Judge<'i, 'a> {
         }
     }
 
-    /// When the loss can be noticed; None where the fault does not tell.
+    /// When the loss is due to be noticed; None if the fault does not determine it.
     fn due(&self, loss: &Loss, fault: &Fault<'_>, end: Nanos) -> Option<Nanos> {
         let facts = fault.kind.facts();
         if facts.hits == Hits::Candidates {
             let verified = fault.injected.as_ref().map_or(loss.effect, |proof| proof.to);
             return Some(loss.released.max(if loss.released > loss.effect { 0 } else { verified }));
         }
-        // Whoever is asked to go has given its lead up by the time that its process has gone.
+        // A process asked to exit has released leadership by the time it is gone.
         if facts.process == ProcessFate::Ended && !facts.lets_sessions_expire {
             return fault.injected.as_ref().map(|proof| proof.to);
         }
@@ -366,13 +370,13 @@ impl<'i, 'a> Judge<'i, 'a> {
         }
         let floor =
             expiry_floor(self.index, loss, fault, end).map(|floor: Floor| floor.restarted.unwrap_or(floor.naive));
-        // Whoever came back has a whole session before it again.
+        // A reconnected client has a whole session timeout ahead.
         let session = self.index.terms.all[loss.term].session;
         let since = self.index.candidates.reconnected_by(session, end).unwrap_or(0).max(loss.effect);
         Some(floor.map_or(since + self.allowance.expiry(), |floor| floor + 3 * self.index.tick / 2))
     }
 
-    /// Whether the fault may be felt within `span`.
+    /// Whether the fault may have effects within `span`.
     fn acts(&self, fault: &Fault<'_>, span: Span) -> bool {
         fault.t <= span.1 && span.0 <= self.allowance.felt_until(fault)
     }
@@ -381,14 +385,14 @@ impl<'i, 'a> Judge<'i, 'a> {
         self.index.servers.out_within(span) || self.index.faults.on_servers().any(|fault| self.acts(fault, span))
     }
 
-    /// Links that are slow slow everybody of the group down who is behind them.
+    /// Slow links delay every candidate of the group behind them.
     fn links_slow(&self, group: u32, span: Span) -> bool {
         let slows = |fault: &Fault<'_>| fault.kind.facts().deafens && !fault.kind.facts().takes_out;
         let felt = (span.0.saturating_sub(self.allowance.felt_after()), span.1);
         self.index.faults.on_group_in(group, felt).any(|fault| slows(fault) && self.acts(fault, span))
     }
 
-    /// Whether something else may have held it up by `end`.
+    /// Whether something else may have delayed it by `end`.
     fn is_void(&self, loss: &Loss, end: Nanos) -> bool {
         let (index, span) = (self.index, (loss.effect, end));
         let lost = &index.terms.all[loss.term];
@@ -396,7 +400,7 @@ impl<'i, 'a> Judge<'i, 'a> {
         if self.servers_hit(span) || self.links_slow(loss.group, span) {
             return true;
         }
-        // Whoever had won by ZooKeeper's word, and was hit before it led.
+        // The next owner by ZooKeeper may have been hit before it led.
         let hit = |session: i64| {
             let host = index.candidates.sessions.get(&session);
             let hits =
@@ -408,7 +412,7 @@ impl<'i, 'a> Judge<'i, 'a> {
         {
             return true;
         }
-        // What a whole group meets at once is the loss itself.
+        // A fault on a whole group at once is the loss itself.
         let own = index.faults.all[loss.fault].id;
         let is_loss = |fault: &Fault<'_>| fault.id == own && fault.kind.hits_candidates();
         let felt = (span.0.saturating_sub(self.allowance.felt_after()), span.1);
@@ -428,8 +432,8 @@ impl<'i, 'a> Judge<'i, 'a> {
     }
 }
 
-/// The others that stood in the group at `at`: those behind the one with `czxid` in the queue, first come first; all of them
-/// where there is none.
+/// The other candidates enrolled in the group at `at`: those behind `czxid` in the queue, in order; all of them without
+/// a queue.
 pub(super) fn in_line(index: &Index<'_>, group: u32, but: u32, czxid: i64, at: Nanos) -> Vec<u32> {
     let others = index.candidates.of_group(group).iter().filter(|&&cand| cand != but);
     let standing = others.filter_map(|&cand| index.candidates.standing(cand, at).map(|stand| (stand.czxid, cand)));

@@ -1,5 +1,5 @@
-//! Sessions of followers that end while nothing was done to anybody: a candidate that loses its place in the queue for
-//! nothing. Those of leaders are unplanned handovers.
+//! Follower sessions that end without a cause: the candidate loses its place in the queue for nothing. Those of leaders
+//! are unplanned handovers.
 
 use super::doubt::fail_unless_stalled;
 use super::finding::Finding;
@@ -9,10 +9,10 @@ use crate::index::Index;
 use crate::stats::spans::Span;
 use hustings_record::Nanos;
 
-/// What happened in so many T before the end of a session may have cost it.
+/// Events within this many T before the end of a session may have caused it.
 const BLAMED_T: Nanos = 2;
 
-/// How many there were.
+/// Reports and counts them.
 pub(super) fn judge<S>(index: &Index<'_>, window: Span, finding: &mut Finding<S>) -> u64 {
     let mut lost = 0;
     let stood = candidates_of_sessions(index);

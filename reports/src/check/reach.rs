@@ -1,35 +1,35 @@
-//! Whether a candidate is told what happens to a znode that its recipe has it watch: for certain where nothing stood in the way
-//! from before until a moment after.
+//! Whether a candidate is notified of a change to a znode that its recipe watches. It is certain if nothing interferes
+//! from before the change until a moment after.
 
 use crate::index::{EDGE_NS, Fault, Index, Lost, Stand};
 use crate::stats::spans::{Span, touches};
 use hustings_record::{FaultKind, LeadLoss, Nanos, ProcessFate};
 
-/// Whoever has lost its znode to somebody else stands again so much later at the latest.
+/// Longest time until a candidate whose znode another client deleted is enrolled again.
 const STANDS_ANEW_NS: Nanos = 1_000_000_000;
-/// Whoever is told to go so shortly after a loss may not have been told of that any more.
+/// A candidate ordered to leave within this time after a loss may miss its notification.
 const ORDERED_NS: Nanos = 100_000_000;
-/// A departure by order comes so much later at the latest.
+/// Longest time from an order to leave to the departure.
 const DEPARTS_NS: Nanos = 2_000_000_000;
 
 pub(super) enum Reach {
     None,
-    /// It may have been told, or not, for this reason.
+    /// It may have been notified or not, for this reason.
     Possible(&'static str),
     Certain,
 }
 
-/// Whether what happens at some time within `at` is told to this candidate.
+/// Whether this candidate is notified of a change at some time within `at`.
 pub(super) fn reach(index: &Index<'_>, lost: &Lost<'_>, cand: u32, at: Span) -> Reach {
     let fault = lost.lead.map(|place| &index.faults.all[index.losses.all[place].fault]);
     let hit = fault.is_some_and(|fault| fault.hits(cand));
     let (first, last) = (index.candidates.standing(cand, at.0), index.candidates.standing(cand, at.1));
-    // It is told a moment later.
+    // The notification arrives a moment later.
     let soon = (at.0, at.1 + EDGE_NS);
     if let Some(fault) = fault.filter(|fault| hit && fault.kind.facts().process == ProcessFate::Ended) {
-        // A process that was started again may stand before the lost session has expired.
+        // A restarted process may be enrolled before the lost session has expired.
         let back = last.is_some_and(|stand| stand.from > fault.t) || index.candidates.stands_anew(cand, soon);
-        // One that was asked to go may be told until it has gone.
+        // A process asked to exit may be notified until it is gone.
         let gone = fault.injected.as_ref().map_or(fault.t, |proof| proof.to) + EDGE_NS;
         let goes = !fault.kind.facts().lets_sessions_expire && at.0 <= gone;
         return if back || goes {
@@ -39,7 +39,7 @@ pub(super) fn reach(index: &Index<'_>, lost: &Lost<'_>, cand: u32, at: Span) -> 
         };
     }
     match (first, last) {
-        // What it stands by may have been there before it knew.
+        // Its znode may have existed before it knew.
         (None, None) if index.candidates.stands_anew(cand, soon) => Reach::Possible("it was just enrolling"),
         (None, None) => Reach::None,
         (Some(first), Some(last)) if first.from == last.from => {
@@ -56,33 +56,33 @@ pub(super) fn reach(index: &Index<'_>, lost: &Lost<'_>, cand: u32, at: Span) -> 
     }
 }
 
-/// Whether a fault may keep the candidate from being told, or from writing it down.
+/// Whether a fault may keep the candidate from being notified, or from recording it.
 fn is_hit(index: &Index<'_>, group: u32, cand: u32, span: Span) -> bool {
-    // Resignations are told of by themselves.
+    // Resignations are handled separately.
     let acts = |fault: &Fault<'_>| fault.kind != FaultKind::Resign && fault.acts_in(span);
-    // Whose znode went with the group's stands anew, and watches nothing until then.
+    // A candidate whose znode was deleted with its group enrols again, and watches nothing until then.
     let since = (span.0.saturating_sub(STANDS_ANEW_NS), span.1);
     let anew = |fault: &Fault<'_>| fault.kind.facts().leads == LeadLoss::Anew && fault.acts_in(since);
     touches(index.faults.stops_of_cand(&index.candidates, cand), span)
         || index.faults.on_cand_in(cand, span).any(acts)
         || index.faults.on_group_in(group, since).any(anew)
-        // While servers are hit, some of them may hear nothing of the others.
+        // During a server fault, some servers may receive nothing from the others.
         || index.faults.on_servers().any(|fault| fault.acts_in(span))
 }
 
-/// Whether it was told to resign, and had not left yet.
+/// Whether it was ordered to resign and had not left yet.
 fn is_leaving(index: &Index<'_>, cand: u32, stand: &Stand<'_>, at: Span) -> bool {
     let told = index.faults.of_cand(cand).filter(|fault| fault.kind == FaultKind::Resign && fault.t >= stand.from);
     told.into_iter().any(|fault| fault.t <= at.1 + ORDERED_NS && at.0 <= fault.t + DEPARTS_NS)
 }
 
-/// Whether its own znode was there, if it has one: whoever has lost it watches nothing until it stands anew.
+/// Whether its own znode, if any, existed: a candidate that lost it watches nothing until it enrols again.
 fn is_there(index: &Index<'_>, group: u32, stand: &Stand<'_>, at: Span) -> bool {
     let place = stand.czxid.and_then(|czxid| index.places.of_stand(group, czxid, stand.session));
     place.is_none_or(|place| place.is_there(at))
 }
 
-/// Whether its watch was armed: it was done with what it was told before, and was not told anything else about then.
+/// Whether its watch was armed: it had finished with earlier notifications, and received no other around that time.
 fn is_watching(index: &Index<'_>, lost: &Lost<'_>, cand: u32, stand: &Stand<'_>, at: Span) -> bool {
     let busy = |at: Nanos| index.notices.busy(cand, stand.from, at);
     let soon = (at.0, at.1 + EDGE_NS);
@@ -92,7 +92,7 @@ fn is_watching(index: &Index<'_>, lost: &Lost<'_>, cand: u32, stand: &Stand<'_>,
         && !index.notices.told_of_another(lost.group, cand, lost.node, soon)
 }
 
-/// Whether the client of this session had a connection all along, as far as it had noticed.
+/// Whether the client of this session was connected throughout, as far as it had noticed.
 pub(super) fn connected(index: &Index<'_>, session: i64, at: Span) -> bool {
     let states = index.candidates.states.get(&session).map_or(&[][..], Vec::as_slice);
     index.candidates.connected(session, at.0) && !states.iter().any(|state| at.0 < state.0 && state.0 <= at.1)

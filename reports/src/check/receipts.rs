@@ -1,4 +1,4 @@
-//! Did every fault of the plan happen? What was withheld, or ordered and not verified, counts for nothing, and says so.
+//! Did every planned fault happen? Withheld and unverified faults do not count, and are reported.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::stats::{Distribution, Samples};
 use hustings_record::words::{self, plural};
 use hustings_record::{FaultIntent, FaultKind, Grade, Nanos, WithheldReason};
 
-/// Withheld faults that are named one by one, of each reason.
+/// Limit per reason of withheld faults named individually.
 const NAMED_MAX: usize = 5;
 
 /// What became of the faults of a cell's plan.
@@ -130,7 +130,7 @@ impl Section for FaultsSection {
     }
 }
 
-/// Every planned fault is ordered, or withheld for a reason.
+/// Checks that every planned fault was ordered, or withheld for a reason.
 fn judge_plan(index: &Index<'_>, finding: &mut Finding<FaultsSection>) {
     let Some(planned) = &index.plan.faults else { return };
     let mut reasons: BTreeMap<WithheldReason, Vec<String>> = BTreeMap::new();
@@ -169,7 +169,7 @@ fn headline(faults: &FaultsSection) -> String {
     format!("{planned_verified} of {planned} planned faults verified{withheld}")
 }
 
-/// Why a proof proves nothing.
+/// Why a verification is void.
 fn told(proof: &Proof) -> String {
     let evidence = proof.evidence.join("; ");
     match &proof.unfounded {

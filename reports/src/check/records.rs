@@ -1,5 +1,5 @@
-//! Is the record itself whole? Segments cut off, candidates never heard of, terms without a beginning: what rests on them is
-//! not known.
+//! Is the record itself whole? Results that rest on truncated segments, missing candidates or terms without a beginning
+//! are not known.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -15,7 +15,7 @@ use crate::index::Index;
 use crate::verdict::Verdict;
 use hustings_record::{CellInfo, Grade};
 
-/// Makes of each line a field of [`CellSummary`] and an entry of [`CHECKERS`].
+/// Turns each line into a field of [`CellSummary`] and an entry of [`CHECKERS`].
 macro_rules! checkers {
     ($($field:ident: $module:ident::$section:ident,)+) => {
         /// Everything that the reports show of one cell.
@@ -46,7 +46,7 @@ macro_rules! checkers {
         }
 
         impl CellSummary {
-            /// That of a cell of which nothing was looked at.
+            /// The summary of a cell that was not examined.
             #[must_use]
             pub(crate) fn of(info: CellInfo, timeout_ms: Option<u64>) -> Self {
                 let (verdict, unsafe_as_expected) = (Verdict::Pass, false);
@@ -114,7 +114,7 @@ checkers! {
     wholeness: records::Wholeness,
 }
 
-/// Judges the cell by those of the checkers that are wanted and apply to it.
+/// Judges the cell by the checkers that are wanted and apply to it.
 pub(crate) fn judged(index: &Index<'_>, is_wanted: impl Fn(&Checker) -> bool) -> CellSummary {
     let mut summary = CellSummary::blank(index);
     for checker in CHECKERS.iter().filter(|checker| is_wanted(checker) && (checker.applies)(index)) {
@@ -123,21 +123,21 @@ pub(crate) fn judged(index: &Index<'_>, is_wanted: impl Fn(&Checker) -> bool) ->
     summary
 }
 
-/// A checker of the registry, whatever its section is.
+/// A checker of the registry, independent of its section's type.
 pub struct Checker {
     pub name: &'static str,
     /// What it looks for, in a sentence.
     pub about: &'static str,
-    /// Whom one has to trust for it where candidates report what they believe.
+    /// Sources that it relies on where candidates report their beliefs.
     pub rests_on: &'static [Grade],
-    /// Whether the cell has anything of what it speaks of.
+    /// Whether the cell contains its subject.
     pub applies: fn(&Index<'_>) -> bool,
-    /// Judges the cell, and puts the section where it belongs.
+    /// Judges the cell, and stores the section in the summary.
     fill: fn(&Index<'_>, &mut CellSummary) -> CheckResult,
 }
 
 impl Checker {
-    /// Judges the cell: fills in this checker's section, and adds its word to the others'.
+    /// Judges the cell: fills in this checker's section, and adds its result to the summary.
     pub fn run(&self, index: &Index<'_>, summary: &mut CellSummary) {
         let result = (self.fill)(index, summary);
         summary.verdict = summary.verdict.merge(result.verdict);
@@ -146,12 +146,12 @@ impl Checker {
     }
 }
 
-/// Whether what a check rests on was not all read off the connections: it knows nothing better of them than what they show.
+/// Whether not all connections that a check relies on were readable. It has no better source than these.
 fn is_unread(index: &Index<'_>, rests_on: &[Grade]) -> bool {
     !index.unread.is_empty() && rests_on.contains(&Grade::Wire) && !rests_on.contains(&Grade::Effect)
 }
 
-/// What a check rests on in this cell: what programs report is not taken everywhere for what they believe.
+/// Sources of a check in this cell: programs' reports are not accepted everywhere as their beliefs.
 fn rests_on(index: &Index<'_>, usual: &[Grade]) -> Vec<Grade> {
     let reports = index.belief;
     let grades = usual.iter().map(|&grade| if grade == Grade::Report { reports } else { grade });
@@ -168,7 +168,7 @@ impl CellSummary {
         Self::of(index.info.clone(), index.timeout.map(|ns| ns / 1_000_000))
     }
 
-    /// Whether it is inconclusive, and nothing but stalls of the harness leaves any check open.
+    /// Whether it is inconclusive because of harness stalls only.
     #[must_use]
     pub fn is_spoilt(&self) -> bool {
         let mut open = self.checks.iter().filter(|check| check.verdict == Verdict::Inconclusive);

@@ -1,4 +1,4 @@
-//! What a checker is.
+//! The interface of a checker.
 
 use hustings_record::Grade;
 
@@ -13,11 +13,11 @@ pub trait Section: Default {
     /// What it looks for, in a sentence.
     const ABOUT: &'static str;
 
-    /// Whom one has to trust for what it says of a candidate. Where a program's own reports are not used, its writes stand in
-    /// their place.
+    /// Sources that it relies on for its statements about a candidate. Where a program's own reports are not used, its
+    /// writes replace them.
     const RESTS_ON: &'static [Grade];
 
-    /// Whether the cell has anything of what it speaks of. Where it has not, the checker is neither run nor listed.
+    /// Whether the cell contains its subject. If not, the checker is neither run nor listed.
     #[must_use]
     fn applies(index: &Index<'_>) -> bool;
 

@@ -1,5 +1,6 @@
-//! Does the ensemble elect whom its votes elect, and for how long could nothing be written? The elections are found from the
-//! servers' states alone; their logs tell the votes, and probes whether writes were acknowledged meanwhile.
+//! Does the ensemble elect the server that its votes determine, and how long are writes impossible? Elections are found
+//! from the servers' states alone. Their logs give the votes, and probes show whether writes were acknowledged
+//! meanwhile.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,7 @@ use crate::index::{Election, Fault, Index};
 use hustings_record::words::duration;
 use hustings_record::{Elects, FaultKind, Grade, Nanos};
 
-/// How long a leader and its followers may hear nothing of each other where the cell does not say (5 ticks, and 10 s at least).
+/// Longest silence between a leader and its followers if the cell does not give it (5 ticks, and 10 s at least).
 const DETECTION_MIN_NS: Nanos = 10_000_000_000;
 const SYNC_LIMIT: u64 = 5;
 
@@ -177,7 +178,7 @@ fn judge(index: &Index<'_>, election: &Election, finding: &mut Finding<EnsembleS
     }
     match &prediction {
         Prediction::Certain(one, _) => result.predicted = Some(*one),
-        // Whichever of them was in time, somebody else won.
+        // None of the servers that could have won did.
         Prediction::Open(valid, _) if !valid.contains(&winner) => result.predicted = valid.first().copied(),
         Prediction::Open(valid, _) => result.not_predicted = Some(format!("server {} may have won", list(valid))),
         Prediction::Unknown(why) => result.not_predicted = Some(why.clone()),
@@ -204,14 +205,14 @@ fn judge(index: &Index<'_>, election: &Election, finding: &mut Finding<EnsembleS
     result
 }
 
-/// Places of the elections that somebody won whose winner follows from the recorded votes for certain.
+/// Places of completed elections whose winner follows with certainty from the recorded votes.
 pub(crate) fn predicted(index: &Index<'_>) -> Vec<usize> {
     let certain =
         |election: &Election| election.winner.is_some_and(|winner| foretold(index, election, winner).is_some());
     (0..index.servers.elections.len()).filter(|&place| certain(&index.servers.elections[place])).collect()
 }
 
-/// Who had to win this election for certain, if this server did.
+/// The server that certainly had to win this election, given that `winner` did.
 pub(crate) fn foretold(index: &Index<'_>, election: &Election, winner: u32) -> Option<u32> {
     match predict(index, election, winner) {
         Prediction::Certain(one, _) => Some(one),
@@ -221,7 +222,7 @@ pub(crate) fn foretold(index: &Index<'_>, election: &Election, winner: u32) -> O
 
 fn expected_leader(index: &Index<'_>, elections: &[ServerElection], finding: &mut Finding<EnsembleSection>) {
     let Some(expected) = index.info.expect.server_leader else { return };
-    // Before all are dead that are to be started in order, those that are left may elect anybody.
+    // Until all servers of an ordered restart have ended, the remaining ones may elect any of them.
     let before_all_are_dead = |e: &ServerElection| {
         let restarts = index.faults.all.iter().filter(|f| f.kind == FaultKind::ServerRestartAll && f.t <= e.lost.1);
         let dead_at = restarts.filter_map(|f| f.injected.as_ref()).map(|proof| proof.to).max();
@@ -237,7 +238,7 @@ fn expected_leader(index: &Index<'_>, elections: &[ServerElection], finding: &mu
     }
 }
 
-/// The server fault under way when the quorum was lost: rather one that hit its leader.
+/// The server fault under way when the quorum was lost, preferably one that hit its leader.
 fn fault_of<'i, 'a>(index: &'i Index<'a>, election: &Election) -> Option<&'i Fault<'a>> {
     let under_way = |f: &&Fault<'_>| f.explains(election.lost);
     let faults = index.faults.on_servers().filter(|f| f.verified()).filter(under_way);
@@ -251,7 +252,7 @@ fn faults_on_leaders(index: &Index<'_>, finding: &mut Finding<EnsembleSection>) 
         let Some(proof) = &fault.injected else { continue };
         let led = index.servers.leader_at(fault.t).or_else(|| index.servers.leader_at(proof.from));
         let Some(leader) = led.filter(|&leader| fault.hits_server(leader)) else { continue };
-        // Cut off together with a majority it stays what it is.
+        // A leader cut off together with a majority stays leader.
         if fault.kind == FaultKind::ServerPartition && fault.servers.len() >= majority || index.info.servers < 2 {
             continue;
         }
@@ -273,7 +274,7 @@ fn faults_on_leaders(index: &Index<'_>, finding: &mut Finding<EnsembleSection>) 
     }
 }
 
-/// How long it takes at most until a leader and its followers part that hear nothing of each other.
+/// Longest time until a leader and its followers separate if they receive nothing from each other.
 fn detection(index: &Index<'_>) -> Nanos {
     let told = index.info.sync_limit.map(u64::from);
     let limit = told.map_or_else(|| DETECTION_MIN_NS.max(SYNC_LIMIT * index.tick), |n| n.min(1 << 20) * index.tick);

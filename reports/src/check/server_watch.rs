@@ -10,9 +10,9 @@ use super::write_gaps::{self, WriteGap, WriteProbes};
 use crate::index::{Index, Spell};
 use hustings_record::{FaultKind, Nanos, ServerState};
 
-/// Bars of server states that are worth drawing.
+/// Maximum of drawn bars of server states.
 const BARS_MAX: usize = 2_000;
-/// Points of the curve of groups led.
+/// Maximum of points of the curve of groups led.
 const LED_MAX: usize = 1_000;
 
 /// A server in one state.
@@ -90,7 +90,7 @@ pub(super) fn watch(
 
 pub(super) fn bars(index: &Index<'_>) -> Vec<ServerBar> {
     let spells = index.servers.all.iter().flat_map(|(&id, s)| s.spells.iter().map(move |spell| (id, spell)));
-    // Drawn from the first look that showed a state to the last one that might have.
+    // Drawn from the first poll that showed a state to the last one that may have.
     let bar = |(server, s): (u32, &Spell)| ServerBar {
         server,
         state: s.state,
@@ -100,7 +100,7 @@ pub(super) fn bars(index: &Index<'_>) -> Vec<ServerBar> {
     spells.map(bar).take(BARS_MAX).collect()
 }
 
-/// How many groups somebody certainly led, from each of these times on.
+/// Number of groups with a certain leader, from each of these times on.
 fn led(index: &Index<'_>) -> Vec<(Nanos, u64)> {
     let mut changes: BTreeMap<Nanos, i64> = BTreeMap::new();
     for &group in index.terms.by_group.keys() {
@@ -120,7 +120,7 @@ fn led(index: &Index<'_>) -> Vec<(Nanos, u64)> {
     thinned(steps)
 }
 
-/// Of too many steps those that a picture can show: in each stretch of time the lowest.
+/// Thins steps to those that a picture can show: the lowest and the last of each stretch.
 fn thinned(steps: Vec<(Nanos, u64)>) -> Vec<(Nanos, u64)> {
     let each = steps.len().div_ceil(LED_MAX / 2).max(1);
     if each == 1 {

@@ -1,10 +1,10 @@
-//! Do the servers' own counters agree with what the clients were told? If not, the harness counts wrongly, and nothing that it
-//! counts is worth anything.
+//! Do the servers' own counters agree with the clients' notifications? If not, the harness miscounts, and none of its
+//! counts is reliable.
 //!
-//! The servers count every watch that they fire, by what it tells: a deletion, changed data, changed children, a creation. Clients
-//! may be told of fewer: a session that ends holds watches (on as many znodes of others as its recipe declares, and on its own),
-//! and when they fire nobody may hear it. They may be told of more: after a reconnect a server answers a watch on what has changed
-//! already without counting it.
+//! The servers count every watch that they fire, by its event: a deletion, changed data, changed children, a creation.
+//! Clients may receive fewer: an ended session holds watches (on its own znode, and on as many others as its recipe
+//! declares), which may fire without a receiver. Clients may receive more: after a reconnect a server answers a watch
+//! on an earlier change without counting it.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::index::{Index, Notice};
 use crate::stats::spans::within;
 use hustings_record::{Counters, Departure, Event, FaultKind, Grade, Nanos, ServerMetrics, WATCHES_FIRED, WatchEvent};
 
-/// The servers are asked one after the other: what happened this close to a snapshot may be on either side of it.
+/// The servers are queried in sequence: an event this close to a snapshot may fall on either side of it.
 pub(super) const EDGE_NS: Nanos = 250_000_000;
 
 /// How many deletion watches fired in the measured window.
@@ -77,7 +77,7 @@ impl Section for DeletionWatches {
             };
             finding.section.put(kind, WatchesFired { clients_saw: (least, most), servers_say: fired });
             if fired < least || fired > most {
-                // Whoever is wrong here, it is not the recipe: the harness, or somebody else's traffic.
+                // The recipe is not at fault here: the harness is, or other traffic on the servers.
                 let who = if index.info.own_servers { "harness" } else { "harness, or others on these servers" };
                 finding.inconclusive(format!(
                     "{who}: the servers fired {fired} {} watches, and the clients account for {least} to {most}",
@@ -113,13 +113,14 @@ fn name(kind: WatchEvent) -> &'static str {
     }
 }
 
-/// The kind of a fault after which the servers' counters tell nothing: a killed server counts from anew, one cut off drops
-/// its clients' watches, and one that was stopped fires on waking what its clients, meanwhile elsewhere, do not hear of.
+/// The kind of a fault that invalidates the servers' counters. A killed server restarts its counters, and one cut off
+/// drops its clients' watches. A stopped one fires watches on waking that its clients, meanwhile elsewhere, do not
+/// receive.
 pub(crate) fn disturbed(index: &Index<'_>) -> Option<FaultKind> {
     index.faults.all.iter().map(|f| f.kind).find(|kind| kind.facts().counters != Counters::Kept)
 }
 
-/// When the servers were asked first and last, if what they said can be compared at all.
+/// When the servers were first and last queried, if their counters can be compared at all.
 fn window(index: &Index<'_>) -> Result<(Nanos, Nanos), String> {
     match disturbed(index) {
         Some(kind) if kind.facts().counters == Counters::Stopped => return Err("a server was stopped".into()),
@@ -138,7 +139,7 @@ fn window(index: &Index<'_>) -> Result<(Nanos, Nanos), String> {
     Ok((from, to))
 }
 
-/// How much this line of all servers grew between the first and the last snapshot.
+/// Growth of this counter, summed over all servers, between the first and the last snapshot.
 fn fired(index: &Index<'_>, line: &str) -> Result<u64, String> {
     let (Some((_, before)), Some((_, after))) = (index.servers.begin, index.servers.end) else { return Ok(0) };
     let mut sum = 0.0;
@@ -155,12 +156,12 @@ fn fired(index: &Index<'_>, line: &str) -> Result<u64, String> {
     Ok(sum.round() as u64)
 }
 
-/// Least and most watches of a kind that must have fired, from what the clients were told.
+/// Least and most watches of a kind that must have fired, from the clients' notifications.
 fn told(index: &Index<'_>, kind: WatchEvent, (from, to): (Nanos, Nanos)) -> Result<(u64, u64), String> {
     let inner = |t: Nanos| t >= from + EDGE_NS && t + EDGE_NS <= to;
     let outer = |t: Nanos| t + EDGE_NS >= from && t <= to + EDGE_NS;
     let mut most = 0;
-    // A server tells a session once, however many of its candidates wait for that.
+    // A server notifies a session once, however many of its candidates wait for that.
     let mut told: BTreeMap<(i64, u32, &str), BTreeMap<u32, u64>> = BTreeMap::new();
     for notice in index.notices.all().filter(|n| n.kind == kind && outer(n.t)) {
         most += 1 + u64::from(may_fire_twice(index, notice));
@@ -182,17 +183,17 @@ fn told(index: &Index<'_>, kind: WatchEvent, (from, to): (Nanos, Nanos)) -> Resu
         }
     }
     let (counts, weight) = observed(index, kind)?;
-    // The observer counts from the beginning of the cell; what it counted around an edge may be on either side of it.
+    // The observer counts from the start of the cell; counts near an edge may fall on either side of it.
     let counted = |at: Nanos| counts[..counts.partition_point(|c| c.0 <= at)].last().map_or(0, |c| c.1);
     let inner_count = counted(to.saturating_sub(EDGE_NS)).saturating_sub(counted(from + EDGE_NS));
     let outer_count = counted(to + EDGE_NS).saturating_sub(counted(from.saturating_sub(EDGE_NS)));
-    // Some versions count a recursive watch twice where it fires once: it was measured how often.
+    // Some versions count a recursive watch twice where it fires once; the measured weight corrects that.
     let weighed = |count: u64| (count as f64 * weight).round() as u64;
     Ok((least + weighed(inner_count.min(outer_count)), most + weighed(outer_count) + undelivered))
 }
 
-/// Whether two servers may have fired for what was told: whoever is cut off from one, and asks another, sets its watches there too,
-/// and the first one keeps those that it has until it learns of that.
+/// Whether two servers may have fired for this notification. A client cut off from one server sets its watches at
+/// another too, and the first one keeps its own until it learns of that.
 fn may_fire_twice(index: &Index<'_>, notice: &Notice<'_>) -> bool {
     index.candidates.reconnected_by(notice.session, notice.t).is_some_and(|back| {
         let mut cuts = index.faults.of_cand(notice.cand).filter(|fault| fault.kind.facts().cuts.is_some());
@@ -200,7 +201,7 @@ fn may_fire_twice(index: &Index<'_>, notice: &Notice<'_>) -> bool {
     })
 }
 
-/// How many notifications of a kind the observer had got by when, and how often the servers count one of them.
+/// Cumulative notifications of a kind that the observer received, by time, and how often the servers count each.
 fn observed(index: &Index<'_>, kind: WatchEvent) -> Result<(Vec<(Nanos, u64)>, f64), String> {
     let mut counts: Vec<(Nanos, u64)> = Vec::new();
     let mut weight = Some(1.0);
@@ -230,12 +231,13 @@ fn observed(index: &Index<'_>, kind: WatchEvent) -> Result<(Vec<(Nanos, u64)>, f
     Ok((counts, weight.ok_or("it was not recorded how the servers count those of the observer")?))
 }
 
-/// Watches that one incarnation can hold. One that declares nothing is taken to watch one znode beside its own.
+/// Watches that one incarnation can hold. Without a declaration it is taken to watch one znode beside its own.
 fn watches_per_incarnation(index: &Index<'_>) -> u64 {
     index.info.declared.map_or(1, |declared| u64::from(declared.watches())) + 1
 }
 
-/// Watches of an incarnation that ended which may have fired unheard. One that left by order waited to hear of its own znode.
+/// Watches of an ended incarnation that may have fired without a receiver. One that left by order waited for the
+/// notification of its own znode.
 fn unheard(index: &Index<'_>, cand: u32, how: &Departure, t: Nanos) -> u64 {
     match how {
         Departure::Resigned { delete: Some((sent, _)) } => u64::from(!index.notices.told_within(cand, (*sent, t))),

@@ -1,5 +1,5 @@
-//! What the faults cost the applications' sessions: connections lost and found again, sessions lost for good, and leads that
-//! were given up for a lost connection and taken back: the price of stepping down on a disconnect.
+//! The faults' effects on the applications' sessions: connections lost and restored, sessions lost for good, and terms
+//! that ended for a lost connection and resumed. The last are the cost of stepping down on a disconnect.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::stats::{Distribution, Samples};
 use hustings_record::words::duration;
 use hustings_record::{Event, Grade, Nanos, Phase, RevokeReason, SessionEnd, SessionState};
 
-/// Lost sessions that are told one by one.
+/// Limit of lost sessions listed individually.
 const TOLD_MAX: usize = 8;
 
 /// What became of the candidates' sessions in the measured window.
@@ -115,7 +115,7 @@ impl Section for SessionsSection {
     }
 }
 
-/// Tells of the connections that were cut, since a server still answered on them after the end of their sessions.
+/// Reports connections that were cut because a server still answered on them after their sessions' end.
 fn severed<S>(index: &Index<'_>, finding: &mut Finding<S>) -> u64 {
     let severed = index.few.iter().filter_map(|(_, event)| {
         let Event::Severed { t, session, answered_ns } = event else { return None };
@@ -132,7 +132,7 @@ fn severed<S>(index: &Index<'_>, finding: &mut Finding<S>) -> u64 {
     severed.len() as u64
 }
 
-/// Whether there is anything to tell: a fault on servers, or a connection lost in the measured window.
+/// Whether there is anything to report: a fault on servers, or a connection lost in the measured window.
 fn disturbed(index: &Index<'_>) -> bool {
     let window = window(index);
     let lost =
@@ -155,7 +155,7 @@ fn ending(how: SessionEnd) -> &'static str {
     }
 }
 
-/// Sessions that were there at some time of `window`.
+/// Sessions that existed at some time of `window`.
 fn there(index: &Index<'_>, window: Span) -> u64 {
     let sessions = index.cell.events().filter_map(|(_, event)| match event {
         Event::Session { t, session, .. } if *t < window.1 => Some(*session),
@@ -165,13 +165,13 @@ fn there(index: &Index<'_>, window: Span) -> u64 {
     sessions.filter(|session| !is_over(session)).collect::<std::collections::BTreeSet<_>>().len() as u64
 }
 
-/// Whose each session was, whether they stood under it or not.
+/// The candidates of each session, enrolled under it or not.
 fn owners(index: &Index<'_>) -> BTreeMap<i64, Vec<u32>> {
     let all = index.presence.incarnations.iter();
     by_session(all.flat_map(|(&cand, begun)| begun.iter().map(move |&(_, session)| (session, cand))))
 }
 
-/// Who stood under each session.
+/// The candidates enrolled under each session.
 pub(super) fn candidates_of_sessions(index: &Index<'_>) -> BTreeMap<i64, Vec<u32>> {
     let all = index.candidates.stands.iter();
     by_session(all.flat_map(|(&cand, stands)| stands.iter().map(move |stand| (stand.session, cand))))
@@ -187,19 +187,19 @@ fn by_session(candidates: impl Iterator<Item = (i64, u32)>) -> BTreeMap<i64, Vec
 pub(super) fn explained(index: &Index<'_>, session: i64, cands: Option<&Vec<u32>>, at: Nanos) -> bool {
     let under_way = |f: &Fault<'_>| f.explains((at, at));
     let host = index.candidates.sessions.get(&session);
-    // One that hits single candidates names their hosts too, and does nothing to the others there.
+    // A fault on single candidates names their hosts too, but does not affect the others there.
     let whole = index.faults.all.iter().filter(|f| f.kind.hits_hosts());
     let on_host = whole.into_iter().any(|f| host.is_some_and(|h| f.hosts.contains(h)) && under_way(f));
     on_host || cands.into_iter().flatten().any(|&cand| index.faults.on_cand_in(cand, (at, at)).any(under_way))
 }
 
-/// Whether the session's host was not killed: nobody reconnects from the dead.
+/// Whether no process of the session's host died: an ended process does not reconnect.
 fn still_there(index: &Index<'_>, session: i64) -> bool {
     let host = index.candidates.sessions.get(&session).copied();
     !index.lives.all.iter().any(|life| life.host == host && host.is_some() && life.died.is_some())
 }
 
-/// Leads given up for a lost connection that the same incarnation took back, nobody else having led in between.
+/// Terms ended for a lost connection that the same incarnation resumed without another leader in between.
 fn interrupted(index: &Index<'_>, window: Span) -> u64 {
     let mut count = 0;
     for places in index.terms.by_group.values() {

@@ -49,7 +49,7 @@ pub struct Excused {
 }
 
 impl Excused {
-    /// Both.
+    /// Waking and forced.
     #[must_use]
     pub fn total(self) -> u64 {
         self.waking + self.forced
@@ -64,7 +64,7 @@ impl std::ops::AddAssign for Excused {
 }
 
 impl SplitBrain {
-    /// Those of several cells of one configuration together, with the lengths of all their active overlaps.
+    /// Sums the counts of several cells of one configuration, with the lengths of all their active overlaps.
     #[must_use]
     pub(crate) fn pooled(cells: &[&Self], lengths: Samples) -> Self {
         let mut all = Self {
@@ -155,10 +155,10 @@ struct TermPair {
 
 type Pairs = BTreeMap<(usize, usize), TermPair>;
 
-/// Overlaps against the handovers in which they could have been; each belongs to the injection of the handover that it was in.
+/// Overlaps per handover in which they were possible; each belongs to the injection of its handover.
 fn rate(index: &Index<'_>, active: &Pairs, doubtful: &Pairs) -> Rate {
     let handovers = index.handovers();
-    // Of two that overlap one may have come of a change that is none, or of none at all.
+    // One of two overlapping terms may come from a change that is not a handover, or from no change.
     let came_of = |pair: &(usize, usize)| {
         let of = |term: usize| handovers.iter().find(move |h| h.successor == term);
         let grants = [pair.0, pair.1].map(|term| (index.terms.all[term].grant, term));
@@ -193,7 +193,7 @@ fn judge(index: &Index<'_>, finding: &mut Finding<SplitBrain>, result: &SplitBra
     let evidence = if expect.overlap == Expectation::Any { Ok(()) } else { evidence };
     let counted = expect.overlap.counted(result.active.seen, result.excused.total());
     match evidence {
-        // Some of those that are left out may have been what theory says.
+        // Some of the overlaps left out may have been those that theory predicts.
         Ok(()) if doubtful > 0 && expect.overlap == Expectation::Some && counted == 0 => {}
         evidence => {
             finding.unsafe_as_expected = finding.judge(expect.overlap, counted, "overlaps of belief", evidence);
@@ -265,7 +265,7 @@ fn definite_pieces(_: &Index<'_>, term: &Term<'_>) -> Vec<Span> {
     term.definite().into_iter().collect()
 }
 
-/// The overlaps that no recipe can promise not to be, pair by pair.
+/// Counts the overlaps that no recipe can prevent, by pair.
 fn excused(index: &Index<'_>, active: &Pairs) -> Excused {
     let mut excused = Excused::default();
     for ((a, b), pair) in active {
@@ -279,8 +279,8 @@ fn excused(index: &Index<'_>, active: &Pairs) -> Excused {
     excused
 }
 
-/// Cuts out of each overlap the times in which a process of the two stalled for longer than T/10 of its own accord, and after them
-/// that in which the one that should have stepped down may go on. Gives the overlaps of which that leaves nothing.
+/// Cuts own stalls longer than T/10 of either process out of each overlap. The time for which the candidate that should
+/// step down may continue after its stall is cut out too. Returns the overlaps of which nothing is left.
 fn cut_stalls_out(index: &Index<'_>, active: &mut Pairs) -> Pairs {
     let mut doubtful = Pairs::new();
     for (terms, pair) in std::mem::take(active) {
@@ -295,7 +295,7 @@ fn cut_stalls_out(index: &Index<'_>, active: &mut Pairs) -> Pairs {
     doubtful
 }
 
-/// The one with the older token should have stepped down; either, where nobody knows which one that is.
+/// The candidate with the older token should have stepped down; either, if the order is unknown.
 fn stalled_parts(index: &Index<'_>, terms: (usize, usize)) -> Vec<Span> {
     let (one, other) = (&index.terms.all[terms.0], &index.terms.all[terms.1]);
     let of = |term: &Term<'_>, rival: &Term<'_>| index.stalled(term, !term.is_newer_than(rival));

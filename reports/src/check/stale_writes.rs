@@ -1,6 +1,6 @@
-//! Did the resource accept a write that it should not have? Needs no clock: the resource orders writes, and a write is stale
-//! if an earlier accepted one bore a higher token, or the same token from another incarnation. Both ledgers are computed
-//! again from the writes and compared with what the coordinator noted.
+//! Did the resource accept a write that it should not have? This needs no clock, since the resource orders writes. A
+//! write is stale if an earlier accepted one bore a higher token, or the same token from another incarnation. Both
+//! ledgers are recomputed from the writes and compared with the coordinator's.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,7 @@ pub struct Writes {
 }
 
 impl Writes {
-    /// Those of several cells of one configuration together.
+    /// Sums the counts of several cells of one configuration.
     #[must_use]
     pub(crate) fn pooled(cells: &[&Self]) -> Self {
         let mut all = Self {
@@ -100,7 +100,7 @@ impl Section for Writes {
             Fencing::Fenced => (writes.past_fence, "past the fence"),
             Fencing::Unfenced => (writes.unfenced, "accepted by the unfenced ledger"),
         };
-        // Whoever asks for what is excused wants to hear of all else, fenced off or not.
+        // An expectation of excused writes only must count all others, fenced off or not.
         let expected = index.info.expect.stale_writes;
         let (seen, ledger) = match expected {
             Expectation::Excused if writes.past_fence.seen == 0 => {
@@ -161,22 +161,22 @@ struct Counts {
     excused: u64,
     rejected: u64,
     past: u64,
-    /// Misread ones that the ledger that counts would have counted.
+    /// Misread writes that the judged ledger would have counted.
     left_out: u64,
     differing: u64,
     first_differing: Option<Work>,
-    /// The first few stale ones of the ledger that counts.
+    /// The first few stale writes of the judged ledger.
     shown: Vec<Work>,
 }
 
-/// Stale writes of one ledger against the handovers in which there could have been some; those in which a process stalled and
-/// none was seen are left out.
+/// Stale writes of one ledger per handover in which they were possible. Handovers with a stalled process and no stale
+/// write are left out.
 fn rate(index: &Index<'_>, misread: &BTreeSet<u64>, stale: impl Fn(&JudgedWrite) -> bool) -> Rate {
     let handovers = index.handovers();
     let blamed = Blamed::new(index, &handovers);
     let mut seen: BTreeMap<usize, u64> = BTreeMap::new();
     let mut left_out: BTreeSet<usize> = BTreeSet::new();
-    // Of writers that no handover is to blame for: each is a case of its own.
+    // Stale writes that no handover accounts for: each writer is a case of its own.
     let mut strays: BTreeMap<WriteKey, u64> = BTreeMap::new();
     for work in index.writing.all().filter(|work| stale(&work.found)) {
         let writer = (work.cand, work.session, work.czxid);
@@ -203,7 +203,7 @@ fn rate(index: &Index<'_>, misread: &BTreeSet<u64>, stale: impl Fn(&JudgedWrite)
     tally.rate()
 }
 
-/// What shows that the ledger itself cannot be trusted.
+/// Reports evidence that the ledger itself is unreliable.
 fn harness(index: &Index<'_>, finding: &mut Finding<Writes>, counts: &Counts) {
     let writing = &index.writing;
     if writing.doubled > 0 {
@@ -217,7 +217,7 @@ fn harness(index: &Index<'_>, finding: &mut Finding<Writes>, counts: &Counts) {
             "harness: the coordinator judged {} writes otherwise than their order says; the first is number {}",
             counts.differing, work.seq
         );
-        // With writes missing the order says less than the coordinator knew.
+        // With writes missing, the order holds less information than the coordinator had.
         if writing.missing > 0 { finding.inconclusive(text) } else { finding.fail(text) }
     }
 }
@@ -252,14 +252,14 @@ fn count(index: &Index<'_>, misread: &BTreeSet<u64>) -> Counts {
 
 /// Writes tried by candidates whose process had been stopped, between its waking and their stepping down.
 fn on_waking(index: &Index<'_>) -> u64 {
-    // One stop may follow on another within a term: a write that was tried after both is one.
+    // Two stops may fall within one term: a write tried after both counts once.
     let mut woken: BTreeMap<WriteKey, Vec<Span>> = BTreeMap::new();
     for fault in index.faults.all.iter().filter(|f| f.kind.facts().process == ProcessFate::Stopped) {
         let (Some(injected), Some(healed)) = (&fault.injected, &fault.healed) else { continue };
         for &cand in &fault.cands {
             let Some(term) = index.terms.held_by(cand, injected.from) else { continue };
             let term = &index.terms.all[term];
-            // Who still believes long after the waking was not made to step down by the pause.
+            // A candidate that still believes long after the waking did not step down because of the pause.
             if term.ended.1 >= healed.from && term.ended.0 <= fault.explains_until && stepped_down(term.ending) {
                 let key = (cand, term.session, term.czxid);
                 woken.entry(key).or_default().push((healed.from, term.ended.1));

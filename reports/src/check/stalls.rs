@@ -1,4 +1,5 @@
-//! Did the harness itself keep up? A process that did not run for longer than T/10 could not see or do what it should have.
+//! Did the harness itself keep up? A process that did not run for longer than T/10 could not observe or act as it
+//! should have.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +62,7 @@ impl Section for Stalls {
             let text = format!("{who} did not run for {} at {}", duration(stall.own), moment(index, stall.from));
             if is_measured(stall) && touches(&matters, (stall.from, stall.to)) {
                 let text = format!("{text}, while a fault or a handover was being measured");
-                // A process that was busy with itself would be so again.
+                // A process that was busy itself would be so again in a repetition.
                 let was_kept_waiting = stall.host.is_none() || stall.waited > limit;
                 if was_kept_waiting { finding.inconclusive_by_stall(text) } else { finding.inconclusive(text) }
             } else if is_measured(stall) {
@@ -82,7 +83,7 @@ impl Section for Stalls {
     }
 }
 
-/// When faults acted and leads changed hands.
+/// Times in which faults acted or leadership changed hands.
 fn matters(index: &Index<'_>) -> Vec<Span> {
     let mut spans: Vec<Span> = index.faults.all.iter().map(|f| (f.active.0, f.active.1.max(f.active.0 + 1))).collect();
     spans.extend(index.losses.all.iter().filter_map(|loss| match loss.outcome {

@@ -1,11 +1,11 @@
-//! Does everybody stand? From the first to the last moment of the measured window every candidate stands, under a session
-//! that lives, or leads; whoever was thrown out is back when nothing keeps it from the servers any more, and whoever was told
-//! something is done with it. What candidates say of themselves is compared with the servers' own lists where there are any.
+//! Participation: throughout the measured window every candidate is enrolled under a live session, or leads. A
+//! candidate that dropped out is back once nothing keeps it from the servers, and it finishes with each notification.
+//! The candidates' reports are compared with the servers' own lists where there are any.
 //!
-//! A candidate may be away, or busy, from what threw it out, or from the heal of the last fault on it, for 7/5 T (its client's
-//! own time to give a session up), the pause between two tries to get one, the pause of whoever has resigned, and the
-//! [allowance](super::allowance) of a handover. While no quorum was served nobody can come back. One whose host is dead by
-//! plan is not waited for.
+//! A candidate may be away or busy for a limited time after its removal, or after the heal of the last fault on it. The
+//! limit is 7/5 T (its client's own time to give a session up), plus the pause between two attempts to get one. The
+//! pause of a resigner and the [tolerance](super::allowance) of a handover are added. Without a served quorum no
+//! candidate can return. Candidates whose host ended by plan are not expected back.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,8 +48,8 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// Whether a candidate did not stand when it should have, was not done in time, or had not at the servers what it should
-    /// have, and no more.
+    /// Whether a candidate was not enrolled when due, did not finish in time, or did not have exactly its due entries
+    /// at the servers.
     #[must_use]
     pub fn somebody_is_absent(&self) -> bool {
         let unlike = |listing: &Listing| {
@@ -85,14 +85,14 @@ impl Section for Standing {
         for &cand in index.candidates.all.keys().filter(|cand| !kept.contains_key(cand)) {
             One { index, allowance: &allowance, cand, window }.judge(&mut finding.section, &mut told);
         }
-        // Until its session was ended, whoever is kept is judged as all are.
+        // Candidates that a server still holds are judged like all others until their session was ended.
         for (&cand, held) in &kept {
             let window = (window.0, held.since.clamp(window.0, window.1));
             let (mut aside, mut of_it) = (Standing::default(), Vec::new());
             One { index, allowance: &allowance, cand, window }.judge(&mut aside, &mut of_it);
             finding.section.late += aside.late + aside.dropped_out;
             finding.section.hung += aside.hung;
-            // Whether it would have come back after that nobody knows.
+            // Whether it would have come back after that is unknown.
             told.extend(of_it.into_iter().filter(|(is_certain, _)| *is_certain));
         }
         let Standing { candidates, dropped_out, hung, .. } = finding.section;
@@ -125,7 +125,7 @@ impl Section for Standing {
     }
 }
 
-/// One candidate in the measured window. What it tells is certain, or inconclusive.
+/// One candidate in the measured window. Each of its messages is certain or inconclusive.
 struct One<'i, 'a> {
     index: &'i Index<'a>,
     allowance: &'i Allowance<'i, 'a>,
@@ -138,7 +138,7 @@ impl One<'_, '_> {
         let Self { index, cand, window, .. } = *self;
         let host = index.candidates.all[&cand].host;
         let dead = index.presence.dead.get(&host).filter(|dead| dead.0 < window.1);
-        // The process that died of itself is told of elsewhere; what its candidates would have done nobody knows.
+        // A process that died by itself is reported elsewhere; its candidates' further behaviour is unknown.
         let until = dead.map_or(window.1, |dead| dead.0);
         section.dead += u64::from(dead.is_some());
         let stood = index.presence.stood.get(&cand).map_or(&[][..], Vec::as_slice);
@@ -155,7 +155,7 @@ impl One<'_, '_> {
 
     fn away(&self, away: Span, dies: bool, section: &mut Standing, told: &mut Vec<(bool, String)>) {
         let Self { index, window, .. } = *self;
-        // From when on it was away is known between two times where its process died.
+        // If its process died, the start of its absence is known only as an interval.
         let since = index.lives.surely_dead(index.candidates.all[&self.cand].host, away.0).min(away.1);
         let due = self.due((since, away.1), index.info.rejoin_after_ms.unwrap_or(0) * 1_000_000);
         let gone = !dies && away.1 >= window.1;
@@ -185,7 +185,7 @@ impl One<'_, '_> {
         told.push((true, text));
     }
 
-    /// For how long hosts of its group, or what is no host, stalled within `span`.
+    /// Total stall within `span` of its group's hosts and of processes that are not hosts.
     fn stalled(&self, span: Span) -> Nanos {
         self.allowance.stalled(self.index.candidates.all[&self.cand].group, span)
     }
@@ -208,7 +208,7 @@ impl One<'_, '_> {
         told.push((true, format!("{text}: it hangs")));
     }
 
-    /// When what began at the beginning of `span` is to be over at the latest. What hits later than that excuses nothing.
+    /// The deadline for an absence or a task that begins with `span`. Faults after it do not extend it.
     fn due(&self, span: Span, pause: Nanos) -> Nanos {
         let Self { index, allowance, cand, .. } = *self;
         let of_cand = index.faults.of_cand(cand).filter(|fault| !fault.kind.facts().leaves_all_able());

@@ -1,6 +1,6 @@
-//! Does every write lie inside a term? A leader writes between its grant and its revoke, or not at all: each write is held
-//! against the terms of its own candidate, session and token, by the stamp of its sending, whoever leads and whatever a fence
-//! makes of it. And whoever gives its lead back has nothing under way any more.
+//! Does every write lie inside a term? A leader writes only between its grant and its revoke. Each write is compared by
+//! its send timestamp with the terms of its own candidate, session and token, regardless of the current leader and the
+//! fence. A leader that resigns has no write under way any more.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ pub struct StrayWrites {
     pub late_unknown: u64,
 }
 
-/// A write that comes later than this part of T after its leader's revoke was hardly sent before it.
+/// A write that arrives later than this part of T after its leader's revoke was hardly sent before it.
 const ON_THE_WAY_PART: Nanos = 20;
 
 impl Section for StrayWrites {
@@ -153,16 +153,16 @@ enum Stray {
     UnderRelease,
 }
 
-/// Writes of one token with the same thing wrong.
+/// Writes of one token with the same defect.
 struct StrayGroup {
     count: u64,
-    /// The most that any is out by.
+    /// The largest deviation of any.
     by: Nanos,
     first: Work,
 }
 
-/// [a⁻, r⁺] of every term, in order: by whose writes belong there, and by candidate and session, of all and of those whose token is
-/// not known.
+/// [a⁻, r⁺] of every term, sorted: by write key, and by candidate and session for all terms and for those with an
+/// unknown token.
 #[derive(Default)]
 struct Spans {
     of_key: BTreeMap<WriteKey, Vec<Span>>,
@@ -186,8 +186,8 @@ impl Spans {
         spans
     }
 
-    /// Where a write belongs: in a term of its own token, or in one whose token is not known; one that bears none, in any of its
-    /// sender's.
+    /// Spans of the terms that a write may belong to: those of its own token, or those with an unknown token. A write
+    /// without a token may belong to any term of its sender.
     fn of_write(&self, work: &Work) -> &[Span] {
         let incarnation = (work.cand, work.session);
         let spans = if work.is_ordered() {
@@ -200,8 +200,8 @@ impl Spans {
     }
 }
 
-/// What is wrong with a write, and by how much, if that is beyond what the clock may be off by. Of one whose sending was not
-/// recorded all that is known is that it was sent before it arrived.
+/// The defect of a write and its size, if beyond the clock's error. A write without a recorded send time is only known
+/// to have been sent before it arrived.
 fn place(index: &Index<'_>, terms: &[Span], work: &Work) -> Option<(Stray, Nanos)> {
     let (Some(first), at) = (terms.first(), work.sent.unwrap_or(work.t)) else { return Some((Stray::Without, 0)) };
     if at + index.epsilon < first.0 {
@@ -213,7 +213,7 @@ fn place(index: &Index<'_>, terms: &[Span], work: &Work) -> Option<(Stray, Nanos
     late.then(|| (Stray::After, at - over))
 }
 
-/// Whether a write whose sending was not recorded came so late after the revoke that it was hardly sent before.
+/// Whether a write without a recorded send time arrived so late after the revoke that it was hardly sent before.
 fn came_late(index: &Index<'_>, terms: &[Span], work: &Work) -> bool {
     let on_the_way = index.timeout_or_asked() / ON_THE_WAY_PART + index.epsilon;
     let begun = &terms[..terms.partition_point(|term| term.0 <= work.t)];
@@ -221,8 +221,8 @@ fn came_late(index: &Index<'_>, terms: &[Span], work: &Work) -> bool {
     work.sent.is_none() && over.is_some_and(|over| work.t > over.saturating_add(on_the_way))
 }
 
-/// Whether the write was sent before the deletion of its leader's znode and came to the resource after it, and by how much:
-/// whoever waits for the answer to its last write cannot have deleted anything before.
+/// Whether the write was sent before the deletion of its leader's znode and arrived after it, and by how much. A leader
+/// that waits for the response to its last write cannot delete its znode before.
 fn under_release(index: &Index<'_>, work: &Work) -> Option<(Stray, Nanos)> {
     let sent = work.sent?;
     let left = index.candidates.departures.get(&work.cand)?;
@@ -249,17 +249,18 @@ fn tell(index: &Index<'_>, finding: &mut Finding<StrayWrites>, key: WriteKey, st
         index.host_name(first.host),
         moment(index, first.sent.unwrap_or(first.t)),
     );
-    // The grant or the revoke may be what is missing.
+    // The grant or the revoke may be the missing event.
     match doubt(index, (cand, key.1)) {
         Some(why) if stray != Stray::UnderRelease => finding.inconclusive(format!("{text}, but {why}")),
         _ => finding.fail(text),
     }
 }
 
-/// Why this candidate's terms under this session may not be all there.
+/// Why this candidate's terms under this session may be incomplete.
 pub(super) fn doubt(index: &Index<'_>, (cand, session): (u32, i64)) -> Option<&'static str> {
     let host = index.candidates.all.get(&cand).map(|candidate| candidate.host);
-    // A session is that of one process: what that one wrote down is all there, whatever became of another one of its host.
+    // A session belongs to one process. If that process's segment is whole, a torn one of the same host does not
+    // matter.
     let terms = index.terms.by_cand.get(&cand).into_iter().flatten().map(|&place| &index.terms.all[place]);
     let whole = terms.filter(|term| term.session == session).any(|term| !index.lives.all[term.life].torn);
     let torn = !whole && index.lives.all.iter().any(|life| life.torn && life.host.is_some() && life.host == host);

@@ -1,9 +1,9 @@
-//! How long was each server unavailable, by the polls, by its own log and by its own counter? Where the three do not agree, one
-//! of them was told late, by a machine that was busy for longer than is allowed for here: then it is not known.
+//! How long was each server unavailable by the polls, its own log and its own counter? If they disagree, one was
+//! reported late, by a machine busier than the tolerance here allows. The time is then unknown.
 //!
-//! A server counts from the moment at which it begins to look for a leader until it serves again, and adds that to
-//! `sum_unavailable_time` when it does. Its log has a line at each of the two. The polls see it cease to serve when it leaves
-//! its old leader, a little before it looks; where its log has the line, they are compared with the counter from there on.
+//! A server counts from the time it begins to look for a leader until it serves again, and then adds that to
+//! `sum_unavailable_time`. Its log has a line at each of the two. The polls show it cease to serve when it leaves its
+//! old leader, a little before it looks. If its log has that line, they are compared with the counter from there on.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,9 @@ use crate::index::{Absence, Index, ServerHistory};
 use hustings_record::words::duration;
 use hustings_record::{Counters, Elects, Nanos, ServerLine, ServerMetrics};
 
-/// What may lie between a server's taking of a time and its telling, on a busy machine; once for each time that it was away.
+/// Longest delay on a busy machine between a server's reading of a time and its report; once per absence.
 pub(super) const TELLING_NS: Nanos = 20_000_000;
-/// What a server may need to let go of its clients and of its old leader before it begins to look, where no log tells.
+/// Longest time for a server to leave its clients and old leader before it begins to look, where no log shows it.
 const LEAVING_NS: Nanos = 250_000_000;
 
 /// For how long a server was unavailable in the measured window: what it says itself against what was seen.
@@ -54,11 +54,11 @@ pub(super) fn compare<S>(index: &Index<'_>, finding: &mut Finding<S>) -> Vec<Ser
     all
 }
 
-/// What the server's own counter gained between the snapshots, how often it was added to, and when they were taken.
+/// The gain of the server's own counter between the snapshots, the number of additions, and the snapshots' times.
 fn counted(index: &Index<'_>, id: u32) -> Result<(Nanos, u64, (Nanos, Nanos)), String> {
     for fault in index.faults.on_servers() {
         let facts = fault.kind.facts();
-        // Whoever was down already when all were to be started again is started with them.
+        // A server already down at a restart of all is started with them.
         let hit = fault.hits_server(id) || facts.elects == Elects::WhenStarted;
         match facts.counters {
             Counters::Anew if hit => return Err("it was killed: it counts from anew".into()),
@@ -92,19 +92,19 @@ fn judge<S>(
     let (mut least, mut most, mut spans) = (0, 0, 0);
     let mut logged = Some((0, 0));
     for absence in &server.absences {
-        // What the server adds when it serves again.
+        // The server adds an absence when it serves again.
         let Some(ended) = absence.ended.filter(|e| outer(e.1) || outer(e.0)) else { continue };
         let sure = inner(ended.0) && inner(ended.1);
         spans += 1;
         most += ended.1.saturating_sub(absence.began.0);
         least += if sure { least_of(server, absence, ended) } else { 0 };
-        // One that gave no answer for a while, and never looked for a leader, was there all along.
+        // A server that gave no answer for a while, and never looked for a leader, was available all along.
         let own = from_log(server, absence, ended);
         if absence.looking.is_some() || own.is_some() {
             logged = logged.zip(own.filter(|_| sure)).map(|((sum, n), own)| (sum + own, n + 1));
         }
     }
-    // It may have been away and back between two looks.
+    // It may have been away and back between two polls.
     most += count.saturating_sub(spans) * server.longest_gap;
     let slack = spans.max(count).max(1) * TELLING_NS;
     let polls = (least.saturating_sub(slack), most + slack);
@@ -125,8 +125,8 @@ fn judge<S>(
     result.times = Some(Unavailable { told_ns: told, count, polls: (least, most), log_ns: logs });
 }
 
-/// When its log says that it began to look, in this absence. On a busy machine the line of that may come late, and later than
-/// what the line of the election's end says of how long it took.
+/// When it began to look in this absence, by its log. On a busy machine that line may be late: later than the duration
+/// in the line of the election's end implies.
 fn looked(server: &ServerHistory<'_>, absence: &Absence, until: Nanos) -> Option<Nanos> {
     let from = absence.began.0.saturating_sub(TELLING_NS);
     let looking = server.lines(from, until).find(|l| *l.1 == ServerLine::Looking)?.0;
@@ -138,7 +138,7 @@ fn looked(server: &ServerHistory<'_>, absence: &Absence, until: Nanos) -> Option
 }
 
 fn least_of(server: &ServerHistory<'_>, absence: &Absence, ended: (Nanos, Nanos)) -> Nanos {
-    // Only what it said itself is certain: one that gave no answer may have served all along.
+    // Only its own statements are certain: a server that gave no answer may have served all along.
     let said = absence.said_ns;
     match (looked(server, absence, ended.1), absence.looking) {
         (Some(looked), Some(looking)) => said.saturating_sub(looked.saturating_sub(looking.1)),
@@ -146,7 +146,7 @@ fn least_of(server: &ServerHistory<'_>, absence: &Absence, ended: (Nanos, Nanos)
     }
 }
 
-/// The same by the lines of its log.
+/// The length of the absence by its log.
 fn from_log(server: &ServerHistory<'_>, absence: &Absence, ended: (Nanos, Nanos)) -> Option<Nanos> {
     let looked = looked(server, absence, ended.1)?;
     let mut lines = server.lines(looked, ended.1 + TELLING_NS).rev();

@@ -1,13 +1,13 @@
-//! For how long a leader may believe that owns the lead no more: as long as it could not know, and a moment longer.
+//! How long a leader may believe after it lost ownership: as long as it could not know, and a moment longer.
 
 use super::allowance::Allowance;
 use crate::index::{Index, Stall, Term};
 use crate::stats::spans::{Span, union, without};
 use hustings_record::{Event, Nanos, SessionState, StepDown};
 
-/// From its notification until it believes no more, and what a busy machine may add.
+/// From its notification until its belief ends, with tolerance for a busy machine.
 const ACTS_NS: Nanos = 500_000_000;
-/// The same of whoever finds out by itself that its session is over, or whose servers are hit.
+/// The same for a client that detects the end of its session itself, or during a server fault.
 const FINDS_OUT_NS: Nanos = 1_000_000_000;
 
 pub(super) struct Unaware<'i, 'a> {
@@ -15,10 +15,10 @@ pub(super) struct Unaware<'i, 'a> {
     allowance: Allowance<'i, 'a>,
 }
 
-/// Parts of a belief in which its holder could have known that it did not own the lead.
+/// Parts of a belief in which its holder could have known that it did not own leadership.
 pub(super) struct Aware<'i> {
     pub(super) longest: Span,
-    /// The stall without which there would be none.
+    /// The stall that explains all of them, if one does.
     pub(super) stall: Option<&'i Stall>,
 }
 
@@ -29,13 +29,14 @@ impl<'i, 'a> Unaware<'i, 'a> {
 
     /// Within `span` the holder of the term believed and did not own.
     pub(super) fn aware(&self, term: &Term<'_>, span: Span) -> Option<Aware<'i>> {
-        // Whoever believes on for longer must not gain by what hits meanwhile.
+        // The tolerance is fixed at the start of `span`: later faults must not extend it.
         let notified = ACTS_NS + self.allowance.notified((span.0, span.0)) + self.index.polls();
         let mut unaware = vec![(span.0, span.0 + notified)];
         unaware.extend(self.deaf(term, span).map(|(from, to)| (from, to.saturating_add(notified))));
         unaware.extend(self.disconnected(term, span).into_iter().map(|(from, to)| (from, to.saturating_add(notified))));
         unaware.extend(self.severed(term, span).map(|at| (span.0, at + notified)));
-        // Servers that are hit, or have no quorum, tell nobody anything; what hits them once it was to know excuses nothing.
+        // Servers that are hit, or have no quorum, notify no client. A fault after the time it should know explains
+        // nothing.
         let knows_by =
             union(unaware.clone()).iter().find(|excused| span.0 <= excused.1).map_or(span.0, |first| first.1);
         let hit = self.index.servers_hit_within((span.0, knows_by));
@@ -50,15 +51,15 @@ impl<'i, 'a> Unaware<'i, 'a> {
         Some(Aware { longest: left, stall })
     }
 
-    /// Faults that keep what it is told from it, each from its order until it is over.
+    /// Faults that withhold notifications from it, each from its order until it is over.
     fn deaf(&self, term: &Term<'_>, span: Span) -> impl Iterator<Item = Span> {
         let faults = self.index.faults.on_cand_in(term.cand, span);
         let deaf = faults.filter(move |fault| fault.kind.facts().deafens && fault.acts_in(span));
         deaf.map(|fault| (fault.active.0, fault.over()))
     }
 
-    /// When it had no connection, each time for as long as its policy has it believe: whoever is connected again, or knows that its
-    /// session is over, knows better.
+    /// Times without a connection, each limited by how long its policy lets it believe. A client that reconnects, or
+    /// knows that its session has ended, knows of the loss.
     fn disconnected(&self, term: &Term<'_>, span: Span) -> Vec<Span> {
         let states = self.index.candidates.states.get(&term.session).map_or(&[][..], Vec::as_slice);
         let lost = states.iter().enumerate().filter(|(_, state)| state.1 == SessionState::Disconnected);
@@ -70,7 +71,7 @@ impl<'i, 'a> Unaware<'i, 'a> {
         spans.filter(|lost| lost.0 <= span.1).collect()
     }
 
-    /// For how long whoever has lost its connection believes on: a program that declares no policy, until its session is over.
+    /// How long belief lasts after a lost connection; without a declared policy, until the session has ended.
     fn believes_on(&self) -> Nanos {
         let index = self.index;
         let policy = index.info.step_down.unwrap_or(StepDown::OnExpiry);
@@ -81,7 +82,7 @@ impl<'i, 'a> Unaware<'i, 'a> {
         3 * self.index.timeout_or_asked() / 2
     }
 
-    /// When its connection was cut, which a server had kept although its session was over.
+    /// When its connection was cut, which a server had kept after the session's end.
     fn severed(&self, term: &Term<'_>, span: Span) -> impl Iterator<Item = Nanos> {
         let (session, until) = (term.session, span.1);
         self.index.few.iter().filter_map(move |(_, event)| match event {

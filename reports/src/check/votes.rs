@@ -1,13 +1,13 @@
-//! Who had to win an election of the servers: the best vote in the order of votes (epoch, then zxid, then id) among those
-//! that took part. A server decides when a quorum agrees with it and no better vote has come for 200 ms, so a vote that the
-//! winner was told early enough must have counted, and one that came late may have.
+//! The server that had to win an election: the best vote (by epoch, then zxid, then id) among those that took part. A
+//! server decides when a quorum agrees with it and no better vote has arrived for 200 ms. A vote that the winner
+//! received before that must have counted; a later one may have.
 
 use crate::index::{Election, Index, LOG_SLACK_NS, Role};
 use hustings_record::{Event, FaultKind, Nanos, ServerLine};
 
 /// How long a server waits for a better vote once a quorum agrees with it (FastLeaderElection's finalizeWait).
 const FINALIZE_WAIT_NS: Nanos = 200_000_000;
-/// What may pass between a server's decision and the line of its log that tells of it.
+/// Longest delay between a server's decision and its log line.
 const DECIDED_MARGIN_NS: Nanos = 50_000_000;
 
 /// A server's place in the order of votes.
@@ -34,12 +34,12 @@ pub(super) struct Cast {
 pub(super) enum Prediction {
     /// This server had to win.
     Certain(u32, Vec<Cast>),
-    /// Any of these may have won, by what is known of who took part in time.
+    /// Any of these may have won, as far as it is known which took part in time.
     Open(Vec<u32>, Vec<Cast>),
     Unknown(String),
 }
 
-/// Who had to win this election, which somebody did win.
+/// Which server had to win this completed election.
 pub(super) fn predict(index: &Index<'_>, election: &Election, winner: u32) -> Prediction {
     let cast = match told(index, election, winner) {
         Ok(cast) => cast,
@@ -58,14 +58,14 @@ pub(super) fn predict(index: &Index<'_>, election: &Election, winner: u32) -> Pr
     }
 }
 
-/// The votes as the winner's own log tells them: whoever it did not hear of had no part in its decision.
+/// The votes in the winner's own log: a server that it did not hear from had no part in its decision.
 fn told(index: &Index<'_>, election: &Election, winner: u32) -> Result<Vec<Cast>, String> {
     let no_log = || format!("the log of server {winner} does not tell how it was elected");
     let server = index.servers.all.get(&winner).ok_or_else(no_log)?;
     let role = election.roles.get(&winner).ok_or_else(no_log)?;
     let (Some(looked), Some((elected, _))) = (role.looked, role.elected) else { return Err(no_log()) };
     let heard = || server.lines(election.lost.0.saturating_sub(LOG_SLACK_NS), elected);
-    // Whoever was killed in between, or had to begin again, has looked before: those votes were for that time.
+    // A server killed in between, or forced to begin again, looked before: earlier votes belong to that attempt.
     let looked = heard().rev().find(|l| *l.1 == ServerLine::Looking).map_or(looked, |l| l.0.max(looked));
     // Each election has its own round: votes of another do not count.
     let own = heard().rev().find_map(|(_, line)| match line {
@@ -81,7 +81,7 @@ fn told(index: &Index<'_>, election: &Election, winner: u32) -> Result<Vec<Cast>
             continue;
         }
         let vote = Vote { epoch: *epoch, zxid: *zxid, server: *from };
-        // Before it looked itself the winner took no votes in.
+        // The winner took no votes in before it looked itself.
         let certain = *from == winner || (looked..=in_time).contains(t);
         match cast.iter_mut().find(|c| c.vote.server == *from) {
             Some(before) => *before = Cast { vote, certain: certain || before.certain && before.vote == vote },
@@ -91,11 +91,12 @@ fn told(index: &Index<'_>, election: &Election, winner: u32) -> Result<Vec<Cast>
     Ok(cast)
 }
 
-/// Without logs: where nothing was ever written in the cell, a server's place is what it last said it had processed.
+/// Without logs: if nothing was ever written in the cell, a server's vote is the zxid that it last reported as
+/// processed.
 fn at_rest(index: &Index<'_>, election: &Election, winner: u32) -> Option<Vec<Cast>> {
     use Event as E;
     let partition = index.faults.all.iter().any(|f| f.kind == FaultKind::ServerPartition);
-    // Every session is written down by the servers, whosever it is, and so is every write.
+    // The servers write a transaction for every session of any client, and for every write.
     let client = |event: &Event| {
         matches!(event, E::Session { .. } | E::ObserverState { .. } | E::Floor { .. } | E::WriteProbe { .. })
     };

@@ -1,4 +1,4 @@
-//! What a recipe's declaration comes to for one loss: how many had to be woken, given who stood and could be told.
+//! A recipe's declaration applied to one loss: how many candidates had to be woken, given those enrolled and reachable.
 
 use std::collections::BTreeSet;
 
@@ -21,11 +21,12 @@ pub(super) fn wakes<'a>(index: &Index<'a>) -> Wakes<'a> {
     Wakes::new(index, Allowance::of(index).step(WaitStep::Notify, index.span))
 }
 
-/// How many the loss had to wake. `before`: the lead that its group had lost shortly before. None: nothing is promised.
+/// How many candidates the loss had to wake. `before`: the group's previous loss of leadership. None: nothing is
+/// promised.
 pub(super) fn expected(index: &Index<'_>, before: Option<&Lost<'_>>, lost: &Lost<'_>) -> Option<Range> {
     let leader = index.info.leader_wakes()?;
-    // Where the group was made anew all went at once and numbers began anew: what is told of a follower's name may be of another
-    // znode.
+    // If the group was recreated, all znodes went at once and numbering restarted. A notification of a follower's name
+    // may then concern another znode.
     let last = lost.told.iter().map(|notice| notice.t).fold(lost.gone.1, Nanos::max);
     let anew = |fault: &Fault<'_>| fault.kind.facts().leads == LeadLoss::Anew && fault.t <= last + EDGE_NS;
     if lost.lead.is_none() && index.faults.of_group(lost.group).any(anew) {
@@ -36,7 +37,7 @@ pub(super) fn expected(index: &Index<'_>, before: Option<&Lost<'_>>, lost: &Lost
         Some(_) => promised(index, (before, lost), leader, at),
         None => {
             let mut range = promised(index, (before, lost), index.info.declared?.follower_wakes, at);
-            // With nobody before it, it was to lead next: others may have watched it for that.
+            // The head of the queue leads next: others may have watched it for that.
             if is_head(index, lost, at) {
                 let as_leader = promised(index, (before, lost), leader, at);
                 (range.least, range.most) = (range.least.min(as_leader.least), range.most.max(as_leader.most));
@@ -66,8 +67,8 @@ pub(super) fn expected(index: &Index<'_>, before: Option<&Lost<'_>>, lost: &Lost
     Some(range)
 }
 
-/// Whether another lead of the same name came and went before everybody can have been told of this one, and was no loss to a
-/// fault that is verified: its owner never led, or went by itself.
+/// Whether another ownership of the same name came and went before all notifications of this one can have arrived. No
+/// verified fault ended it: its owner never led, or left by itself.
 fn is_cut_short(index: &Index<'_>, lost: &Lost<'_>, at: Span) -> bool {
     let Some(place) = lost.lead else { return false };
     let (loss, later) = (&index.losses.all[place], &index.losses.all[place + 1..]);
@@ -76,7 +77,8 @@ fn is_cut_short(index: &Index<'_>, lost: &Lost<'_>, at: Span) -> bool {
     loss.until < at.1 + EDGE_NS && next.is_none_or(|next| next.effect > loss.until)
 }
 
-/// How many were told of another znode of the same name that had gone before: they could not be told then, or it went just now.
+/// Notifications of an earlier znode of the same name: their candidates could not be notified then, or it was deleted
+/// just now.
 fn of_a_namesake(index: &Index<'_>, lost: &Lost<'_>) -> u64 {
     let Some(before) = index.namesakes.before(lost.group, lost.node, lost.czxid) else { return 0 };
     let intervals = index.intervals.of_group(lost.group).iter();
@@ -94,13 +96,14 @@ fn of_a_namesake(index: &Index<'_>, lost: &Lost<'_>) -> u64 {
     lost.told.iter().filter(late).count() as u64
 }
 
-/// Whether the candidate was told of the loss before only after that, if at all: its watch was not armed again by then.
+/// Whether the candidate was not notified of the previous loss before `at`: its watch was not armed again by then.
 fn is_yet_to_hear(index: &Index<'_>, before: &Lost<'_>, cand: u32, at: Nanos) -> bool {
     let stood_before = index.candidates.standing(cand, at).is_some_and(|stand| stand.from <= before.gone.1);
     stood_before && before.cand != cand && !before.told.iter().any(|notice| notice.cand == cand && notice.t < at)
 }
 
-/// When the znode went. Whoever is told first is told soon after, unless everybody who could be was held up.
+/// When the znode was deleted. The first notification follows soon, unless all candidates that could receive it were
+/// held up.
 fn when(lost: &Lost<'_>) -> Span {
     let (from, by) = lost.gone;
     match lost.first().filter(|first| (from..=by).contains(first)) {
@@ -109,12 +112,12 @@ fn when(lost: &Lost<'_>) -> Span {
     }
 }
 
-/// Whether nobody stood before this one for certain.
+/// Whether no candidate was certainly ahead of this one.
 fn is_head(index: &Index<'_>, lost: &Lost<'_>, at: Span) -> bool {
     !index.places.there(lost.group, at).any(|place| place.czxid < lost.czxid)
 }
 
-/// Others that a declaration wakes at `at`, given who stood and could be told.
+/// Other candidates that a declaration wakes at `at`, given those enrolled and reachable.
 fn promised(index: &Index<'_>, (before, lost): (Option<&Lost<'_>>, &Lost<'_>), promise: FanOut, at: Span) -> Range {
     let untold = |cand: u32| before.is_some_and(|before| is_yet_to_hear(index, before, cand, at.1));
     match promise {
@@ -138,8 +141,8 @@ fn promised(index: &Index<'_>, (before, lost): (Option<&Lost<'_>>, &Lost<'_>), p
     }
 }
 
-/// The queue is in the order of czxid; the next `watchers` behind the lost znode watch it. Who died stands there still for a while,
-/// and nobody behind it hears of what is before it.
+/// The queue is in czxid order; the next `watchers` behind the lost znode watch it. An ended candidate's znode stays
+/// for a while, and candidates behind it are not notified of changes ahead of it.
 fn next_in_line(index: &Index<'_>, lost: &Lost<'_>, at: Span, watchers: usize) -> Range {
     let places = index.places.of_group(lost.group);
     let behind = &places[places.partition_point(|place| place.czxid <= lost.czxid)..];
@@ -150,12 +153,12 @@ fn next_in_line(index: &Index<'_>, lost: &Lost<'_>, at: Span, watchers: usize) -
             continue;
         }
         if place.from > at.1 {
-            // It was there before whoever stands behind it, but its owner did not know yet.
+            // Its znode existed before those behind it, but its owner did not know yet.
             (unsure, range.most) = (Some(place), range.most + 1);
             continue;
         }
         let reach = reach(index, lost, place.cand, at);
-        // One that was woken late, or cut off, may keep its watch for longer than its znode.
+        // A candidate woken late, or cut off, may keep its watch longer than its znode.
         if !place.is_there(at) {
             range.most += u64::from(!matches!(reach, Reach::None));
             unsure = Some(place);
@@ -165,14 +168,14 @@ fn next_in_line(index: &Index<'_>, lost: &Lost<'_>, at: Span, watchers: usize) -
         let (least, most, doubt) = match (unsure, reach) {
             (_, Reach::None) => (0, 0, Some(between)),
             (None, Reach::Possible(doubt)) => (0, 1, Some(doubt)),
-            // Between the two may be one that nobody ever heard of.
+            // An unknown znode may lie between the two.
             (None, Reach::Certain)
                 if index.unheard_creates.possible(lost.group, (at.1, at.1)) && leaves_a_gap(index, lost, place) =>
             {
                 (0, 1, Some("a znode of a create whose answer was lost may be between"))
             }
             (None, Reach::Certain) => (1, 1, None),
-            // It watches those before it, until it has looked again.
+            // It watches the znodes ahead of it until it looks again.
             (Some(before), _) if !looked_since(index, place, (before.there_until, at.1)) => (0, 0, Some(between)),
             (Some(_), _) => (0, 1, Some(between)),
         };
@@ -191,8 +194,8 @@ fn next_in_line(index: &Index<'_>, lost: &Lost<'_>, at: Span, watchers: usize) -
     range
 }
 
-/// Whether numbers between the lost znode's and this one's are nobody's that is known. At the end of the counter they do not go up,
-/// and tell nothing.
+/// Whether numbers between the two znodes belong to no known candidate. At the end of the counter they do not increase,
+/// and give no information.
 fn leaves_a_gap(index: &Index<'_>, lost: &Lost<'_>, place: &QueuePlace<'_>) -> bool {
     let (Some(first), Some(last)) = (number(lost.node), number(place.node)) else { return false };
     if last <= first || last == i32::MAX {
@@ -207,7 +210,7 @@ fn leaves_a_gap(index: &Index<'_>, lost: &Lost<'_>, place: &QueuePlace<'_>) -> b
     (known.len() as i64) < i64::from(last) - i64::from(first) - 1
 }
 
-/// Whether the candidate may have looked at the queue within `span`: it joined, was told something, or came back.
+/// Whether the candidate may have looked at the queue within `span`: it joined, was notified, or reconnected.
 fn looked_since(index: &Index<'_>, place: &QueuePlace<'_>, span: Span) -> bool {
     place.from >= span.0
         || index.notices.busy(place.cand, place.from, span.0)

@@ -1,5 +1,5 @@
-//! Does what candidates say of themselves agree with what passed on their links? Sessions and their timeouts, znodes and their
-//! czxids, and what woke whom: read off the connections, and told by the candidates, session by session.
+//! Do the candidates' reports agree with the traffic on their links? Timeouts, znodes with czxids, and wake-ups are
+//! compared by session: as decoded from connections, and as reported by candidates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,9 +12,9 @@ use super::words::moment;
 use crate::index::Index;
 use hustings_record::{Event, Grade, Nanos, WatchEvent};
 
-/// Whoever is told something has this long to say so, as long as it lives and stands.
+/// A candidate must report a notification within this time, as long as it runs and is enrolled.
 const SAYS_WITHIN_NS: Nanos = 1_000_000_000;
-/// Of one kind of disagreement so many are told.
+/// Limit per kind of disagreements listed individually.
 const TOLD_MAX: usize = 5;
 
 /// What was seen on the links, compared with what candidates say.
@@ -38,17 +38,17 @@ pub struct Witness {
     pub lost: u64,
 }
 
-/// One side's word on one session.
+/// One side's data on one session.
 #[derive(Debug, Default)]
 struct Deeds {
     timeout_ms: Option<u64>,
     /// Names and czxids.
     nodes: BTreeSet<(String, i64)>,
-    /// Names of znodes whose making was not heard, and which a list showed.
+    /// Names of znodes whose creation was not observed, but which a list showed.
     listed: BTreeSet<String>,
-    /// By znode and what happened to it: when it was told.
+    /// Notification times, by znode and event.
     woken: BTreeMap<(String, &'static str), Vec<Nanos>>,
-    /// Candidates that had it, and until when they stood.
+    /// Candidates that had it.
     cands: BTreeSet<u32>,
 }
 
@@ -83,7 +83,7 @@ impl Section for Witness {
         for texts in odd.into_values() {
             let more = texts.len().saturating_sub(TOLD_MAX);
             for text in texts.into_iter().take(TOLD_MAX) {
-                // What is missing may be what was lost.
+                // The missing item may be among the lost ones.
                 if section.lost > 0 { finding.inconclusive(text) } else { finding.fail(text) }
             }
             if more > 0 {
@@ -113,7 +113,7 @@ impl Section for Witness {
     }
 }
 
-/// What one side says: hosts (`told`), or links.
+/// Sessions by one side: hosts (`told`), or links.
 fn sessions(index: &Index<'_>, told: bool) -> WitnessSessions {
     let mut sessions = WitnessSessions::new();
     for segment in index.cell.segments.iter().filter(|segment| segment.host.is_some() == told) {
@@ -148,7 +148,7 @@ fn take(sessions: &mut WitnessSessions, event: &Event) {
     }
 }
 
-/// What a watch tells of; None of its own end, which passes on no link.
+/// The event of a watch; None for the watch's own end, which passes on no link.
 fn happened(kind: WatchEvent) -> Option<&'static str> {
     match kind {
         WatchEvent::Created => Some("the creation"),
@@ -182,7 +182,7 @@ impl Judge<'_, '_> {
                 section.sessions_unseen += 1;
                 self.add("unseen sessions", format!("{name} is told of, and never passed"));
             }
-            // Of a client that was cut off, or killed, before it could say so.
+            // The client was cut off, or killed, before it could report it.
             (Some(_), None) => section.sessions_untold += 1,
             (None, None) => {}
         }
@@ -196,19 +196,19 @@ impl Judge<'_, '_> {
                 format!("{name}: {node} with czxid {czxid:#x} is told of, and its making never passed"),
             );
         }
-        // Whoever died, or was cut off, between the answer and its own word says nothing of it.
+        // A candidate that ended, or was cut off, after the response did not report it.
         self.section.nodes_untold += seen.nodes.difference(&told.nodes).count() as u64;
         if !is_untold {
             self.woken(&name, session, seen, told);
         }
     }
 
-    /// Wake-ups: those that are told passed, and those that passed are told, unless whoever they were for had no time to.
+    /// Wake-ups: each reported one passed, and each that passed is reported, unless the candidate had no time for it.
     fn woken(&mut self, name: &str, session: i64, seen: &Deeds, told: &Deeds) {
         for key in seen.woken.keys().chain(told.woken.keys()).collect::<BTreeSet<_>>() {
             let none = Vec::new();
             let (passed, said) = (seen.woken.get(key).unwrap_or(&none), told.woken.get(key).unwrap_or(&none));
-            // Of candidates that share a session each is told of what passes once.
+            // Each candidate of a shared session reports a notification that passes once.
             let shared = told.cands.len().max(1);
             let due = said.len().div_ceil(shared);
             self.section.woken += due.min(passed.len()) as u64;
@@ -216,7 +216,7 @@ impl Judge<'_, '_> {
                 self.section.woken_unseen += (due - passed.len()) as u64;
                 self.add("unseen wake-ups", format!("{name}: {} of {} is told, and never passed", key.1, key.0));
             }
-            // The first ones were told.
+            // The first ones were reported.
             for &t in passed.iter().skip(due) {
                 if self.had_time(session, t, &told.cands) {
                     self.section.woken_untold += 1;
@@ -232,7 +232,7 @@ impl Judge<'_, '_> {
         }
     }
 
-    /// Whether a candidate of this session, that was told something at `t`, lived and stood for long enough to say so.
+    /// Whether a candidate of this session ran and was enrolled long enough after `t` to report a notification.
     fn had_time(&self, session: i64, t: Nanos, cands: &BTreeSet<u32>) -> bool {
         let index = self.index;
         let until = t.saturating_add(SAYS_WITHIN_NS);

@@ -5,7 +5,7 @@ use crate::stats::Rate;
 use hustings_record::words::plural;
 use hustings_record::{Nanos, words};
 
-/// A moment: since the cell began.
+/// A time, since the start of the cell.
 pub(super) fn moment(index: &Index<'_>, t: Nanos) -> String {
     words::moment(t.saturating_sub(index.span.0))
 }
@@ -19,13 +19,13 @@ pub(super) fn handovers(rate: &Rate) -> String {
     format!("{}, {}", plural(rate.n, "handover", "handovers"), injections(rate))
 }
 
-/// `3 injections`; `2 of 3 injections` where it was seen.
+/// `3 injections`; `2 of 3 injections` if it was observed in some.
 pub(super) fn injections(rate: &Rate) -> String {
     let all = plural(rate.injections, "injection", "injections");
     if rate.bad_injections == 0 { all } else { format!("{} of {all}", rate.bad_injections) }
 }
 
-/// That this fault on servers was under way, to be added to what happened meanwhile; nothing where there was none.
+/// A clause that this server fault was under way; empty if there was none.
 pub(super) fn under_way(fault: Option<&Fault<'_>>) -> String {
     fault.map_or_else(String::new, |fault| {
         let whom =

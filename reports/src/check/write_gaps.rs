@@ -1,5 +1,5 @@
-//! For how long was no write acknowledged, as the probes saw it? What the servers say of themselves is not enough: the
-//! followers of a leader that is stopped or cut off go on saying that they follow.
+//! How long was no write acknowledged, by the probes? The servers' own states are not enough: followers of a stopped or
+//! cut-off leader continue to report that they follow.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::stats::spans::Span;
 use hustings_record::Nanos;
 use hustings_record::words::duration;
 
-/// Gaps that are worth drawing.
+/// Maximum of drawn gaps.
 const GAPS_MAX: usize = 2_000;
 /// How long after the end of an election, or of a fault, a gap may begin and still belong to it: clients look for a server.
 const AFTER_NS: Nanos = 1_000_000_000;
@@ -42,7 +42,7 @@ pub struct WriteProbes {
     pub gaps: Vec<(Nanos, Nanos)>,
 }
 
-/// The gap of an election: from its fault on, or from its loss where an election before it was that fault's.
+/// The gap of an election: from its fault on, or from its loss if that fault caused an earlier election.
 pub(super) fn of_election(index: &Index<'_>, election: &Election, fault: Option<&Fault<'_>>) -> Option<WriteGap> {
     let before = index.servers.elections.iter().take_while(|e| e.lost < election.lost).filter_map(|e| e.ended);
     let free_from = before.map(|ended| ended.1).max().unwrap_or(0);
@@ -51,7 +51,7 @@ pub(super) fn of_election(index: &Index<'_>, election: &Election, fault: Option<
     within(index, (from, election.ended.map_or(index.servers.until, |ended| ended.1)))
 }
 
-/// The gap under a fault of which no election came.
+/// The gap under a fault that caused no election.
 pub(super) fn of_fault(index: &Index<'_>, fault: &Fault<'_>) -> Option<WriteGap> {
     within(index, (injected(fault), fault.active.1))
 }
@@ -67,7 +67,7 @@ pub(super) fn probes(index: &Index<'_>) -> Option<WriteProbes> {
     })
 }
 
-/// Under a fault on servers an outage that nobody tried to write in says nothing.
+/// Under a server fault, an outage without write attempts is inconclusive.
 pub(super) fn demand<S>(index: &Index<'_>, finding: &mut Finding<S>) {
     let hit = index.info.fault_kind.hits_servers() || index.faults.on_servers().next().is_some();
     let lacking = match index.probes.as_ref().map(|p| p.acknowledged) {

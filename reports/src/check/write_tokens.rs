@@ -1,5 +1,5 @@
-//! Does every write bear the token of its sender's own lead? The token is the one that it was sent with: whoever writes with that of
-//! an earlier lead, of a successor, or of nobody, has a fence that protects nothing.
+//! Does every write bear the token of its sender's own term? The token is the one that it was sent with. If it is of an
+//! earlier term, of a successor, or of no term, the fence protects nothing.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::index::{Index, Term, Work};
 use crate::stats::spans::Span;
 use hustings_record::{Grade, Nanos};
 
-/// A write whose sending is not recorded may have been under way for so long, and for as long as its sender's work hung or a process
-/// did not run.
+/// Longest transit of a write without a recorded send time, besides the time for which its sender's work hung or a
+/// process did not run.
 const UNDER_WAY_NS: Nanos = 1_000_000_000;
 
 /// Writes and the tokens that they bear.
@@ -80,8 +80,8 @@ impl Section for WriteTokens {
     }
 }
 
-/// Whether the token of a write is that of the lead that its sender had last begun when it was sent; of one whose sending is not
-/// recorded, at some moment while it may have been under way. None: nobody knows it, or there was no lead.
+/// Whether a write bears the token of its sender's last term begun when it was sent. Without a recorded send time, any
+/// moment of its possible transit counts. None: the token is unknown, or there was no term.
 fn bears_own(index: &Index<'_>, work: &Work) -> Option<bool> {
     let terms = index.terms.by_cand.get(&work.cand)?;
     let sent = match work.sent {
@@ -96,7 +96,7 @@ fn bears_own(index: &Index<'_>, work: &Work) -> Option<bool> {
     is_known.then_some(is_own)
 }
 
-/// For how long a write that came at its time may have been under way.
+/// Longest possible transit of a write that arrived at its time.
 fn under_way(index: &Index<'_>, work: &Work) -> Nanos {
     let mut from = work.t.saturating_sub(UNDER_WAY_NS);
     let hangs = index.faults.hangs_of(work.host).iter().chain(index.faults.stops_of(work.host)).copied();

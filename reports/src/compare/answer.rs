@@ -12,20 +12,20 @@ use super::share;
 use crate::stats::rank_sum::{Shift, shift, smallest_p};
 use crate::verdict::Verdict;
 
-/// More injections than this nobody runs: it is as good as never.
+/// A need for more injections than this is impractical, and reported as none.
 const MORE_MAX: f64 = 10_000.0;
 
-/// So many runs of sides that do not differ are to be told to be the same, of those that are planned for that.
+/// Planned power: the share of runs with equal sides that are to be called the same.
 const TOLD: f64 = 0.9;
 
-/// What a comparison comes to. The graver is the larger.
+/// The result of a comparison, in order of severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// The interval lies within the margin.
     Same,
     Better,
-    /// Neither is shown: more injections would tell.
+    /// Neither is shown: more injections would decide it.
     CannotTell,
     Worse,
 }
@@ -41,7 +41,7 @@ impl Answer {
         }
     }
 
-    /// What it makes of a gate, and of the exit code.
+    /// The verdict that it gives a gate and the exit code.
     #[must_use]
     pub fn verdict(self) -> Verdict {
         match self {
@@ -52,28 +52,28 @@ impl Answer {
     }
 }
 
-/// What is asked of an answer.
+/// Parameters of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
-    /// How likely at most one comparison of a call, whichever, is to be called worse or better by chance alone.
+    /// Limit of the probability that any comparison of a call is called worse or better by chance alone.
     pub alpha: f64,
-    /// What is no further apart than this, as a share of the base's median, is the same for all purposes.
+    /// Differences up to this share of the base's median count as the same.
     pub delta: f64,
-    /// Nor is what is no further apart than this share of a round trip to the base's servers, by the floor that the harness
-    /// measures there: what a handover is made of.
+    /// So do differences up to this share of a round trip to the base's servers, by the floor measured there: a
+    /// handover consists of round trips.
     pub of_round_trip: f64,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        // Of one build, medians of ten injections and more lie so far apart at times: what injections of a cell share is not seen
-        // in them.
+        // Medians of ten or more injections of one build sometimes differ by this much. They do not show the variation
+        // that the injections of a cell share.
         Self { alpha: 0.05, delta: 0.15, of_round_trip: 0.5 }
     }
 }
 
 impl Rules {
-    /// What somebody says that counts as the same, and nothing beside that.
+    /// Counts differences up to `delta` as the same, and no others.
     #[must_use]
     pub fn within(delta: f64) -> Self {
         Self { delta, of_round_trip: 0.0, ..Self::default() }
@@ -85,7 +85,7 @@ impl Rules {
 pub struct Figures {
     /// Injections that have the figure.
     pub injections: u64,
-    /// The median of their values, `null` in JSON where censoring hides it; of shares, the share over all of them.
+    /// The median of their values, `null` in JSON where censoring hides it; for shares, the share over all of them.
     pub typical: f64,
 }
 
@@ -95,28 +95,28 @@ pub struct Comparison {
     pub measure: Measure,
     pub base: Figures,
     pub new: Figures,
-    /// How far the new side's values lie above the base's, in the measure's unit: the median of all differences, less what sets
-    /// one round apart from another; of shares, the difference.
+    /// How far the new side's values lie above the base's, in the measure's unit: the median of all differences,
+    /// without round effects; for shares, the difference.
     pub shift: f64,
-    /// The 1 − alpha interval of that, by the injections and, where there are several rounds, by how far apart the sides lie from
-    /// one to the next: the wider end of each. None where there are too few injections for any.
+    /// Its 1 − alpha interval: by the injections and, with several rounds, by the variation of the difference between
+    /// rounds, the wider end of each. None with too few injections.
     pub interval: Option<(f64, f64)>,
-    /// What counts as the same: so far apart, in the measure's unit.
+    /// The largest difference that counts as the same, in the measure's unit.
     pub margin: f64,
-    /// Two-sided, by the rank-sum test of the injections and, where there are several rounds, by Student's of these: the larger.
-    /// And what Holm's step-down procedure (1979) makes of it beside all others of the call, times the looks of the run at its
-    /// sides (Bonferroni).
+    /// Two-sided p-value: the larger of the injections' rank-sum test and, with several rounds, Student's t-test of
+    /// these. Below, adjusted by Holm's step-down procedure (1979) for all others of the call, times the looks of the
+    /// run at its sides (Bonferroni).
     pub p: f64,
     pub p_holm: f64,
     pub answer: Answer,
     /// Whether the interval ends within the margin: it may be better or the same, and is no worse.
     pub no_worse: bool,
-    /// How many rounds of this size it takes to call sides that do not differ the same in nine of ten runs, with all others of the
-    /// call. By how far rounds and injections scatter, whatever lies between the sides; None without several rounds, and where no
-    /// number does.
+    /// Rounds of this size that it takes to call equal sides the same in nine of ten runs, with all others of the call.
+    /// It depends on the variance of rounds and injections, not on the difference of the sides. None without several
+    /// rounds, and where no number suffices.
     pub rounds_wanted: Option<u32>,
-    /// Where it cannot be told: how many more injections a side would tell, if they are like those that are there; None where no
-    /// number of them that anybody runs would.
+    /// If undecided: how many more injections per side would decide it, if they resemble the present ones. None if no
+    /// practical number would.
     pub needs: Option<u64>,
 }
 
@@ -125,9 +125,9 @@ pub(super) struct InjectionValues {
     pub(super) measure: Measure,
     base: Vec<f64>,
     new: Vec<f64>,
-    /// Of the base's cells, where it was measured: the median in nanoseconds.
+    /// Median round trip of the base's cells in nanoseconds, if measured.
     round_trip: Option<f64>,
-    /// In values that are less what sets one round apart from another.
+    /// From values without round effects.
     found: Shift,
     round_variance: Option<RoundVariance>,
     /// Whether most rounds show the difference that all of them together show.
@@ -135,8 +135,8 @@ pub(super) struct InjectionValues {
 }
 
 impl InjectionValues {
-    /// Of the injections of each round. None where a side has no such figure, or where both have nothing to tell: nothing slow, or
-    /// nothing censored, anywhere.
+    /// From the injections of each round. None if a side lacks the figure, or if no injection of either is slow, or
+    /// censored.
     pub(super) fn new(measure: Measure, values: &InRounds, round_trip: Option<f64>, rules: &Rules) -> Option<Self> {
         if measure.unit() == Unit::Share {
             let (values, found) = share::found(measure, values, rules.alpha)?;
@@ -160,17 +160,17 @@ impl InjectionValues {
         Some(Self { measure, base, new, round_trip, found, round_variance, steady: true })
     }
 
-    /// Whether the values could show a difference at all: those that are all the same cannot, and are no attempt at it.
+    /// Whether the values could show a difference. If all are equal they cannot, and do not count as an attempt.
     fn can_differ(&self) -> bool {
         self.base.iter().chain(&self.new).any(|value| *value != self.base[0])
     }
 
-    /// How probable such a difference is by chance, of the injections or of the rounds: whichever is more.
+    /// The larger p-value of injections and rounds.
     fn p(&self, others: &Prior) -> f64 {
         self.round_variance.map_or(0.0, |round_variance| round_variance.p(others)).max(self.found.p)
     }
 
-    /// What injections leave of it, and what rounds do.
+    /// The interval by injections, widened to that by rounds.
     fn interval(&self, others: &Prior, rules: &Rules) -> Option<(f64, f64)> {
         let (low, high) = self.found.interval?;
         let Some(round_variance) = self.round_variance else { return Some((low, high)) };
@@ -185,11 +185,11 @@ impl InjectionValues {
             round_variance.rounds() * ((high - low) / 2.0 / margin * (1.0 + room / z(rules.alpha / 2.0))).powi(2);
         let by_rounds =
             round_variance.rounds_wanted(others, ((margin / middle(&self.base)).ln_1p(), room), rules.alpha)?;
-        // A margin of nothing wants all rounds that there are.
+        // A margin of zero needs infinitely many rounds.
         Some(by_injections.max(by_rounds)).filter(|wanted| wanted.is_finite()).map(|wanted| wanted.ceil() as u32)
     }
 
-    /// How far apart counts as the same.
+    /// The largest difference that counts as the same.
     fn margin(&self, rules: &Rules) -> f64 {
         let median = middle(&self.base);
         let least = self.round_trip.map_or(0.0, |ns| ns * rules.of_round_trip);
@@ -205,8 +205,9 @@ impl Comparison {
     }
 }
 
-/// Decides on all comparisons of a call at once. A share that does not clearly differ is none: a seldom thing is seldom the same.
-/// `looks` is how often a run may look at its sides before it ends: each look may find a difference by chance.
+/// Decides on all comparisons of a call at once. A share without a clear difference gives none: rare events seldom show
+/// sameness. `looks` is how often a run may look at its sides before it ends: each look may find a difference by
+/// chance.
 pub(super) fn decide(asked: Vec<InjectionValues>, rules: &Rules, looks: u32) -> Vec<Option<Comparison>> {
     let mut variances: BTreeMap<Measure, Vec<RoundVariance>> = BTreeMap::new();
     for asked in &asked {
@@ -223,15 +224,15 @@ pub(super) fn decide(asked: Vec<InjectionValues>, rules: &Rules, looks: u32) -> 
     asked.into_iter().map(|asked| one(&asked, &others[&asked.measure], &family, rules)).collect()
 }
 
-/// All that is asked in one call, by the probabilities; and how often it is asked.
+/// The p-values of all comparisons of a call, and the number of looks.
 struct Family {
     family: Vec<f64>,
     looks: f64,
-    /// Cells of which times are compared.
+    /// Cells whose times are compared.
     timed: f64,
 }
 
-/// Above so many standard deviations lies this share of a normal distribution.
+/// The number of standard deviations above which this share of a normal distribution lies.
 fn z(share: f64) -> f64 {
     Normal::standard().inverse_cdf(1.0 - share)
 }
@@ -242,12 +243,12 @@ impl Family {
         (self.looks * holm(p, &self.family)).min(1.0)
     }
 
-    /// By so many standard errors a shift may be off to one side, for all of them together to be told (Bonferroni).
+    /// Standard errors by which a shift may be off to one side while all are still decided (Bonferroni).
     fn room(&self) -> f64 {
         z((1.0 - TOLD) / self.timed.max(1.0))
     }
 
-    /// The level that the least of them has to be below, to be rejected at `alpha`.
+    /// The level that the smallest p-value must be below to be rejected at `alpha`.
     fn least(&self, alpha: f64) -> f64 {
         alpha / self.looks / self.family.len().max(1) as f64
     }
@@ -257,7 +258,7 @@ impl Family {
 fn holm(p: f64, family: &[f64]) -> f64 {
     let mut smaller: Vec<f64> = family.iter().copied().filter(|other| *other <= p).collect();
     smaller.sort_by(f64::total_cmp);
-    // Of equal ones the first stands for all: it is weighed most.
+    // The first of equal ones stands for all: it has the largest weight.
     let first = smaller.iter().position(|other| *other == p);
     let up_to = smaller.iter().take(first.map_or(smaller.len(), |first| first + 1));
     let weighed = up_to.enumerate().map(|(rank, other)| other * (family.len() - rank) as f64);
@@ -302,8 +303,8 @@ fn one(asked: &InjectionValues, others: &Prior, family: &Family, rules: &Rules) 
     })
 }
 
-/// How many more injections a side would tell: enough for the smallest probability to count beside all others, and for an interval
-/// that is narrow enough, as it narrows with the root of the number of injections.
+/// How many more injections per side would decide it. The smallest possible p-value must be significant among all
+/// others, and the interval narrow enough: it narrows with the square root of the number of injections.
 fn more(asked: &InjectionValues, interval: Option<(f64, f64)>, margin: f64, level: f64) -> Option<u64> {
     let there = asked.base.len().min(asked.new.len()) as f64;
     let least = (1..64).find(|&n| smallest_p(n, n) < level)? as f64;

@@ -1,4 +1,4 @@
-//! Pairs of configurations, and what all of them come to.
+//! Pairs of configurations, and their overall result.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,14 @@ use super::differences::{Difference, of_cells, of_runs};
 use super::measure::Measure;
 use super::rounds::InRounds;
 use super::sides::{Refused, list, round_trip, values};
-use crate::repetitions::sound::{Configuration, configurations, of_new_side, round};
+use crate::gate::sound::{Configuration, configurations, of_new_side, round};
 use crate::stats::proportions::more_often;
 use crate::summary::Summary;
 use crate::verdict::Verdict;
 use hustings_record::Side as Place;
 
-/// So improbable it has to be that the new side stalls more often by chance, in all pairs together and in one of them.
+/// The new side stalls more often if the probability by chance is below this: over all pairs and, below, in one of
+/// them.
 const STALLS_ALPHA: f64 = 0.1;
 const STALLS_ALPHA_OF_ONE: f64 = 0.05;
 
@@ -25,14 +26,14 @@ pub struct Comparing {
     pub answer: Answer,
     pub base: SideRun,
     pub new: SideRun,
-    /// Both sides were run in turn on one ensemble, which whatever drifts hits alike.
+    /// Both sides were run in turn on one ensemble, so that drift affects both alike.
     pub in_turn: bool,
-    /// How often the run could look at its sides before it ended: with further rounds for what cannot be told, twice.
+    /// How often the run could look at its sides before it ended: twice if undecided cells get further rounds.
     pub looks: u32,
     pub rules: Rules,
-    /// What would have been refused, had it not been forced.
+    /// Refusals that were overridden by force.
     pub forced: Vec<String>,
-    /// Why nothing is told, whatever the pairs tell: a record is not whole, or the new side itself may have brought stalls about.
+    /// Why the result is undecided at best: a record is not whole, or the new side itself may have caused stalls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
     pub pairs: Vec<ComparedPair>,
@@ -51,7 +52,7 @@ pub struct SideRun {
 pub struct ComparedPair {
     pub name: String,
     pub answer: Answer,
-    /// Why, where it is not the comparisons that say so.
+    /// Why, if the comparisons do not determine it.
     pub why: Option<String>,
     pub base: PairSide,
     pub new: PairSide,
@@ -68,12 +69,12 @@ pub struct PairSide {
     pub reason: Option<String>,
     /// Cells that it is from: its repetitions.
     pub cells: u64,
-    /// Repetitions that are left out, for stalls of the harness spoilt them.
+    /// Repetitions left out because harness stalls spoilt them.
     pub left_out: u64,
 }
 
-/// Compares two runs, of a run with two sides the new one. `wanted` chooses cells by name; `force` compares what would be refused,
-/// and says so.
+/// Compares two runs; of a run with two sides, the new one. `wanted` selects cells by name; `force` compares despite
+/// refusals, and reports them.
 ///
 /// # Errors
 /// Cells that only one side has, cells or runs that differ in more than what is compared.
@@ -128,7 +129,7 @@ pub fn compare(
 /// Compares the two sides of one run.
 ///
 /// # Errors
-/// It has none, or none of a cell that is `wanted`.
+/// The run has no two sides, or no cell that is `wanted`.
 pub fn sides_of(summary: &Summary, rules: Rules, wanted: impl Fn(&str) -> bool) -> Result<Comparing, Refused> {
     let (ours, theirs) = (configurations(summary, Some(Place::Base)), configurations(summary, Some(Place::New)));
     if ours.is_empty() && theirs.is_empty() {
@@ -152,7 +153,7 @@ fn held(
     let mut of_pair = Vec::new();
     let mut asked = Vec::new();
     for (at, (one, other)) in both.iter().enumerate() {
-        // In turn both sides of a round meet the same.
+        // Sides run in turn share the conditions of a round: both leave it out.
         let of_turn = |other: &Configuration<'_>| if in_turn { other.rounds_left_out() } else { BTreeSet::new() };
         let (but, other_but) = (of_turn(other), of_turn(one));
         for measure in Measure::ALL {
@@ -185,19 +186,19 @@ fn held(
     Comparing { answer, base: run(base), new: run(new), in_turn, looks, rules, forced, doubt, pairs }
 }
 
-/// Once at its end; and before that, where it has further rounds for what cannot be told.
+/// One look at its end, and one before further rounds for undecided cells, if there may be any.
 fn looks(one: &Configuration<'_>) -> u32 {
     let repetition = one.first().info.repetition.as_ref();
     if repetition.is_some_and(|repetition| repetition.at_most > repetition.count) { 2 } else { 1 }
 }
 
-/// Why a record as a whole tells nothing, where it does not.
+/// Why a record as a whole is inconclusive, if it is.
 fn not_whole(which: &str, summary: &Summary) -> Option<String> {
     let why = || summary.notes.first().map_or_else(|| "it is not whole".to_owned(), Clone::clone);
     (summary.whole > Verdict::Pass).then(|| format!("{which}: {}", why()))
 }
 
-/// Why the rounds that are left on both sides are too few to go by, where they are.
+/// Why too few rounds are left on both sides, if so.
 fn few_rounds(one: &Configuration<'_>, other: &Configuration<'_>) -> Option<String> {
     let all: BTreeSet<u32> = one.all().chain(other.all()).map(round).collect();
     let left_out: BTreeSet<u32> = one.rounds_left_out().union(&other.rounds_left_out()).copied().collect();
@@ -205,8 +206,8 @@ fn few_rounds(one: &Configuration<'_>, other: &Configuration<'_>) -> Option<Stri
         .then(|| format!("stalls spoilt {} of {} rounds on one side or the other", left_out.len(), all.len()))
 }
 
-/// What is left out must not be what the new side does: whether it stalls more often than the base. To let it through is the worse
-/// error, so that little is enough to say so: of all pairs together, or of one of them.
+/// Whether the new side stalls more often than the base, over all pairs or in one: it may cause the stalls that are
+/// left out. To miss that is the worse error, so weak evidence suffices.
 fn stalls(both: &[(&Configuration<'_>, &Configuration<'_>)]) -> Option<String> {
     type Spoilt = (u64, u64);
     let sum = |all: Spoilt, one: Spoilt| (all.0 + one.0, all.1 + one.1);
@@ -242,7 +243,7 @@ fn pair(
     };
     let (base, new) = (side(one), side(other));
     let told = |side: &PairSide| side.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
-    // Figures of a side that cannot be believed tell nothing, whatever they are.
+    // Figures of an unreliable side decide nothing.
     let why = match (base.verdict, new.verdict) {
         (Verdict::Pass, Verdict::Pass) if comparisons.is_empty() => {
             Some((Answer::CannotTell, "no injection cost a lead on both sides".to_owned()))

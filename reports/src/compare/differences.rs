@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::check::CellSummary;
 use hustings_record::{CellInfo, Manifest};
 
-/// Fields of a cell that only tell it from others of its run, or are words for what others say.
+/// Fields that only identify a cell within its run, or describe other fields in words.
 const NAMES: [&str; 5] = ["index", "name", "repetition", "contest", "fault"];
 
 /// One parameter that differs.
@@ -23,7 +23,7 @@ impl std::fmt::Display for Difference {
     }
 }
 
-/// Of two cells: all that they were asked to be, and the timeout that they were granted.
+/// Differences of two cells: all that they were configured with, and the negotiated timeout.
 pub(super) fn of_cells(base: &CellSummary, new: &CellSummary) -> Vec<Difference> {
     let mut found = of_values(&fields(&base.info), &fields(&new.info));
     let granted = |cell: &CellSummary| cell.timeout_ms.map_or_else(|| "unknown".to_owned(), |ms| ms.to_string());
@@ -31,7 +31,7 @@ pub(super) fn of_cells(base: &CellSummary, new: &CellSummary) -> Vec<Difference>
     found
 }
 
-/// Of two runs: what their figures depend on as much.
+/// Differences of two runs in other conditions of their figures.
 pub(super) fn of_runs(base: &Manifest, new: &Manifest) -> Vec<Difference> {
     let mut found = Vec::new();
     add(&mut found, "ensemble", base.ensemble_kind.to_string(), new.ensemble_kind.to_string());
@@ -57,7 +57,7 @@ fn fields(info: &CellInfo) -> Map<String, Value> {
     }
 }
 
-/// Fields that hold others are told by these.
+/// Flattens nested fields.
 fn flat(fields: &Map<String, Value>) -> Map<String, Value> {
     let mut all = Map::new();
     for (key, value) in fields {
@@ -83,7 +83,7 @@ fn of_values(base: &Map<String, Value>, new: &Map<String, Value>) -> Vec<Differe
         };
         if base.get(key) != new.get(key) {
             let (base, new) = (told(base), told(new));
-            // Long lists are told by their length alone.
+            // Long lists are shown by their length alone.
             let new = if base == new { "others".to_owned() } else { new };
             add(&mut found, key, base, new);
         }

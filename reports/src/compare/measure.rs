@@ -1,4 +1,4 @@
-//! What is compared: figures that an injection has one of each. More is worse in all of them.
+//! The compared measures: each injection has one value of each. More is worse in all of them.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub enum Measure {
     Woken,
 }
 
-/// What a figure is a figure of.
+/// The unit of a measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     Nanoseconds,
@@ -25,7 +25,7 @@ pub enum Unit {
 }
 
 impl Measure {
-    /// Every one, the most telling first.
+    /// All of them, the most informative first.
     pub const ALL: [Self; 5] = [Self::Failover, Self::UntilWrite, Self::Slow, Self::Censored, Self::Woken];
 
     #[must_use]
@@ -39,7 +39,7 @@ impl Measure {
         }
     }
 
-    /// What it is of an injection, in words.
+    /// Its meaning for an injection, in words.
     #[must_use]
     pub fn about(self) -> &'static str {
         match self {
@@ -62,8 +62,8 @@ impl Measure {
         }
     }
 
-    /// Its value in an injection, of which whether it is slow is known only beside others: infinite where censoring hides it; None
-    /// where the injection has none.
+    /// Its value in an injection: infinite where censoring hides it, None without one. For *slow* it is the failover,
+    /// since slowness depends on the other values.
     pub(super) fn value(self, injection: &InjectionSeen) -> Option<f64> {
         let median = |reduced: &Reduced| reduced.p50.map_or(f64::INFINITY, |ns| ns as f64);
         match self {

@@ -1,5 +1,5 @@
-//! Two runs, or two sides of one, compared with each other: worse, better, the same, or not to be told yet. The unit is the
-//! injection, never the handover: what one moment brought shares its circumstances.
+//! Compares two runs, or two sides of one: worse, better, the same, or undecided. The unit is the injection, never the
+//! handover: handovers of one injection share its circumstances.
 
 mod answer;
 mod contest;

@@ -1,4 +1,4 @@
-//! How far apart two runs of one build lie on one machine: below that nothing can be told there.
+//! The difference of two runs of one build on one machine. Smaller differences cannot be detected there.
 
 use serde::Serialize;
 
@@ -6,35 +6,36 @@ use super::answer::Comparison;
 use super::contest::Comparing;
 use super::measure::{Measure, Unit};
 
-/// What is to be taken for the same must be twice what noise alone brings about.
+/// The margin is this many times the difference that noise alone causes.
 const TIMES: f64 = 2.0;
-/// What is no further apart than this is the same for all purposes.
+/// Differences up to this always count as the same.
 const LEAST: f64 = 0.05;
 
-/// It is given in tenths of a percent; what is one already is not pushed to the next by the error of the multiplication.
+/// The margin's steps are tenths of a percent. The tolerance below keeps a rounding error from adding a step to an
+/// exact one.
 const STEPS: f64 = 1_000.0;
 const ROUNDING: f64 = 1e-6;
 
-/// What the machine's noise comes to.
+/// The measured noise of the machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Noise {
-    /// The margin that suits: twice the largest spread, to a tenth of a percent upwards, and no less than what is the same for all
-    /// purposes. None where that is all of the median: then nothing can be told apart.
+    /// The suitable margin: twice the largest spread, rounded up to a tenth of a percent, and no less than differences
+    /// that always count as the same. None if that is all of the median: then no difference is detectable.
     pub delta: Option<f64>,
     pub spreads: Vec<Spread>,
 }
 
-/// Of one figure of one configuration.
+/// The spread of one measure of one configuration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Spread {
     pub pair: String,
     pub measure: Measure,
-    /// How far the two lie apart, as a share of the base's median.
+    /// The difference of the two, as a share of the base's median.
     pub spread: f64,
     pub injections: u64,
 }
 
-/// Of two runs that differ in nothing. None where no figure of theirs can be compared.
+/// The noise, from two runs that do not differ. None if no measure of theirs can be compared.
 #[must_use]
 pub fn noise(comparing: &Comparing) -> Option<Noise> {
     let all = comparing.pairs.iter().flat_map(|pair| pair.comparisons.iter().map(move |found| (pair, found)));

@@ -1,4 +1,4 @@
-//! Which of several configurations of one run hands leads over sooner: the same test for whoever says so.
+//! Which of several configurations of one run fails over faster: one test for all callers.
 
 use std::collections::BTreeSet;
 

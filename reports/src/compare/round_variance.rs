@@ -1,6 +1,6 @@
-//! What the injections of a cell share: who is placed where, which server a session is at, how busy the machine was. It shows in
-//! how far apart the two sides lie in one round and in the next, and no number of injections in them makes it smaller. What both
-//! sides of a round share, as servers that are warmer than in the round before, is no difference between them.
+//! Between-round variance: effects that the injections of a cell share, such as candidate placement, the server of each
+//! session, and machine load. They change the difference of the two sides from round to round, and more injections per
+//! round do not reduce that. Effects on both sides of a round, such as warmer servers, are no difference between them.
 
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 use statrs::function::gamma::digamma;
@@ -8,10 +8,10 @@ use statrs::function::gamma::digamma;
 use super::rounds::InRounds;
 use crate::stats::{inverse_trigamma, trigamma};
 
-/// Nobody runs as many.
+/// More rounds than this are impractical.
 const ROUNDS_MAX: u32 = 1_000;
 
-/// How far the new side lies above the base in each round, by the logarithms of their injections.
+/// How far the new side lies above the base in each round, in logarithms of the injections' values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RoundVariance {
     rounds: f64,
@@ -21,8 +21,8 @@ pub(super) struct RoundVariance {
 }
 
 impl RoundVariance {
-    /// Of the rounds that both sides have. None of fewer than two, which tell nothing of between-round variance, or where most have
-    /// no logarithm.
+    /// From the rounds that both sides have. None for fewer than two, which show no between-round variance, or where
+    /// most values have no logarithm.
     pub(super) fn of(values: &InRounds) -> Option<Self> {
         let above = values.shifts().filter(|above| above.len() > 1)?;
         let rounds = above.len() as f64;
@@ -35,15 +35,15 @@ impl RoundVariance {
         self.rounds - 1.0
     }
 
-    /// The 1 − alpha interval of how far the new side lies above the base, as a share of the base: Student's t over the rounds,
-    /// with a variance that is moderated by what others of the call show.
+    /// The 1 − alpha interval of how far the new side lies above the base, as a share of the base. It is by Student's t
+    /// over the rounds, with a variance moderated by others of the call.
     pub(super) fn interval(&self, others: &Prior, alpha: f64) -> (f64, f64) {
         let (freedom, error) = self.moderated(others);
         let t = two_sided(freedom, alpha);
         ((self.mean - t * error).exp_m1(), (self.mean + t * error).exp_m1())
     }
 
-    /// How probable it is that rounds of sides that do not differ lie as far apart as this, by the same: two-sided.
+    /// The two-sided p-value of the rounds' difference if the sides are equal, by the same test.
     pub(super) fn p(&self, others: &Prior) -> f64 {
         let (freedom, error) = self.moderated(others);
         if error == 0.0 {
@@ -56,8 +56,8 @@ impl RoundVariance {
         self.rounds
     }
 
-    /// So many rounds that scatter like these leave an interval that lies within `margin`, a logarithm, with room for a shift of
-    /// `room` standard errors. None: more than anybody runs.
+    /// The number of rounds of this variance that gives an interval within `margin`, a logarithm, with room for a shift
+    /// of `room` standard errors. None: an impractical number.
     pub(super) fn rounds_wanted(&self, others: &Prior, (margin, room): (f64, f64), alpha: f64) -> Option<f64> {
         let (_, error) = self.moderated(others);
         let scatter = error * self.rounds.sqrt();
@@ -75,27 +75,27 @@ impl RoundVariance {
     }
 }
 
-/// Student's t beyond which, to either side, alpha of its distribution lies.
+/// The two-sided critical value of Student's t at alpha.
 fn two_sided(freedom: f64, alpha: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - alpha / 2.0))
 }
 
-/// How far rounds lie apart anywhere in a call. A few rounds tell little of their own scatter; by Smyth (2004) each variance is
-/// drawn towards that of all, the less the more they differ from each other.
+/// The between-round variance of a whole call. A few rounds estimate their own variance poorly. By Smyth (2004) each
+/// variance is shrunk towards that of all, the less the more they differ from each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Prior {
     variance: f64,
-    /// What it weighs beside degrees of freedom of one's own: none where there is nothing to learn from.
+    /// Its weight beside a variance's own degrees of freedom; 0 without data to learn from.
     freedom: f64,
 }
 
 impl Prior {
-    /// Of what stands alone.
+    /// For a comparison without others.
     pub(super) const NONE: Self = Self { variance: 0.0, freedom: 0.0 };
 
     /// Fitted by the moments of the logarithms of the variances, which follow Fisher's z.
     pub(super) fn of(all: &[RoundVariance]) -> Self {
-        // No scatter at all has no logarithm.
+        // A variance of zero has no logarithm.
         let logs: Vec<(f64, f64)> = all
             .iter()
             .filter(|round_variance| round_variance.variance > 0.0)
@@ -114,7 +114,7 @@ impl Prior {
         let mean = logs.iter().map(|(log, _)| log).sum::<f64>() / count;
         let scatter = logs.iter().map(|(log, _)| (log - mean).powi(2)).sum::<f64>() / (count - 1.0);
         let by_chance = logs.iter().map(|(_, freedom)| trigamma(freedom / 2.0)).sum::<f64>() / count;
-        // All that there is to learn from, and no more.
+        // The prior weighs no more than all the data behind it.
         let most = logs.iter().map(|(_, freedom)| freedom).sum();
         if scatter <= by_chance {
             return Self { variance: mean.exp(), freedom: most };
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(round_variance(&[1.0; 4], &[2.0; 4]).unwrap().p(&Prior::NONE), 0.0);
     }
 
-    /// Variances of four degrees of freedom each, all about one: the fifth draws its own towards it.
+    /// Five variances of four degrees of freedom each, all about one: another one is shrunk towards them.
     #[test]
     fn a_variance_by_few_rounds_is_drawn_towards_those_of_all() {
         let of = |variance: f64| RoundVariance { rounds: 5.0, mean: 0.0, variance };

@@ -1,12 +1,12 @@
-//! The values of two sides, by the rounds in which they were measured. From one round to the next much drifts on a machine, and
-//! servers that have just started are slow: it hits both sides of a round alike.
+//! The values of two sides, by the rounds in which they were measured. Machines drift from round to round, and servers
+//! that have just started are slow. Both affect the two sides of a round alike.
 
 use std::collections::BTreeMap;
 
 use crate::stats::lower_median;
 use crate::stats::rank_sum::hodges_lehmann;
 
-/// A value is slow beyond this many times what nine tenths of the quicker side's are within.
+/// A value is slow above this multiple of the quicker side's 90th percentile.
 const SLOW: f64 = 2.0;
 
 /// The values of both sides in each round: the base's, and the new side's.
@@ -30,8 +30,8 @@ impl InRounds {
         self.0.iter().filter(move |(_, values)| both(values)).map(|(round, (base, new))| (*round, base, new))
     }
 
-    /// How far the logarithms of the new side lie above those of the base, round by round, of rounds that both have. None where
-    /// half of a side's values in a round have none, being 0 or hidden.
+    /// How far the new side's logarithms lie above the base's, by round, of rounds that both have. None where the
+    /// median of a side in a round has no logarithm, being 0 or hidden.
     pub(super) fn shifts(&self) -> Option<Vec<f64>> {
         let logs = |values: &[f64]| -> Vec<f64> { values.iter().map(|value| value.ln()).collect() };
         let of_round = |(_, base, new): (u32, &Vec<f64>, &Vec<f64>)| {
@@ -53,7 +53,7 @@ impl InRounds {
         (base.concat(), new.concat())
     }
 
-    /// Other values in the place of all of these.
+    /// Replaces every value.
     fn map(&self, to: impl Fn(u32, f64) -> f64) -> Self {
         let mapped = |round: u32, values: &[f64]| values.iter().map(|&value| to(round, value)).collect();
         let in_round =
@@ -61,8 +61,8 @@ impl InRounds {
         Self(self.0.iter().map(in_round).collect())
     }
 
-    /// Which of them are slow: 1, and 0 for the others. Rounds are aligned first. The limit is the quicker side's, so that slow
-    /// ones do not hide behind each other.
+    /// 1 for each slow value, and 0 for the others. Rounds are aligned first. The limit is the quicker side's, so that
+    /// slow values do not raise it.
     pub(super) fn slow(&self) -> Self {
         let aligned = self.aligned();
         let (base, new) = aligned.all();
@@ -70,9 +70,9 @@ impl InRounds {
         aligned.map(|_, value| f64::from(u8::from(value > limit)))
     }
 
-    /// The same, less what sets one round apart from another: each is scaled to have the same median, of both sides together
-    /// (aligned ranks, Hodges and Lehmann 1962), and all of them then to leave the base its own. As they are where there are fewer
-    /// than two rounds, or where one has no scale.
+    /// The values without round effects. Each round is scaled to the same median of both sides together (aligned ranks,
+    /// Hodges and Lehmann 1962), then all to restore the base's own. Unchanged with fewer than two rounds, or where one
+    /// has no scale.
     pub(super) fn aligned(&self) -> Self {
         let middles: BTreeMap<u32, f64> =
             self.of_both().map(|(round, base, new)| (round, middle(&[&base[..], &new[..]].concat()))).collect();
@@ -87,8 +87,8 @@ impl InRounds {
     }
 }
 
-/// The least that nine tenths of those that censoring does not hide are no more than: else what never ended would make room for
-/// what is slow. Infinite where all are hidden.
+/// The 90th percentile of the values that censoring does not hide: censored ones would raise it, and so hide slow ones.
+/// Infinite where all are hidden.
 fn nine_tenths(values: &[f64]) -> f64 {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
@@ -99,7 +99,7 @@ pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Infinite where half of them are.
+/// The lower median: infinite where more than half of the values are.
 pub(super) fn middle(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,11 +1,12 @@
-//! Shares of injections, which medians are blind to: what became slow, or ended with nobody in the lead, in an injection of five.
+//! Shares of injections, which medians do not show: for example, one injection in five that became slow or ended
+//! leaderless.
 
 use super::measure::Measure;
 use super::rounds::{InRounds, mean};
 use crate::stats::proportions::{difference, fisher};
 use crate::stats::rank_sum::{Shift, shift};
 
-/// The shares themselves, and how far apart the sides are. None where a side has no injections, or no injection shows anything.
+/// The shares, and the difference of the sides. None where a side has no injections, or all values are 0.
 pub(super) fn found(measure: Measure, values: &InRounds, alpha: f64) -> Option<(InRounds, Shift)> {
     let values = if measure == Measure::Slow { values.slow() } else { values.clone() };
     let (base, new) = values.all();
@@ -18,7 +19,7 @@ pub(super) fn found(measure: Measure, values: &InRounds, alpha: f64) -> Option<(
     Some((values, Shift { p, estimate: mean(&new) - mean(&base), interval: Some(interval?) }))
 }
 
-/// Whether most of the rounds that both sides have differ that way: one of them may have been an unlucky moment.
+/// Whether most of the rounds that both sides have differ in this direction: a single round may be an outlier.
 pub(super) fn is_steady(values: &InRounds, estimate: f64) -> bool {
     let (rounds, alike) = values
         .means()

@@ -1,9 +1,9 @@
-//! What is compared: configurations of either side, with the injections of their repetitions; and why some are not.
+//! The compared configurations of either side with their injections, and reasons for refusing a comparison.
 
 use std::collections::BTreeSet;
 
 use crate::check::CellSummary;
-use crate::repetitions::sound::{of_all_sides, round};
+use crate::gate::sound::{of_all_sides, round};
 use crate::stats::lower_median;
 use crate::summary::Summary;
 
@@ -31,8 +31,8 @@ pub(super) fn list(differences: &[Difference]) -> String {
     differences.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Of the injections of each of these cells, with the round that it is of; none of rounds that the other side has to leave out:
-/// what held that one up may have slowed this one down.
+/// Values of the injections of each of these cells, with its round. Rounds that the other side leaves out are excluded:
+/// the same disturbance may have slowed this side.
 pub(super) fn values(cells: &[&CellSummary], measure: Measure, but: &BTreeSet<u32>) -> Vec<(u32, Vec<f64>)> {
     let cells = cells.iter().map(|cell| (round(cell), cell)).filter(|(round, _)| !but.contains(round));
     cells
@@ -40,7 +40,7 @@ pub(super) fn values(cells: &[&CellSummary], measure: Measure, but: &BTreeSet<u3
         .collect()
 }
 
-/// What a round trip to the servers took, by the floors of these cells: their median, in nanoseconds.
+/// The round-trip time to the servers in nanoseconds: the median floor of these cells.
 pub(super) fn round_trip(cells: &[&CellSummary]) -> Option<f64> {
     let of_cell = |cell: &&CellSummary| cell.failover.floor.as_ref()?.p50;
     let mut floors: Vec<_> = cells.iter().filter_map(of_cell).collect();
@@ -48,7 +48,7 @@ pub(super) fn round_trip(cells: &[&CellSummary]) -> Option<f64> {
     lower_median(&floors).map(|ns| ns as f64)
 }
 
-/// What `compare` and `sides_of` choose from: the names of all configurations of these runs.
+/// The names of all configurations of these runs, from which `compare` and `sides_of` select.
 pub fn names<'a>(summaries: impl Iterator<Item = &'a Summary>) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
     for one in summaries.flat_map(of_all_sides) {

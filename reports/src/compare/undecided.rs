@@ -1,23 +1,25 @@
-//! Which cells a run with two sides has to run again, for the planned rounds do not tell how the sides differ, and how often.
+//! Cells that a run with two sides must repeat, and how often, because the planned rounds do not decide how the sides
+//! differ.
 
 use std::collections::BTreeMap;
 
 use super::answer::{Answer, Comparison, Rules};
 use super::contest::{ComparedPair, sides_of};
-use crate::repetitions::sound::of_all_sides;
+use crate::gate::sound::of_all_sides;
 use crate::summary::Summary;
 use hustings_record::Repetition;
 
-/// Few rounds tell poorly how far they scatter: so many times as many are run as they want, and it is tried where they want so many
-/// times as many as there may be. What is open is run twice as often as planned at least: the planned rounds would have been enough
-/// by how far they scatter, and were not.
+/// A few rounds estimate their variance poorly. So `MORE_TIMES` the estimate is run, and estimates of up to
+/// `TRIED_AT_TIMES` the allowed rounds are tried. Undecided cells are run at least `AT_LEAST_TIMES` as often as
+/// planned: by their variance the planned rounds should have been enough.
 const MORE_TIMES: f64 = 1.3;
 const AT_LEAST_TIMES: u32 = 2;
 const TRIED_AT_TIMES: f64 = 2.0;
 
-/// Their names in the scenario, of both sides, with how many rounds they want in all. None where a gate has nothing open, or where
-/// further rounds would not make it pass: a side is worse, something but the comparison is in the way, or far too many are wanted.
-/// The numbers come of how far rounds scatter and not of how far the sides lie apart, which would make chance look for itself.
+/// Their names in the scenario, of both sides, with the total of rounds that they need. None where a gate has nothing
+/// undecided, or where further rounds would not make it pass: a side is worse, there is another obstacle, or far too
+/// many are needed. The numbers depend on the variance of rounds, not on the difference of the sides, which would
+/// favour chance findings.
 #[must_use]
 pub fn undecided(summary: &Summary, rules: Rules) -> BTreeMap<String, u32> {
     let mut all = BTreeMap::new();
@@ -41,7 +43,7 @@ pub fn undecided(summary: &Summary, rules: Rules) -> BTreeMap<String, u32> {
     all
 }
 
-/// How many rounds a pair wants, by the comparison that wants most of them; None where nothing is open.
+/// The most rounds that an undecided comparison of a pair needs; None if all are decided.
 fn wanted(pair: &ComparedPair) -> Option<u32> {
     let is_open = |found: &&Comparison| found.answer == Answer::CannotTell && !found.no_worse;
     pair.comparisons.iter().filter(is_open).map(|found| found.rounds_wanted.unwrap_or(u32::MAX)).max()

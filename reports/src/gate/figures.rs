@@ -1,15 +1,15 @@
-//! The figures that a limit can be put on and a history keeps. More is worse in all of them.
+//! The figures for limits and histories. More is worse in all of them.
 
 use crate::check::CellSummary;
 use crate::check::failover::Failover;
 use crate::check::handovers::Handovers;
+use crate::gate::sound::{Configuration, of_new_side};
 use crate::repetitions::pool::{Pool, Without};
-use crate::repetitions::sound::{Configuration, of_new_side};
 use crate::stats::{Distribution, Tail};
 use crate::summary::Summary;
 use hustings_record::Nanos;
 
-/// A figure, by the name that limits and histories know it by.
+/// A figure, with its name in limits and histories.
 pub struct Figure {
     pub name: &'static str,
     /// As services show it: `ms`, `%`, or `count`.
@@ -18,7 +18,7 @@ pub struct Figure {
     read: fn(&Measured<'_>) -> FigureReading,
 }
 
-/// What figures are read of: one cell, or all repetitions of a configuration together.
+/// The source of figures: one cell, or all repetitions of a configuration together.
 pub struct Measured<'a> {
     pub name: &'a str,
     cells: Vec<&'a CellSummary>,
@@ -42,7 +42,7 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// Every configuration with candidates; where a record has two sides, of the new one.
+    /// Every configuration with candidates; in a record with two sides, those of the new one.
     #[must_use]
     pub fn all(summary: &'a Summary) -> Vec<Self> {
         of_new_side(summary).into_iter().map(|one| Self::of(&summary.pools, &one)).collect()
@@ -62,18 +62,18 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// The largest of what its cells have of something.
+    /// The largest value of its cells.
     fn most(&self, of: impl Fn(&CellSummary) -> Option<u64>) -> FigureReading {
         let most = self.cells.iter().filter_map(|cell| of(cell)).max();
         most.map_or(FigureReading::Missing, |most| FigureReading::Value(most as f64))
     }
 }
 
-/// What there is of a figure.
+/// The value of a figure, if any.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FigureReading {
     Value(f64),
-    /// Censoring hides it: it is larger than anything that was seen.
+    /// Censoring hides it: it is larger than any observed value.
     Hidden,
     /// There is none.
     Missing,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::figures::{FIGURES, Figure, FigureReading, Measured};
 use crate::summary::Summary;
 
-/// Every figure of every configuration that has one; what censoring hides has none.
+/// Every known figure of every configuration; a figure that censoring hides has no value.
 fn values(summary: &Summary) -> impl Iterator<Item = (&str, &'static Figure, f64)> {
     Measured::all(summary).into_iter().flat_map(|of| {
         FIGURES.iter().filter_map(move |figure| match figure.of(&of) {

@@ -3,10 +3,10 @@
 use super::items::{Gated, Item};
 use crate::verdict::Verdict;
 
-/// So many of a kind are shown of a step; the last one says how many more there are.
+/// GitHub shows this many of a kind per step; the last one gives the number of the others.
 const SHOWN_MAX: usize = 10;
 
-/// One line for each of the worst things found: failures as errors, what is inconclusive as warnings.
+/// One line per item that did not pass: failures as errors, inconclusive ones as warnings.
 #[must_use]
 pub fn annotations(gated: &Gated) -> String {
     [(Verdict::Fail, "error"), (Verdict::Inconclusive, "warning")]
@@ -29,7 +29,7 @@ fn of(gated: &Gated, verdict: Verdict, kind: &str) -> String {
     text
 }
 
-/// What ends a message would end the command.
+/// Escapes characters that would end the command.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }

@@ -1,13 +1,13 @@
-//! A line of a CSV file for each run: a history that tools for change points read.
+//! A history for tools that find change points: a CSV file with a line per run.
 
 use super::figures::{FIGURES, FigureReading, Measured};
 use super::items::Gated;
 use crate::summary::Summary;
 
-/// Columns before the figures. `run` is what a line is known by.
+/// Columns before the figures. `run` identifies a line.
 const COLUMNS: [&str; 4] = ["time", "run", "commit", "verdict"];
 
-/// Why a line does not go into a file.
+/// Why a line cannot be added to a file.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HistoryError {
     #[error(
@@ -16,12 +16,12 @@ pub enum HistoryError {
     OtherColumns { was: usize, is: usize },
 }
 
-/// What is to be added to a file that holds this. None where it has a line of this run.
+/// The text to append to a file with the content `there`. None if it has a line of this run.
 ///
 /// # Errors
-/// The file's columns are others.
+/// The file's columns differ.
 pub fn history(summary: &Summary, gated: &Gated, commit: &str, there: &str) -> Result<Option<String>, HistoryError> {
-    // Every figure of every configuration, whether it has one this time or not: the columns are the scenario's.
+    // All figures of all configurations, with or without a value: the columns depend on the scenario alone.
     let measured = Measured::all(summary);
     let all = || measured.iter().flat_map(|of| FIGURES.iter().map(move |figure| (of, figure)));
     let names = all().map(|(of, figure)| format!("{}.{}", of.name, figure.name));
@@ -39,7 +39,7 @@ pub fn history(summary: &Summary, gated: &Gated, commit: &str, there: &str) -> R
         None | Some("") => Ok(Some(format!("{head}\n{line}\n"))),
         Some(first) if first == head => {
             let known = lines.any(|line| line.split(',').nth(1) == Some(&manifest.run));
-            // What stands there may have been written by hand.
+            // The last line may have been written by hand.
             let behind = if there.ends_with('\n') { "" } else { "\n" };
             Ok((!known).then(|| format!("{behind}{line}\n")))
         }

@@ -1,4 +1,4 @@
-//! Everything that a gate asks of a record, and what came of each.
+//! Everything that a gate checks in a record, with the results.
 
 use serde::Serialize;
 
@@ -6,41 +6,41 @@ use super::figures::FigureReading;
 use super::limits::{Limit, Limits, LimitsError};
 use crate::check::{CellSummary, Testability};
 use crate::compare::{Answer, ComparedPair, Comparing, Comparison};
+use crate::gate::sound::{Configuration, decided, of_all_sides};
 use crate::render::format;
-use crate::repetitions::sound::{Configuration, decided, of_all_sides};
 use crate::summary::Summary;
 use crate::verdict::Verdict;
 use hustings_record::words::{plural, three_digits};
 use hustings_record::{FaultKind, REPETITIONS_MAX};
 
-/// Injections of a configuration below which nothing can be told of it: the fewest with which a comparison can find anything.
+/// Minimum of injections per configuration: with fewer, no comparison can find anything.
 const INJECTIONS_MIN: u64 = 4;
 
-/// What a gate stands on.
+/// The inputs of a gate.
 pub struct GateRequirements<'a> {
     pub limits: Option<&'a Limits>,
     /// The record compared with its baseline.
     pub comparing: Option<&'a Comparing>,
 }
 
-/// What a gate comes to.
+/// The result of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Gated {
-    /// Pass alone opens it.
+    /// The gate opens for *pass* only.
     pub verdict: Verdict,
     pub run: String,
     pub scenario: String,
     /// Why no record of this plan can pass, whatever it shows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hopeless: Option<String>,
-    /// Repetitions of which nothing is asked: stalls of the harness spoilt them, and most of their configuration's are left.
+    /// Repetitions that are not judged: harness stalls spoilt them, and most of their configuration's are left.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
     pub items: Vec<Item>,
 }
 
 impl Gated {
-    /// What was asked of each cell, in the order in which cells are first named; None: of the record.
+    /// The items of each cell, in the order in which cells first appear; None: of the record.
     #[must_use]
     pub fn by_cell(&self) -> Vec<(Option<&str>, Vec<&Item>)> {
         let mut cells: Vec<(Option<&str>, Vec<&Item>)> = Vec::new();
@@ -53,12 +53,12 @@ impl Gated {
         cells
     }
 
-    /// What came to this verdict.
+    /// The items with this verdict.
     pub fn that_are(&self, verdict: Verdict) -> impl Iterator<Item = &Item> {
         self.items.iter().filter(move |item| item.verdict == verdict)
     }
 
-    /// What did not pass, failures before the rest.
+    /// The items that did not pass, failures first.
     pub fn worst_first(&self) -> impl Iterator<Item = &Item> {
         self.that_are(Verdict::Fail).chain(self.that_are(Verdict::Inconclusive))
     }
@@ -68,22 +68,22 @@ impl Gated {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LeftOut {
     pub cell: String,
-    /// What a stall leaves open, and how many repetitions are left.
+    /// The check that a stall left open, and the number of repetitions left.
     pub why: String,
 }
 
-/// One thing that was asked.
+/// One check of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Item {
-    /// Cell that it is of; None for the record as a whole.
+    /// Its cell; None for the record as a whole.
     pub cell: Option<String>,
     pub what: GateQuestion,
-    /// Name of the check, the limit's figure, or what is compared.
+    /// Name of the check, of the limit's figure, or of the compared measure.
     pub name: String,
     pub verdict: Verdict,
-    /// What was seen, against what.
+    /// The observation and the requirement.
     pub text: String,
-    /// Of a check that passed and could not have failed on this cell: why.
+    /// Why a check that passed could not have failed on this cell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_testable: Option<String>,
 }
@@ -97,7 +97,7 @@ impl Item {
     }
 }
 
-/// What was asked.
+/// The kind of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GateQuestion {
@@ -122,16 +122,16 @@ impl GateQuestion {
     }
 }
 
-/// Asks it all. `like` tells whether a cell's name is like a pattern.
+/// Checks everything. `like` says whether a cell's name matches a pattern.
 ///
 /// # Errors
-/// Limits that say nothing of this record.
+/// Limits that do not apply to this record.
 pub fn gate(
     summary: &Summary,
     asked: &GateRequirements<'_>,
     like: impl Fn(&str, &str) -> bool,
 ) -> Result<Gated, LimitsError> {
-    // Cells of a self-test are there to fail; whether they did is said of the record.
+    // Self-test cells are meant to fail; the record's item says whether they did.
     let left_out = left_out(summary);
     let is_asked = |cell: &&CellSummary| !left_out.iter().any(|one| one.cell == cell.info.name);
     let judged: Vec<&CellSummary> = summary.cells.iter().filter(|cell| !cell.info.self_test).filter(is_asked).collect();
@@ -166,7 +166,7 @@ fn left_out(summary: &Summary) -> Vec<LeftOut> {
     of_all_sides(summary).flat_map(of_one).collect()
 }
 
-/// What the record's own verdict has beside its cells'.
+/// The record's own verdict, besides those of its cells.
 fn of_record(summary: &Summary) -> Vec<Item> {
     let verdict = summary.whole;
     let doubtful = verdict > Verdict::Pass;
@@ -191,16 +191,16 @@ fn of_checks(cell: &CellSummary) -> impl Iterator<Item = Item> {
     })
 }
 
-/// A configuration with candidates: the faults that are planned for all of its repetitions, and their injections.
+/// A configuration with candidates: its planned faults over all repetitions, and its injections.
 struct ConfigurationCount<'a> {
     name: &'a str,
     planned: u64,
     seen: u64,
-    /// Whether all of them came to be measured.
+    /// Whether all repetitions were measured.
     measured: bool,
 }
 
-/// The plan is that of all cells; injections are those of cells that are asked.
+/// Planned faults are those of all cells; injections are those of judged cells.
 fn counted<'a>(summary: &'a Summary, asked: &[&CellSummary]) -> Vec<ConfigurationCount<'a>> {
     let mut counted: Vec<ConfigurationCount<'_>> = Vec::new();
     for cell in summary.cells.iter().filter(|cell| !cell.info.self_test && cell.info.has_candidates()) {
@@ -219,9 +219,9 @@ fn counted<'a>(summary: &'a Summary, asked: &[&CellSummary]) -> Vec<Configuratio
     counted
 }
 
-/// Configurations whose plan has fewer faults than injections are asked for, if there are any.
+/// Reports configurations whose plan has fewer faults than the required injections, if any.
 fn hopeless(counted: &[ConfigurationCount<'_>], least: u64) -> Option<String> {
-    // What was never measured has no plan in the record.
+    // A configuration that was never measured has no plan in the record.
     let few = || counted.iter().filter(|one| one.measured && one.planned < least && one.seen < least);
     let ConfigurationCount { name, planned, .. } = few().min_by_key(|one| one.planned)?;
     let more = match *planned {
@@ -276,7 +276,7 @@ fn of_pair(pair: &ComparedPair) -> Vec<Item> {
         text,
         not_testable: None,
     };
-    // What may be better or the same, and is no worse for certain, goes through.
+    // A figure that may be better or the same, and certainly is no worse, passes.
     let judged = |found: &Comparison| if found.no_worse { Verdict::Pass } else { found.answer.verdict() };
     let compared = |found: &Comparison| item(found.measure.name(), judged(found), in_words(found));
     let why = pair.why.as_ref().map(|why| item("verdict", pair.answer.verdict(), why.clone()));

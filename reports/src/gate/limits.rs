@@ -1,4 +1,4 @@
-//! The limits file: what is demanded of which cells.
+//! The limits file: requirements by cell.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::figures::{FIGURES, Figure, FigureReading, Measured};
 use crate::check::CellSummary;
 
-/// What a limits file says.
+/// The content of a limits file.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
@@ -15,7 +15,7 @@ pub struct Limits {
     pub injections: Option<u64>,
     /// How much worse than the baseline is allowed, in percent of the baseline's median.
     pub allowed_regression_percent: Option<f64>,
-    /// Cells by name, in which `*` stands for anything; of each, limits by the figure's name.
+    /// Limits by cell name, in which `*` matches anything, and by the figure's name.
     #[serde(default)]
     pub cells: BTreeMap<String, BTreeMap<String, f64>>,
 }
@@ -48,10 +48,10 @@ pub(super) struct Limit<'a> {
 }
 
 impl Limits {
-    /// Every limit with every cell that it is on. `like` tells whether a name is like a pattern.
+    /// Every limit with each cell that it applies to. `like` says whether a name matches a pattern.
     ///
     /// # Errors
-    /// A limit that says nothing of this record.
+    /// A limit that does not apply to this record.
     pub(super) fn on<'a>(
         &self,
         cells: &[&'a CellSummary],

@@ -1,5 +1,5 @@
-//! Tables for a pull request, and for the summary of a GitHub job: what did not pass, what was compared, then all cells in a line
-//! each.
+//! Tables for a pull request, and for the summary of a GitHub job: items that did not pass, comparisons, then a line
+//! per cell.
 
 use std::fmt::Write as _;
 
@@ -10,10 +10,10 @@ use crate::render::compared::{HEAD, NOT_IN_TURN, counted, row, telling};
 use crate::verdict::Verdict;
 use hustings_record::words::plural;
 
-/// What a summary of a job may hold: one MiB. Below it by what others of the step may write.
+/// A job summary may hold one MiB. Half of it is left to other output of the step.
 const BYTES_MAX: usize = 512 * 1024;
 
-/// Repetitions that are left out, of which it is told why.
+/// Limit of left-out repetitions listed with their reason.
 const LEFT_OUT_MAX: usize = 20;
 
 /// The gate's result as Markdown.
@@ -69,7 +69,7 @@ pub fn markdown(gated: &Gated, comparing: Option<&Comparing>) -> String {
     text
 }
 
-/// The failover of every pair and what else differs, in so many bytes.
+/// The failover of every pair and its other differences, within `bytes_max`.
 fn compared(comparing: &Comparing, bytes_max: usize) -> String {
     let of_row = |cells: &mut dyn Iterator<Item = String>| cells.map(|cell| format!("| {cell} ")).collect::<String>();
     let mut text = format!("{}|\n", of_row(&mut HEAD.iter().map(|&head| head.to_owned())));

@@ -1,4 +1,4 @@
-//! A record against limits and a baseline: may this go on? What cannot be told is never green.
+//! Judges a record by limits and a baseline. An undecided result never passes.
 
 mod figures;
 mod formats;
@@ -7,6 +7,7 @@ mod history;
 mod items;
 mod limits;
 mod markdown;
+pub mod sound;
 
 pub use figures::{FIGURES, Figure, FigureReading, Measured};
 pub use formats::{bencher, benchmark_action};

@@ -21,39 +21,39 @@ type Alteration<'s> = Box<dyn Fn(&mut Event) + 's>;
 #[derive(Default)]
 pub(super) struct Edits<'s> {
     rules: Vec<Rule<'s>>,
-    /// Place of the segment, time by which it is put in order, and the event.
+    /// The segment's place, the time that orders the event, and the event.
     added: Vec<(usize, Nanos, Event)>,
-    /// Writes are numbered anew, and what the ledgers make of them is computed anew: the resource saw what the mutation shows.
+    /// Whether writes are renumbered and judged again, as if the resource had received the altered ones.
     reledger: bool,
-    /// From when on everything happens by how much later.
+    /// A start time, and the delay of everything from then on.
     later: Option<(Nanos, Nanos)>,
-    /// What is done to events after that.
+    /// Alterations of events after all other edits.
     last: Vec<Alteration<'s>>,
 }
 
 impl<'s> Edits<'s> {
-    /// Lets every event go through this rule, with the place of its segment.
+    /// Applies this rule to every event, with the place of its segment.
     pub(super) fn rule(mut self, rule: impl Fn(usize, &SegmentRecord, &Event) -> EventEdit + 's) -> Self {
         self.rules.push(Box::new(rule));
         self
     }
 
-    /// Drops the events of which this holds.
+    /// Drops the events that satisfy this predicate.
     pub(super) fn drop_if(self, is_gone: impl Fn(usize, &Event) -> bool + 's) -> Self {
         self.rule(move |place, _, event| if is_gone(place, event) { EventEdit::Drop } else { EventEdit::Keep })
     }
 
-    /// Replaces the events for which this gives another one.
+    /// Replaces the events for which `other` returns one.
     pub(super) fn replace(self, other: impl Fn(usize, &Event) -> Option<Event> + 's) -> Self {
         self.rule(move |place, _, event| other(place, event).map_or(EventEdit::Keep, EventEdit::Replace))
     }
 
-    /// Adds an event to a segment, before what its writer wrote after `t`.
+    /// Adds an event to a segment, before the events that its writer wrote after `t`.
     pub(super) fn add(&mut self, segment: usize, t: Nanos, event: Event) {
         self.added.push((segment, t, event));
     }
 
-    /// Adds that a follower is granted the lead at `t`, by its own znode, beside whoever has it by `token`.
+    /// Adds a grant to a follower at `t`, by its own znode, beside the leader with `token`.
     pub(super) fn add_made_up_grant(&mut self, segment: usize, (t, cand): (Nanos, u32), stand: &Stand<'_>, token: i64) {
         let (session, node) = (stand.session, stand.node.unwrap_or("lock").to_owned());
         let (term, czxid) = (MADE_UP_TERM, stand.czxid.unwrap_or(token + 1));
@@ -61,19 +61,19 @@ impl<'s> Edits<'s> {
         self.add(segment, t, Event::Granted { t, cand, session, term });
     }
 
-    /// The resource is taken to have seen the altered writes in the order of their times.
+    /// Judges the altered writes as if the resource received them in the order of their times.
     pub(super) fn with_honest_ledgers(mut self) -> Self {
         self.reledger = true;
         self
     }
 
-    /// Everything from `from` on happens so much later.
+    /// Delays everything from `from` on by `by`.
     pub(super) fn later(mut self, (from, by): (Nanos, Nanos)) -> Self {
         self.later = Some((from, by));
         self
     }
 
-    /// Alters events when all else is done.
+    /// Alters events after all other edits.
     pub(super) fn after_ledgers(mut self, alter: impl Fn(&mut Event) + 's) -> Self {
         self.last.push(Box::new(alter));
         self
@@ -139,7 +139,7 @@ fn bare(segment: &SegmentRecord) -> SegmentRecord {
     }
 }
 
-/// When the event was written, as far as its own times tell.
+/// When the event was written, as far as its own times show.
 fn began(event: &Event) -> Option<Nanos> {
     crate::index::last_time(event)
 }
@@ -165,7 +165,7 @@ fn number_writes(cell: &mut CellRecord) {
     }
 }
 
-/// Notes of each write what the ledgers make of it by its place in the order.
+/// Records for each write how both ledgers judge it by its place in the order.
 fn judge_writes(cell: &mut CellRecord) {
     let found: BTreeMap<u64, JudgedWrite> =
         crate::index::Writing::of(cell).all().map(|work| (work.seq, work.found)).collect();

@@ -1,4 +1,4 @@
-//! Could the checks that passed on this cell have failed? Each is shown mutations of the cell until it catches one.
+//! Could the checks that passed on this cell have failed? Each is run on mutations of the cell until it catches one.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::index::{Index, plausible};
 use crate::verdict::Verdict;
 use hustings_record::CellRecord;
 
-/// Cells of more events are not examined: each mutation costs what judging the cell costs.
+/// Cells with more events are not examined: each mutation costs as much as judging the cell.
 pub const EVENTS_MAX: usize = 1_000_000;
 
-/// Examines the checks of a cell that passed, and notes in the summary what came of it.
+/// Examines the passed checks of a cell, and records the results in the summary.
 pub(crate) fn examine(cell: &CellRecord, index: &Index<'_>, summary: &mut CellSummary) {
     let events: usize = cell.segments.iter().map(|segment| segment.events.len()).sum();
     if events > EVENTS_MAX {
@@ -49,8 +49,8 @@ pub(super) fn catches(scene: &Scene<'_>, mutation: &Mutation, sites: &[usize]) -
     turned(scene, mutation, sites, &[mutation.check]).iter().any(|(_, verdict)| *verdict >= needed(scene, mutation))
 }
 
-/// The least verdict that the check must come to on this cell. What a stall may have brought about is inconclusive and no failure: in a
-/// cell with a stall that can do so, the check has caught the mutation if it does not pass any more.
+/// The least verdict that the check must reach on this cell. A result that a stall may explain is inconclusive, not a
+/// failure. In a cell with such a stall, the check has caught the mutation if it no longer passes.
 pub(super) fn needed(scene: &Scene<'_>, mutation: &Mutation) -> Verdict {
     if scene.index.has_stalled() { Verdict::Inconclusive } else { mutation.verdict }
 }
@@ -58,7 +58,7 @@ pub(super) fn needed(scene: &Scene<'_>, mutation: &Mutation) -> Verdict {
 /// Why a mutation is not caught in a cell in which the harness stalled.
 pub(super) const STALLED: &str = "a stall of the harness may have caused it";
 
-/// The verdicts to which these checks come on the altered cell, where they are no pass.
+/// The verdicts of these checks on the altered cell, other than pass.
 pub(super) fn turned(
     scene: &Scene<'_>,
     mutation: &Mutation,

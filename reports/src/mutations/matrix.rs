@@ -13,7 +13,7 @@ use crate::index::{Index, plausible};
 use crate::verdict::Verdict;
 use hustings_record::CellRecord;
 
-/// So many sites of a mutation are tried one by one, spread over all of them.
+/// Maximum of sites of a mutation tried one by one, spread over all of them.
 const SINGLE_MAX: usize = 3;
 
 /// What mutations of one cell come to.

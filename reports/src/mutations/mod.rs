@@ -1,9 +1,9 @@
-//! Record mutations: can each check fail on this cell? A mutation alters the events of a cell as a broken program, server or
-//! fault would have caused them; the altered cell is judged again. A check that says *pass*, and would have said so whichever
-//! mutation had been applied, has tested nothing here.
+//! Record mutations: can each check fail on this cell? A mutation alters the events of a cell as a broken program,
+//! server or fault would. The altered cell is judged again. A check that passes, and would have passed under every
+//! mutation, has tested nothing here.
 //!
-//! A mutation is one file in `kinds` and one line of the registry. It names the check that must catch it, and finds its sites:
-//! the places in the cell at which that check can be expected to. Where there is none, the mutation gives the reason.
+//! A mutation is one file in `kinds` and one line of the registry. It names the check that must catch it. It finds its
+//! sites, the places in the cell where that check should catch it, or gives the reason why there are none.
 
 mod edits;
 mod examine;

@@ -1,4 +1,4 @@
-//! What a mutation is.
+//! The definition of a mutation.
 
 use super::edits::Edits;
 use super::scene::Scene;
@@ -8,11 +8,11 @@ use crate::verdict::Verdict;
 /// A way to alter a cell's events.
 pub struct Mutation {
     pub name: &'static str,
-    /// What is wrong then, in a sentence.
+    /// The defect that it introduces, in a sentence.
     pub about: &'static str,
     /// Name of the check that must catch it.
     pub check: &'static str,
-    /// The least verdict that the check must come to.
+    /// The least verdict that the check must reach.
     pub verdict: Verdict,
     /// Whether one site alone must be caught. Not where it takes several: half of the losses, or a cell's only fault.
     pub(super) one_by_one: bool,

@@ -1,4 +1,4 @@
-//! The cell that a mutation alters, and what mutations ask of it.
+//! The cell that a mutation alters, and queries on it.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use crate::index::{Fault, Index, JudgedWrite, Loss, LossOutcome, Stand, Term};
 use crate::stats::spans::{Span, touches};
 use hustings_record::{CellRecord, Event, Nanos, Phase};
 
-/// Nothing else is to happen to a group for so long before a loss and after it was told.
+/// Calm required in a group before a loss and after its notification.
 pub(super) const CALM_NS: Nanos = 300_000_000;
 
-/// Number of a term that a mutation makes up: no candidate gets so far.
+/// Number of a term that a mutation makes up: no candidate reaches it.
 pub(super) const MADE_UP_TERM: u32 = 1 << 30;
 /// A token that no znode has.
 pub(super) const MADE_UP_TOKEN: i64 = i64::MAX >> 8;
@@ -36,31 +36,31 @@ impl<'s> Scene<'s> {
         &self.index.terms.all[place]
     }
 
-    /// The token of an earlier lead of the same candidate by another znode.
+    /// The token of an earlier term of the same candidate by another znode.
     pub(super) fn earlier_token(&self, place: usize) -> Option<i64> {
         let own = self.term(place);
         let mut terms = self.index.terms.by_cand.get(&own.cand)?.iter().map(|&other| self.term(other));
         terms.find(|other| other.grant < own.grant && other.rests_on_another_znode(own)).map(|other| other.czxid)
     }
 
-    /// The fault that cost the lead.
+    /// The fault that caused the loss.
     pub(super) fn fault(&self, loss: usize) -> &'s Fault<'s> {
         &self.index.faults.all[self.losses()[loss].fault]
     }
 
-    /// Who lost the lead.
+    /// The term that was lost.
     pub(super) fn loser(&self, loss: usize) -> &'s Term<'s> {
         self.term(self.losses()[loss].term)
     }
 
-    /// By when nobody believed any more that had led the group until it lost this lead.
+    /// The end of the last belief among the group's terms granted before this loss.
     pub(super) fn believed_until(&self, loss: usize) -> Nanos {
         let lost = &self.losses()[loss];
         let terms = self.index.terms.of_group(lost.group).iter().map(|&place| self.term(place));
         terms.filter(|term| term.grant <= lost.effect).map(|term| term.ended.1).max().unwrap_or(lost.effect)
     }
 
-    /// Who took it, if the handover was completed by another candidate.
+    /// The next term, if another candidate completed the handover.
     pub(super) fn successor(&self, loss: usize) -> Option<&'s Term<'s>> {
         let LossOutcome::Completed { successor } = self.losses()[loss].outcome else { return None };
         let next = self.term(successor);
@@ -72,13 +72,13 @@ impl<'s> Scene<'s> {
         self.successor(loss)?.granted
     }
 
-    /// Places of the losses that another candidate made good within the measured window.
+    /// Places of the losses after which another candidate was granted leadership within the measured window.
     pub(super) fn handed_over(&self) -> Vec<usize> {
         let until = self.index.observed_until();
         (0..self.losses().len()).filter(|&loss| self.granted(loss).is_some_and(|granted| granted < until)).collect()
     }
 
-    /// The same as candidates for sites.
+    /// These losses as possible sites.
     pub(super) fn handovers(&self) -> Sieve {
         Sieve::of(self.handed_over(), "no lead was handed over")
     }
@@ -95,7 +95,7 @@ impl<'s> Scene<'s> {
         self.segment_with(|event| matches!(event, Event::Write { .. }))
     }
 
-    /// The writes of which this holds, by the order in which they came: each one's place, and its number.
+    /// The writes that satisfy this predicate: each one's place in the order of arrival, and its number.
     pub(super) fn writes_that(&self, are: impl Fn(&JudgedWrite) -> bool) -> BTreeMap<usize, u64> {
         let all = self.index.writing.all().enumerate().filter(|(_, work)| are(&work.found));
         all.map(|(place, work)| (place, work.seq)).collect()
@@ -117,8 +117,8 @@ impl<'s> Scene<'s> {
         others.filter_map(|cand| Some((cand, self.calm(cand, span)?))).collect()
     }
 
-    /// How the candidate was enrolled throughout `span`, if nothing disturbed it then and its process has written events before and
-    /// after: what a killed one last did may be missing.
+    /// The candidate's enrolment throughout `span`, if undisturbed then and its process wrote events before and after.
+    /// The last events of a killed process may be missing.
     pub(super) fn calm(&self, cand: u32, span: Span) -> Option<&'s Stand<'s>> {
         let index = self.index;
         let host = index.candidates.all.get(&cand)?.host;
@@ -133,8 +133,8 @@ impl<'s> Scene<'s> {
         (connected && !disturbed && written).then_some(stand)
     }
 
-    /// The drain waits for whoever is missing: when the tear-down began, and by how much later it begins where somebody is missing
-    /// to the end.
+    /// When the tear-down began, and how much later it begins if a candidate stays missing: the drain waits for missing
+    /// candidates.
     pub(super) fn whole_drain(&self) -> (Nanos, Nanos) {
         let phases = &self.index.phases;
         let until = self.index.observed_until();
@@ -144,7 +144,7 @@ impl<'s> Scene<'s> {
         (until, (drain + longest * 1_000_000).saturating_sub(until))
     }
 
-    /// When the tear-down begins where somebody is missing to the end.
+    /// When the tear-down begins if a candidate stays missing.
     pub(super) fn end_of_whole_drain(&self) -> Nanos {
         let (until, by) = self.whole_drain();
         until + by
@@ -154,15 +154,16 @@ impl<'s> Scene<'s> {
         self.index.info.parameters.get(name)?.parse().ok()
     }
 
-    /// A moment within the term, and within the measured window, around which nothing disturbed the leader: from `before` earlier
-    /// until `after` later no fault on it or on servers was felt, it had its connection, and no process that it needs stalled.
+    /// A time within the term and the measured window around which the leader was undisturbed. From `before` earlier
+    /// until `after` later no fault on it or on servers had effects, it was connected, and no process that it needs
+    /// stalled.
     pub(super) fn quiet_in_term(&self, place: usize, before: Nanos, after: Nanos) -> Option<Nanos> {
         let (term, window) = (self.term(place), self.index.window()?);
         let led = term.definite()?;
         let (from, to) = (led.0.max(window.0) + 1, led.1.min(window.1).checked_sub(after)?);
         let is_quiet =
             |at: &Nanos| from < *at && *at <= to && !self.disturbed(term, (at.saturating_sub(before), at + after));
-        // As late as possible, so that what came before matters least; or earlier.
+        // As late as possible, so that earlier events matter least; or earlier.
         [to, from.midpoint(to), from + (to.saturating_sub(from)) / 4].into_iter().find(is_quiet)
     }
 
@@ -174,7 +175,7 @@ impl<'s> Scene<'s> {
             || index.candidates.lost_touch(term.session, span)
     }
 
-    /// The number by which the record knows a term.
+    /// The term's number in the record.
     pub(super) fn term_number(&self, term: &Term<'_>) -> u32 {
         let events = self.cell.segments[term.life].events.iter();
         let mut grants = events.filter_map(|event| match event {
@@ -194,8 +195,8 @@ impl<'s> Scene<'s> {
         others.into_iter().find(|(cand, _)| !leads(*cand))
     }
 
-    /// Whether everybody else of the group was enrolled, connected, undisturbed and at rest from before the loss until after it was
-    /// told, and no other fault met the group then.
+    /// Whether all other candidates of the group were enrolled, connected, undisturbed and at rest from before the loss
+    /// until after its notification. No other fault may hit the group.
     pub(super) fn group_is_calm(&self, loss: usize, until: Nanos) -> bool {
         let index = self.index;
         let (lost, own) = (&self.losses()[loss], self.fault(loss));
@@ -203,7 +204,7 @@ impl<'s> Scene<'s> {
         let before = (around.0, lost.effect.min(lost.released).saturating_sub(1));
         let others = index.candidates.of_group(lost.group).iter().filter(|&&cand| cand != self.loser(loss).cand);
         let at_rest = |cand: u32| !index.presence.is_unsettled(cand, before) && self.calm(cand, around).is_some();
-        // What was felt before may have left somebody out of the queue.
+        // An earlier fault may have removed a candidate from the queue.
         let felt = (around.0.saturating_sub(index.timeout_or_asked() / 2), around.1);
         let met = index.faults.on_group_in(lost.group, felt).any(|other| other.id != own.id);
         !met && others.copied().all(at_rest)

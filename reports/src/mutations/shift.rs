@@ -1,11 +1,11 @@
-//! Moves what happened from some moment on to a later time.
+//! Delays events from a given time on.
 
 use crate::index::stamped;
 use hustings_record::{Departure, Event, Nanos};
 
 /// Adds `by` to every time of the event that is `from` or later.
 pub(super) fn shift(event: &mut Event, from: Nanos, by: Nanos) {
-    // A stall that had begun by then becomes no longer.
+    // A stall that began before is not lengthened.
     if matches!(event, Event::Stall { from: began, .. } if *began < from) {
         return;
     }
@@ -14,7 +14,7 @@ pub(super) fn shift(event: &mut Event, from: Nanos, by: Nanos) {
     }
 }
 
-/// The times that an event tells of itself.
+/// All timestamps of an event.
 fn times(event: &mut Event) -> Vec<&mut Nanos> {
     match event {
         stamped!(t) => vec![t],

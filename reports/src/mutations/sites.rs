@@ -1,6 +1,6 @@
 //! Where a mutation can be applied, or why it cannot.
 
-/// Sites of a mutation: each is a place in the list that the mutation goes by (losses, terms, faults, …).
+/// Sites of a mutation: each is a place in the list that the mutation works on (losses, terms, faults, …).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Sites {
     At(Vec<usize>),
@@ -8,7 +8,7 @@ pub(super) enum Sites {
     Nowhere(String),
 }
 
-/// Candidates for sites, which conditions thin out one after the other: the first condition that leaves none is the reason.
+/// Possible sites, filtered by one condition after the other. The first condition that leaves none is the reason.
 pub(super) struct Sieve {
     left: Vec<usize>,
     reason: Option<String>,
@@ -22,7 +22,7 @@ impl Sieve {
         Self { left, reason }
     }
 
-    /// Keeps the places of which `condition` holds; `otherwise` is the reason where it holds of none.
+    /// Keeps the places that satisfy `condition`; `otherwise` is the reason if none does.
     pub(super) fn keep(mut self, otherwise: &str, condition: impl FnMut(&usize) -> bool) -> Self {
         if self.reason.is_none() {
             self.left.retain(condition);
@@ -31,7 +31,7 @@ impl Sieve {
         self
     }
 
-    /// The same of a condition on the whole cell.
+    /// The same for a condition on the whole cell.
     pub(super) fn only_if(self, otherwise: &str, condition: bool) -> Self {
         self.keep(otherwise, |_| condition)
     }

@@ -1,8 +1,8 @@
 //! What a comparison says, in words and figures: as the terminal, the page and the table for a pull request have it.
 
-use super::state::{Chip, State};
 use super::{clean, format};
 use crate::compare::{Answer, ComparedPair, Comparing, Comparison, Measure, Rules, Unit};
+use crate::state::{Chip, State};
 use hustings_record::Nanos;
 use hustings_record::words::{duration, plural, three_digits};
 

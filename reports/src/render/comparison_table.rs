@@ -3,8 +3,8 @@
 use super::compared::{self, HEAD, NOT_IN_TURN, change, counted, interval, row, state, typical, words};
 use super::format;
 use super::lines::{NARROW, WIDE, columns, entry, lines, marked, paint, paint_table};
-use super::state::Chip;
 use crate::compare::{ComparedPair, Comparing, Comparison, Noise};
+use crate::state::Chip;
 use hustings_record::words::plural;
 
 const WIDTH_MIN: usize = 40;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::clean;
-use super::state::{Chip, State};
+use crate::state::{Chip, State};
 
 /// Narrower than this, recipe and policy share a column, and so do fault and T, p50 and p99.
 pub(super) const WIDE: usize = 142;

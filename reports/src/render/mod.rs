@@ -15,7 +15,6 @@ mod plots;
 mod pool_table;
 mod runs_page;
 mod script;
-pub(crate) mod state;
 mod templates;
 mod terminal;
 mod tune_page;

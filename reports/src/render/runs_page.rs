@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::state::{Chip, State};
 use super::templates::filled;
 use super::{RenderError, clean, format};
 use crate::history::Past;
+use crate::state::{Chip, State};
 use hustings_record::Nanos;
 use hustings_record::words::duration;
 

@@ -1,5 +1,4 @@
-//! Repetitions of one configuration: their figures together, and which of them count.
+//! Repetitions of one configuration: their pooled figures, and which of them count.
 
 pub mod pool;
 pub(crate) mod pooling;
-pub mod sound;

@@ -1,5 +1,5 @@
-//! What the repetitions of one configuration come to together. Figures are those of the union of their samples and injections,
-//! never means of their figures; a repetition that failed stays visible, and what did not enter is said.
+//! Pooled figures of the repetitions of one configuration: those of the union of their samples and injections, never
+//! means of figures. A failed repetition stays visible, and repetitions that did not enter are reported.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,7 +78,7 @@ pub struct Without {
 }
 
 impl Pool {
-    /// Whether nothing was left out of it.
+    /// Whether no repetition was left out.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.pooled >= self.planned

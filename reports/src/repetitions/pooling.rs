@@ -1,5 +1,5 @@
-//! Puts the repetitions of one configuration together. What differs in anything but its number is another configuration, whatever
-//! it is called.
+//! Pools the repetitions of one configuration. Cells that differ in more than their number are different
+//! configurations, whatever their names.
 
 use crate::check::CellSummary;
 use crate::check::evidence::group_time;
@@ -14,7 +14,7 @@ use crate::stats::Samples;
 use crate::verdict::Verdict;
 use hustings_record::{CellInfo, Nanos, Repetition};
 
-/// What a summary does not keep of a cell, and its pool needs: the samples themselves.
+/// The samples of a cell, which its summary does not keep and its pool needs.
 #[derive(Debug, Default)]
 pub(crate) struct KeptSamples {
     phases: Phases,
@@ -43,7 +43,8 @@ struct PooledGroup<'a> {
     cells: Vec<(&'a CellSummary, u32, Option<KeptSamples>)>,
 }
 
-/// The pools of a run, in the order of their first repetitions. `kept` stands beside each cell; None for one that does not enter.
+/// The pools of a run, in the order of their first repetitions. `kept` has one entry per cell; None for one that does
+/// not enter.
 pub(crate) fn pools(cells: &[CellSummary], kept: Vec<Option<KeptSamples>>) -> Vec<Pool> {
     let mut groups: Vec<PooledGroup<'_>> = Vec::new();
     for (cell, kept) in cells.iter().zip(kept) {
@@ -67,14 +68,14 @@ pub(crate) fn pools(cells: &[CellSummary], kept: Vec<Option<KeptSamples>>) -> Ve
     groups.into_iter().map(pool).collect()
 }
 
-/// All but what tells a repetition from the others.
+/// Everything but the identity of a repetition.
 fn common(info: &CellInfo) -> CellInfo {
     CellInfo { index: 0, name: String::new(), repetition: None, ..info.clone() }
 }
 
 fn pool(group: PooledGroup<'_>) -> Pool {
     let PooledGroup { of, timeout_ms, planned, cells, .. } = group;
-    // What stalls spoilt was run again.
+    // Repetitions that stalls spoilt were run again.
     let planned = planned.max(cells.len() as u32);
     let repetitions: Vec<Repeated> = cells.iter().map(|(cell, number, kept)| repeated(cell, *number, kept)).collect();
     let (mut phases, mut overlaps) = (Phases::default(), Samples::default());
@@ -87,7 +88,7 @@ fn pool(group: PooledGroup<'_>) -> Pool {
     }
     let pooled = entered.len() as u32;
     let count = |verdict| repetitions.iter().filter(|cell| cell.verdict == verdict).count() as u32;
-    // Of what is missing nobody knows what it would have shown.
+    // The results of missing repetitions are unknown.
     let whole = if pooled < planned { Verdict::Inconclusive } else { Verdict::Pass };
     Pool {
         name: of.to_owned(),
@@ -136,7 +137,7 @@ fn medians(entered: &[(&CellSummary, Option<f64>)]) -> Option<Medians> {
     (!medians.is_empty()).then(|| Medians { of: medians.len() as u32, least: known().min(), most })
 }
 
-/// Shares weigh as much as the time that they are of, which makes them the share of all that time.
+/// Shares are weighted by their time, which gives the share of all that time.
 fn without(entered: &[(&CellSummary, Option<f64>)], of: impl Fn(&CellSummary) -> (f64, Nanos)) -> Option<Without> {
     let measured: Vec<_> = entered.iter().filter_map(|(cell, time)| Some((of(cell), (*time)?))).collect();
     let all: f64 = measured.iter().map(|(_, time)| time).sum();

@@ -108,3 +108,29 @@ fn an_owner_that_may_have_been_dead_for_too_long_is_inconclusive() {
     };
     assert_eq!((verdict(1_000), verdict(12_000)), (Pass, Inconclusive), "it may own for 2 T and two ticks and 1 s");
 }
+
+/// The lead leaves host 0 at 20 s, which believes on for almost three seconds, and then goes from one to the next, each change of which
+/// the observer sees 300 ms late.
+fn goes_on_among_others() -> Cell {
+    let mut cell = Cell::new("predecessor-watch", 1, 6, FaultKind::None);
+    for (host, at) in (1..6).zip((20_000_u64..).step_by(600)) {
+        cell.own(0, host, at);
+        if let (2.., Some(Event::Owner(owner))) = (host, cell.observer.last_mut()) {
+            owner.from = ms(at - 300);
+        }
+    }
+    cell.revoke(0, 0, 22_800, RevokeReason::SessionEnded);
+    cell.believe(0, 5, 22_801);
+    cell
+}
+
+#[test]
+fn late_sightings_of_others_do_not_divide_a_belief_whose_znode_has_gone() {
+    let summary = goes_on_among_others().summary();
+    assert_eq!((check(&summary, NAME).verdict, summary.ownership.zombie_max_ns), (Fail, ms(2_800)));
+    let mut never_seen = goes_on_among_others();
+    never_seen.observer.retain(|event| matches!(event, Event::Owner(owner) if owner.to >= ms(20_000)));
+    let summary = never_seen.summary();
+    assert_eq!(check(&summary, NAME).verdict, Inconclusive, "its znode may have owned in between");
+    assert!(summary.ownership.zombie_max_ns < ms(1_000), "{:?}", summary.ownership);
+}

@@ -1,5 +1,5 @@
-//! What every implementation of [`Session`] has to show: the same body runs against real servers and against any model of
-//! them, and a model counts only while it passes. Checks panic with what is wrong; [`check_all`] collects that.
+//! The conformance suite of [`Session`]. The same body runs against real servers and against any model of them; a model
+//! is valid only while it passes. Checks panic with the mismatch; [`check_all`] collects these.
 
 mod sessions;
 mod tree;
@@ -17,51 +17,51 @@ use hustings_record::Direction;
 
 use crate::coordination::{CreateMode, OpError, Refusal, Session, SessionState, States, Watch, WatchEvent};
 
-/// A check, and a wait inside one, may take this long. Far more than any of them needs.
+/// Bound on a check, and on a wait inside one: far more than any of them needs.
 const CHECK_MAX_MS: u64 = 60_000;
 const SOON_MS: u64 = 15_000;
 
 /// Long enough to see that something does not happen.
 const QUIET_MS: u64 = 300;
 
-/// One implementation under test, with the means to injure it. Each session has a link of its own. Whatever fails in the
-/// arm itself is a panic.
+/// One implementation under test, with the means to inject faults into it. Each session has its own link. A failure in
+/// the arm itself is a panic.
 #[expect(async_fn_in_trait, reason = "a host is single-threaded: its futures need no Send")]
 pub trait Arm {
     type Session: Session;
 
-    /// A new session, connected over a link of its own. Its T is at least 2 s and at most 10 s.
+    /// A new session, connected over its own link. Its T is at least 2 s and at most 10 s.
     async fn connect(&self) -> Self::Session;
-    /// Resets the session's connection. A new one can be made at once, unless the link is held.
+    /// Resets the session's connection. The session can reconnect at once, unless the link is held.
     async fn cut(&self, session: &Self::Session);
-    /// Lets nothing pass from now on; what is sent waits. May take up to a fifth of T.
+    /// Lets nothing pass from now on; data that is sent is queued. May take up to a fifth of T.
     async fn hold(&self, session: &Self::Session, way: Direction);
     async fn release(&self, session: &Self::Session);
-    /// The same session by a second connection, which has no link. The first connection loses it.
+    /// Attaches the same session by a second connection, which has no link. The first connection loses the session.
     async fn take_over(&self, session: &Self::Session) -> Self::Session;
     /// How many servers there are.
     fn servers(&self) -> usize;
     /// As [`take_over`](Self::take_over), by a connection to this server.
     async fn take_over_at(&self, session: &Self::Session, server: usize) -> Self::Session;
-    /// Has the ensemble end the session, now.
+    /// Makes the ensemble end the session now.
     async fn expire(&self, session: &Self::Session);
     /// Closes the session; false when that was not answered.
     async fn close(&self, session: Self::Session) -> bool;
     /// Watches that the servers hold, of all sessions.
     async fn watch_count(&self) -> u64;
     async fn sleep(&self, ms: u64);
-    /// The time since some moment.
+    /// The time since some fixed moment.
     fn now_ms(&self) -> u64;
-    /// A number that was not given before.
+    /// A number that was not returned before.
     fn fresh(&self) -> u64;
 }
 
-/// What came of all checks on one arm.
+/// The result of all checks on one arm.
 #[derive(Debug, Default)]
 pub struct Conformance {
-    /// How many were run: all there are.
+    /// Number of checks that ran: all there are.
     pub run: usize,
-    /// The names of those that failed, with what they said.
+    /// Names of the failed checks, with their messages.
     pub failures: Vec<(&'static str, String)>,
 }
 
@@ -69,7 +69,7 @@ impl Conformance {
     /// Prints how many passed.
     ///
     /// # Panics
-    /// With what the others said, if there are any.
+    /// With the messages of the failed checks, if there are any.
     pub fn assert_whole(&self, arm: &str) {
         println!("conformance of {arm}: {} of {} checks passed", self.run - self.failures.len(), self.run);
         let told: Vec<String> = self.failures.iter().map(|(check, why)| format!("{check}: {why}")).collect();
@@ -77,7 +77,7 @@ impl Conformance {
     }
 }
 
-/// Runs every check, each in a place of its own.
+/// Runs every check, each below a znode of its own.
 pub async fn check_all<A: Arm>(arm: &A) -> Conformance {
     let mut done = Conformance::default();
     macro_rules! run {
@@ -130,7 +130,7 @@ async fn bounded<A: Arm>(arm: &A, check: impl Future<Output = ()>) -> Result<(),
     }
 }
 
-/// Waits for it, or fails.
+/// Waits for `awaited`, or fails.
 async fn soon<A: Arm, T>(arm: &A, what: &str, awaited: impl Future<Output = T>) -> T {
     match select(pin!(awaited), pin!(arm.sleep(SOON_MS))).await {
         Either::Left((value, _)) => value,
@@ -138,7 +138,7 @@ async fn soon<A: Arm, T>(arm: &A, what: &str, awaited: impl Future<Output = T>) 
     }
 }
 
-/// A persistent znode of the check's own, made by `session`.
+/// A persistent znode for one check, created by `session`.
 async fn place<A: Arm>(arm: &A, session: &A::Session) -> String {
     let path = format!("/conformance-{}", arm.fresh());
     session.create(&path, b"", CreateMode::Persistent).await.expect("a place of its own");
@@ -183,21 +183,21 @@ async fn told<A: Arm>(arm: &A, watch: &mut impl Watch) -> WatchEvent {
     soon(arm, "the notification", watch.fired()).await
 }
 
-/// Whether the watch says nothing for a while.
+/// Whether the watch fires no event for `QUIET_MS`.
 async fn is_silent<A: Arm>(arm: &A, watch: &mut impl Watch) -> bool {
     matches!(select(pin!(watch.fired()), pin!(arm.sleep(QUIET_MS))).await, Either::Right(_))
 }
 
-/// Cuts the connection, and waits until there is another one.
+/// Resets the connection, and waits until there is a new one.
 async fn reconnect<A: Arm>(arm: &A, session: &A::Session) {
     let mut states = session.states();
     arm.cut(session).await;
-    // Both changes may have passed by already: a change there was.
+    // Both changes may have passed by now, but at least one change has occurred.
     soon(arm, "the loss of the connection", states.changed()).await;
     state_comes(arm, &mut states, SessionState::Connected).await;
 }
 
-/// Waits until there is, or is not, such a znode.
+/// Waits until the znode exists, or does not.
 async fn until_exists<A: Arm>(arm: &A, session: &A::Session, path: &str, wanted: bool) {
     let wait = async {
         while session.exists(path).await.expect("answered").is_some() != wanted {

@@ -1,4 +1,4 @@
-//! Sessions: their states, their ends, and what becomes of their ephemerals.
+//! Sessions: their states, their ends, and the fate of their ephemerals.
 
 use std::pin::pin;
 
@@ -11,7 +11,7 @@ use crate::coordination::{CreateMode, OpError, Session, SessionEnd, SessionState
 
 const EXPIRED: SessionState = SessionState::Ended(SessionEnd::Expired);
 
-/// An ephemeral of the session, which the other one sees.
+/// An ephemeral of the session, which the other session can see.
 async fn ephemeral<A: Arm>(session: &A::Session, other: &A::Session, place: &str) -> String {
     let node = format!("{place}/ephemeral");
     session.create(&node, b"", CreateMode::Ephemeral).await.expect("created");
@@ -21,7 +21,7 @@ async fn ephemeral<A: Arm>(session: &A::Session, other: &A::Session, place: &str
     node
 }
 
-/// Whether no state comes for a while.
+/// Whether no state change arrives for `QUIET_MS`.
 async fn is_quiet<A: Arm>(arm: &A, states: &mut impl States) -> bool {
     matches!(select(pin!(states.changed()), pin!(arm.sleep(QUIET_MS))).await, Either::Right(_))
 }
@@ -134,7 +134,7 @@ pub(super) async fn a_take_over_keeps_the_ephemerals_until_it_closes<A: Arm>(arm
     close_all(arm, [other]).await;
 }
 
-/// One of them is the server that the session is connected to already.
+/// One of the servers is the one that the session is already connected to.
 pub(super) async fn a_take_over_works_at_every_server<A: Arm>(arm: &A) {
     for server in 0..arm.servers() {
         let (one, other, place) = two(arm).await;
@@ -157,7 +157,7 @@ pub(super) async fn a_take_over_works_at_every_server<A: Arm>(arm: &A) {
     }
 }
 
-/// Far enough apart that neither the rounding to ticks nor the batches of followers change the order.
+/// Far enough apart that neither the rounding to ticks nor the batching in followers changes the order.
 const APART_MS: u64 = 1_000;
 
 pub(super) async fn sessions_expire_after_their_timeout_in_the_order_of_their_silence<A: Arm>(arm: &A) {
@@ -173,7 +173,7 @@ pub(super) async fn sessions_expire_after_their_timeout_in_the_order_of_their_si
         session.create(&node, b"", CreateMode::Ephemeral).await.expect("created");
         silent.push((session, node));
     }
-    // Not in the order in which they were made.
+    // A different order from the one in which they were created.
     silent.rotate_left(1);
     let mut touched_ms = Vec::new();
     for (session, node) in &silent {

@@ -1,4 +1,4 @@
-//! The tree: what is created, deleted, read and written, by one session or all at once.
+//! The tree: creates, deletes, reads and writes, by one session or by all at once.
 
 use futures::future::join5;
 

@@ -1,4 +1,4 @@
-//! The third outcome: a request whose connection went before its answer came may have happened.
+//! The third outcome: a request whose connection was lost before its answer may have taken effect.
 
 use futures::FutureExt;
 use futures::future::join;
@@ -45,7 +45,7 @@ pub(super) async fn a_request_whose_reply_was_lost_is_unknown<A: Arm>(arm: &A) {
     close_all(arm, [one, other]).await;
 }
 
-/// Reads end so as well: nothing is known then either.
+/// Reads end in the same way: their outcome is unknown, too.
 pub(super) async fn every_kind_of_request_ends_when_its_connection_does<A: Arm>(arm: &A) {
     let (one, other, place) = two(arm).await;
     let mut states = one.states();
@@ -93,7 +93,7 @@ pub(super) async fn a_request_made_without_a_connection_ends_too<A: Arm>(arm: &A
     let request = one.create(&node, b"", CreateMode::Persistent);
     let (outcome, ()) = soon(arm, "an outcome", join(request, arm.release(&one))).await;
     match outcome {
-        // It may wait for a connection, or it may not.
+        // An implementation may wait for a connection or fail at once.
         Ok(_) => until_exists(arm, &other, &node, true).await,
         Err(error) => assert_eq!(error, OpError::Unknown, "within {SOON_MS} ms"),
     }

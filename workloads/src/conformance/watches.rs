@@ -1,4 +1,4 @@
-//! Watches: what they tell, once, over lost connections too, and what they cost.
+//! Watches: their events, that each fires once, across lost connections too, and their cost.
 
 use std::pin::pin;
 
@@ -94,7 +94,7 @@ pub(super) async fn a_wait_that_was_dropped_loses_nothing<A: Arm>(arm: &A) {
     close_all(arm, [watcher, doer]).await;
 }
 
-/// Waits until the servers hold so many watches.
+/// Waits until the servers hold this many watches.
 async fn until_watches<A: Arm>(arm: &A, wanted: u64, what: &str) {
     let wait = async {
         while arm.watch_count().await != wanted {
@@ -104,7 +104,7 @@ async fn until_watches<A: Arm>(arm: &A, wanted: u64, what: &str) {
     soon(arm, &format!("{wanted} watches, {what}"), wait).await;
 }
 
-/// How many watches there are, once those of sessions that were closed before have gone.
+/// The number of watches, once those of sessions closed before are gone.
 async fn settled_watches<A: Arm>(arm: &A) -> u64 {
     let settled = async {
         let mut count = arm.watch_count().await;
@@ -147,7 +147,7 @@ pub(super) async fn a_dropped_watch_costs_nothing<A: Arm>(arm: &A) {
     close_all(arm, [session]).await;
 }
 
-/// A recipe arms the next watch before it drops the last one, often on the same znode.
+/// A recipe arms the next watch before it drops the previous one, often on the same znode.
 pub(super) async fn a_watch_beside_a_dropped_one_stays_armed<A: Arm>(arm: &A) {
     let (watcher, doer, place) = two(arm).await;
     for round in 0..20 {
@@ -163,7 +163,7 @@ pub(super) async fn a_watch_beside_a_dropped_one_stays_armed<A: Arm>(arm: &A) {
             drop(old);
             watcher.get_and_watch(&node).await.expect("armed").2
         };
-        // Whatever dropping sent has been answered before this is.
+        // Any request that the drop sent is answered before this one is.
         watcher.sync(&node).await.expect("synced");
         doer.delete(&node, None).await.expect("deleted");
         assert_eq!(told(arm, &mut kept).await, WatchEvent::Deleted, "round {round}");
@@ -229,7 +229,7 @@ pub(super) async fn many_watches_are_set_again_at_once<A: Arm>(arm: &A) {
     watcher.sync(&place).await.expect("synced");
     let armed = join_all(nodes.iter().map(|node| watcher.exists_and_watch(node))).await;
     let mut watches: Vec<_> = armed.into_iter().map(|armed| armed.expect("armed").1).collect();
-    // Every third changes while nobody is told, the others after.
+    // Every third znode changes while the watcher cannot be notified, the others afterwards.
     let change = async |at: usize| match at % 4 {
         0 => doer.set(&nodes[at], b"1", None).await.map(drop).expect("set"),
         2 => doer.delete(&nodes[at], None).await.expect("deleted"),

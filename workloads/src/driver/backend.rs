@@ -1,4 +1,4 @@
-//! What makes a cell happen, as the driver sees it.
+//! The backend of a cell, as the driver sees it.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -13,21 +13,21 @@ use super::state::State;
 use crate::coordination::Session;
 use crate::plan::{Hit, PlannedFault};
 
-/// How far the candidates of all hosts that run have come.
+/// Enrolment progress of the candidates on all running hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// How many there are.
+    /// Number of candidates.
     pub candidates: u64,
     /// Sessions that are connected.
     pub connected: u64,
-    /// Candidates that stand.
+    /// Candidates that are enrolled.
     pub standing: u64,
 }
 
-/// The hosts, links and servers of one cell, its clock and its record. What is done to them comes back as a proof.
+/// The hosts, links and servers of one cell, its clock and its record. Every action on them returns a [`Proof`].
 #[expect(async_fn_in_trait, reason = "one thread drives a cell: its futures need no Send")]
 pub trait Backend: Sized + 'static {
-    /// Why a cell cannot go on: an error of the infrastructure, or somebody's wish.
+    /// Why a cell cannot go on: an infrastructure error, or a request to stop.
     type Error;
     /// A session of the coordinator's own.
     type Session: Session;
@@ -36,58 +36,60 @@ pub trait Backend: Sized + 'static {
     fn now(&self) -> Nanos;
     /// Waits until the clock shows `at` or more.
     async fn sleep_until(&self, at: Nanos);
-    /// Writes into the coordinator's segment. What is written through has reached the kernel when this returns.
+    /// Writes into the coordinator's segment. An event that is written through has reached the kernel when this
+    /// returns.
     fn record(&self, event: Event);
-    /// Tells people what goes on.
+    /// Reports progress to the user.
     fn progress(&self, _what: impl FnOnce() -> String) {}
 
-    /// Tells people what they should not miss.
+    /// Reports a warning to the user.
     fn warn(&self, _what: &str) {}
 
-    /// Starts all that the cell needs beside its hosts, and [lays out](super::lay_out) its znodes.
+    /// Starts everything that the cell needs beside its hosts, and [lays out](super::lay_out) its znodes.
     async fn set_up(self: &Rc<Self>) -> Result<(), Self::Error>;
-    /// Waits until the cell, once it is set up, cannot go on.
+    /// Waits until the cell, once set up, cannot go on.
     async fn cut_short(&self) -> Self::Error;
-    /// Heals what is injured, ends every host, and takes down what was set up, however far the cell came.
+    /// Heals active faults, ends every host, and takes down the set-up, however far the cell came.
     async fn tear_down(self: &Rc<Self>) -> Result<(), Self::Error>;
-    /// Starts every host, and lets all its candidates stand.
+    /// Starts every host, and lets all its candidates enrol.
     async fn start_hosts(self: &Rc<Self>) -> Result<(), Self::Error>;
-    /// Every candidate stands, or it was waited for long enough.
+    /// Called when every candidate is enrolled, or the wait for that has timed out.
     fn enrolled(&self) {}
     fn standing(&self) -> Standing;
     /// Waits until something about candidates, leaders or hosts may have changed, but not beyond `until`.
     async fn changed(&self, until: Nanos);
-    /// How many servers there are; their ids begin with 1.
+    /// Number of servers; their ids begin with 1.
     fn servers(&self) -> u32;
-    /// Path under which the cell's znodes lie, as [these sessions](Self::connect_to) see it.
+    /// Path above the cell's znodes, as [these sessions](Self::connect_to) see it.
     fn chroot(&self) -> &str {
         ""
     }
 
-    /// A session over this server and no other; None: it gave none.
+    /// A session over this server only; `None`: the server gave none.
     async fn connect_to(&self, server: u32) -> Option<Self::Session>;
-    /// Runs a task that ends with the cell, wherever it is then.
+    /// Runs a task that is dropped when the cell ends.
     fn spawn(&self, task: impl Future<Output = ()> + 'static);
-    /// Hosts whose process runs.
+    /// Hosts whose process is running.
     fn running(&self) -> Vec<u16>;
-    /// Asks a server for its state, and for the last zxid that it says it has processed.
+    /// Asks a server for its state, and for the last zxid that it reports as processed.
     async fn look(&self, server: u32) -> (ServerState, Option<i64>);
-    /// How far the clock that servers' logs go by is ahead of this one now, and by how much that may be off.
+    /// By how much the clock of the servers' logs is ahead of this clock now, and the bound on its error.
     fn log_clock(&self) -> (i64, Nanos) {
         (0, 0)
     }
 
-    /// What a server's log says about the ensemble's elections and its own pauses, and when; nothing where there is no log.
+    /// A server's log lines on the ensemble's elections and its own pauses, with their times; empty where there is no
+    /// log.
     ///
     /// # Errors
-    /// A sentence on why it could not be read.
+    /// Why it could not be read, as a sentence.
     async fn server_log(&self, server: u32) -> Result<Vec<(Nanos, ServerLine)>, String>;
-    /// How often servers are asked for their load. None: there is none to ask for.
+    /// The interval at which servers are asked for their load. `None`: the load is not available.
     fn load_every(&self) -> Option<Duration> {
         None
     }
 
-    /// How loaded a server is; None: it did not say.
+    /// The load of a server; `None`: it did not answer.
     async fn load(&self, _server: u32) -> Option<ServerLoad> {
         None
     }
@@ -97,33 +99,35 @@ pub trait Backend: Sized + 'static {
     /// # Errors
     /// Why they could not be read.
     async fn counters(&self) -> Result<BTreeMap<u32, ServerMetrics>, String>;
-    /// What every server that serves has on its lists, by id, with paths as the cell's sessions see them. No server where
-    /// they are somebody else's.
+    /// The watches and ephemerals of every serving server, by id, with paths as the cell's sessions see them. Empty
+    /// where the servers are shared with others.
     ///
     /// # Errors
     /// Why they could not be read.
     async fn holdings(&self) -> Result<BTreeMap<u32, Holdings>, String>;
-    /// Has two hosts take samples of the floor, one of them to delete and the other to be told. Gives what each has done; bounded.
+    /// Makes two hosts take samples of the floor: one deletes, the other is notified. Returns the result of each;
+    /// bounded.
     async fn take_floor(&self, one: FloorPair, watches: u16, deletes: u16) -> (FloorTaken, FloorTaken);
-    /// Whether the floor can be measured: nobody may have been felled by now.
+    /// Whether the floor can be measured: not once a host may have been felled.
     fn has_floor(&self) -> bool {
         true
     }
 
     /// Runs a task beside the cell's other waits. A cell does not end before its background tasks.
     fn background_task(self: &Rc<Self>, task: impl Future<Output = ()> + 'static);
-    /// Waits until the clock shows `at`; false when the cell is cut short before.
+    /// Waits until the clock shows `at`; false when the cell is cut short before that.
     async fn goes_on_until(&self, at: Nanos) -> bool;
-    /// Does all that is to hit the cell, and gives the time until which is measured.
+    /// Performs all injections of the cell, and returns the end of the measured time.
     async fn injection(self: &Rc<Self>) -> Nanos;
-    /// Lies in wait on these hosts until a candidate has won on one of them and does not believe it yet, holds it there, and gives
-    /// its host. None: nobody had until then.
+    /// Waits on these hosts until a candidate has won on one of them but does not believe it yet. Holds it there and
+    /// returns its host. `None`: no candidate won before `until`.
     async fn winner(&self, hosts: &[u16], until: Nanos) -> Option<u16>;
-    /// Lets the candidate go on that is held, if one is, as far as its host's process lets it.
+    /// Releases the held candidate, if there is one, as far as its host's process allows it.
     fn let_win(&self);
-    /// Does a fault to what it hits, and verifies it. `id` is its number in the record. `effect` is told once it is in effect, if
-    /// that is known before it is verified; given up while it verifies, it changes nothing more.
+    /// Injects a fault into its target, and verifies it. `id` is its number in the record. `effect` is notified once
+    /// the fault is in effect, if that is known before it is verified. If it is dropped while it verifies, it changes
+    /// nothing more.
     async fn inject(self: &Rc<Self>, id: u32, planned: &PlannedFault, hit: &Hit, effect: &Effect) -> Injury;
-    /// Undoes it.
+    /// Undoes a fault.
     async fn heal(self: &Rc<Self>, remedy: &Remedy) -> Proof;
 }

@@ -1,5 +1,5 @@
-//! The life of a candidate on its host: session after session, it stands, leads, leaves and stands again; and its work while it
-//! leads.
+//! The life of a candidate on its host: in session after session it enrols, leads, leaves and enrols again. Also its
+//! work while it leads.
 
 use std::time::Duration;
 
@@ -10,32 +10,32 @@ use crate::coordination::Session as _;
 use crate::host::Host;
 use crate::recipes::{Election, Lifecycle, stand};
 
-/// After a failure that its recipe has no answer to, a candidate stands again after this.
+/// Delay before a candidate enrols again after a failure that its recipe does not handle.
 const AFTER_FAILURE: Duration = Duration::from_millis(500);
 
-/// A candidate's place on its host.
+/// A candidate's slot (`seat`) on its host.
 pub trait Seat: Host {
     type Process: Process;
 
-    /// It begins a life under a session.
+    /// The candidate begins an incarnation under a session.
     fn begins(&self, session: &<Self::Process as Process>::Session);
-    /// It stands no more, and this is how it left.
+    /// The candidate has left the election, in this way.
     fn left(&self, departure: &Departure);
     /// How long it stays away after a resignation.
     fn rejoin_after(&self) -> Duration;
 
-    /// Whether this belief, by its number, goes on.
+    /// Whether the belief with this number still holds.
     fn believes(&self, change: u64) -> bool;
-    /// Sends a write to the resource, unless the answer to the one before is still out.
+    /// Sends a write to the resource, unless the previous write is still unanswered.
     fn write(&self, token: Token);
-    /// From one write to the next.
+    /// Interval between writes.
     fn work_interval(&self) -> Duration;
 }
 
 /// How a candidate's life on its host ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Its session was closed and the server said so, or others still use it.
+    /// Its session was closed and the server confirmed it, or other candidates still use it.
     Closed,
     /// The server did not answer the close.
     Unanswered,
@@ -56,7 +56,7 @@ pub async fn live<S: Seat>(seat: &S, sessions: &Sessions<S::Process>, election: 
     }
 }
 
-/// Stands under one session until that ends (false), or until the candidate is done for good.
+/// Participates under one session until that ends (false), or until the candidate is done for good (true).
 async fn one_session<S: Seat>(
     seat: &S,
     sessions: &Sessions<S::Process>,
@@ -82,8 +82,8 @@ async fn one_session<S: Seat>(
     }
 }
 
-/// A leader's work: writes at once and then on every intended time, until the belief numbered `change` is over. Intended times
-/// that pass while it is busy or stopped are skipped, as a busy leader would.
+/// A leader's work: writes at once and then at every intended time, until the belief numbered `change` is over.
+/// Intended times that pass while it is busy or stopped are skipped, as a busy leader would.
 pub async fn work<S: Seat>(seat: &S, token: Token, change: u64) {
     let interval = (seat.work_interval().as_nanos() as Nanos).max(1);
     let mut next = seat.now();

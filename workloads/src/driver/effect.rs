@@ -1,4 +1,5 @@
-//! The moment at which a fault takes effect, told before its verification is over: the time of its heal counts from there.
+//! The moment at which a fault takes effect, reported before its verification is over. The time to its heal counts from
+//! there.
 
 use std::cell::RefCell;
 
@@ -7,10 +8,10 @@ use hustings_record::Nanos;
 
 use super::injury::Remedy;
 
-/// Between which times a fault took effect, and what undoes it.
+/// Bounds of the time at which a fault took effect, and its remedy.
 pub(super) type InEffect = ((Nanos, Nanos), Remedy);
 
-/// Where whoever injects a fault tells that it is in effect, while he verifies that.
+/// Through this, the injector of a fault reports that it is in effect while it still verifies it.
 pub struct Effect(RefCell<Option<oneshot::Sender<InEffect>>>);
 
 impl Effect {
@@ -19,10 +20,11 @@ impl Effect {
         (Self(RefCell::new(Some(tell))), told)
     }
 
-    /// The fault took effect between these times. Verifications go on; what they are not done with at its heal is not verified.
+    /// The fault took effect between these times. Verification goes on; any part not done by the heal counts as
+    /// unverified.
     pub fn took(&self, times: (Nanos, Nanos), remedy: Remedy) {
         if let Some(tell) = self.0.take() {
-            // Nobody waits for it any more when the injection is given up.
+            // The receiver is gone when the injection was given up.
             let _ = tell.send((times, remedy));
         }
     }

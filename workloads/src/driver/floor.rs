@@ -1,7 +1,7 @@
-//! The floor: what delete → notified → listed takes over the links without any election around it. As in a failover, one
-//! host deletes and another one is told: to hear of what one's own process did would be faster than any successor can be.
-//! As in failovers, it is seldom the same two sessions: samples are taken by many pairs, on all hosts in turn, each over the
-//! servers that its sessions happen to choose.
+//! The floor: how long delete → notified → listed takes over the links without an election. As in a failover, one host
+//! deletes and another is notified. An event from the own process would arrive faster than at any successor.
+//! As in failovers, the two sessions vary: many pairs take samples, on all hosts in turn, each over the servers that
+//! its sessions happen to choose.
 
 use std::time::Duration;
 
@@ -13,15 +13,16 @@ use super::sessions::Process;
 use super::unless::unless;
 use crate::coordination::{CreateMode, OpError, Refusal, Session, Watch as _, WatchEvent};
 
-/// From hearing of a new znode to deleting it: by then its watcher has armed its watch, and samples are not one burst.
+/// Delay between the notification of a new znode and its deletion. By then the watcher has armed its watch, and samples
+/// do not form one burst.
 const BETWEEN: Duration = Duration::from_millis(5);
 const SAMPLE_AT_MOST: Duration = Duration::from_secs(5);
 /// Samples that one pair of sessions takes.
 const OF_A_PAIR: u32 = 3;
-/// No pair begins later than this after the first one.
+/// No pair begins later than this after the first.
 const PAIRS_AT_MOST: Duration = Duration::from_secs(30);
 
-/// Has pairs of hosts take so many samples in all, and writes them down, those that came to nothing too.
+/// Makes pairs of hosts take this many samples in all, and records them, including failed ones.
 pub(super) async fn measure<B: Backend>(backend: &B, samples: u32) {
     let until = backend.now() + PAIRS_AT_MOST.as_nanos() as Nanos;
     for pair in 0..samples.div_ceil(OF_A_PAIR) {
@@ -35,8 +36,8 @@ pub(super) async fn measure<B: Backend>(backend: &B, samples: u32) {
     }
 }
 
-/// Who watches and who deletes: every host in turn, and another one as often as there are others. Where there is one host only,
-/// it does both.
+/// The watching and the deleting host of a pair. Every host watches in turn, each time with another deleter as long as
+/// there is one. A single host does both.
 fn ends(hosts: &[u16], pair: u32) -> Option<(u16, u16)> {
     let (count, pair) = (hosts.len(), pair as usize);
     let watches = pair.checked_rem(count)?;
@@ -44,8 +45,8 @@ fn ends(hosts: &[u16], pair: u32) -> Option<(u16, u16)> {
     Some((hosts[watches], hosts[(watches + apart) % count]))
 }
 
-/// Does one part of a pair's samples under a session of this process. `listed` is the path of the list that is read. After one
-/// that came to nothing no other is tried: they would not be of one mind which is next.
+/// Takes one part of a pair's samples under a session of this process. `listed` is the path of the list that is read.
+/// It stops after a failed sample: the two hosts could disagree on which sample is next.
 pub async fn take_floor<P: Process>(
     process: &P,
     session: &P::Session,
@@ -78,7 +79,7 @@ pub async fn take_floor<P: Process>(
     stamps
 }
 
-/// The samples of both parts of a pair, as the record has them; `now` both are over.
+/// The samples of both parts of a pair, as record events; `now`: both parts are over.
 fn floor_events(one: FloorPair, now: Nanos, deleted: FloorTaken, heard: FloorTaken) -> Vec<Event> {
     let nothing = || Err((now, "one before it came to nothing".to_owned()));
     let of = |taken: FloorTaken| match taken {
@@ -110,7 +111,7 @@ async fn delete<P: Process>(process: &P, session: &P::Session, path: &str) -> Re
         watch.fired().await;
         (found, watch) = session.exists_and_watch(path).await?;
     }
-    // Disarmed before the deletion, so that only the other host is told of it.
+    // Disarmed before the deletion, so that only the other host is notified of it.
     drop(watch);
     process.sleep_until(process.now() + BETWEEN.as_nanos() as Nanos).await;
     let deleted = process.now();

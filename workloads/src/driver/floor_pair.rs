@@ -1,4 +1,4 @@
-//! What is asked of a pair of sessions that takes samples of the floor, and what it answers.
+//! The request to a pair of sessions that takes floor samples, and its answer.
 
 use hustings_record::Nanos;
 use serde::{Deserialize, Serialize};
@@ -11,16 +11,16 @@ pub enum FloorPart {
     Watch,
 }
 
-/// Samples of one pair of sessions: which pair it is, by number, and how many.
+/// Samples of one pair of sessions: the number of the pair, and the number of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FloorPair {
     pub pair: u32,
     pub samples: u32,
 }
 
-/// What a host stamps of one sample: when the deletion was sent (twice), or when it was notified and when the list was read. Of
-/// a sample that came to nothing: when that was clear, and why.
+/// A host's stamps of one sample: when the deletion was sent (twice), or when it was notified and when the list was
+/// read. For a failed sample: when the failure was clear, and why.
 pub type FloorStamp = Result<(Nanos, Nanos), (Nanos, String)>;
 
-/// What one part of a pair has done, under which session, or why it did nothing.
+/// The stamps of one part of a pair and its session, or why there are none.
 pub type FloorTaken = Result<(i64, Vec<FloorStamp>), String>;

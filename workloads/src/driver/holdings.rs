@@ -1,4 +1,4 @@
-//! Has the servers list what they hold, when everybody stands or leads, and writes it down.
+//! Records the servers' lists of watches and ephemerals, once every candidate is enrolled or leads.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,14 @@ use hustings_record::{Event, Holdings, Nanos, WindowEdge};
 
 use super::backend::Backend;
 
-/// Of more candidates the lists would be most of the record.
+/// With more candidates the lists would be most of the record.
 const CANDIDATES_MAX: u64 = 50_000;
-/// Servers may lag, and clients may be on their way: they are asked until they say the same twice, so often at most.
+/// Servers may lag, and requests may be in flight. The servers are asked until two answers in a row agree, at most this
+/// often.
 const QUESTIONS_MAX: u32 = 10;
 const AGAIN_NS: Nanos = 150_000_000;
 
-/// Asks the servers for their lists and writes them down.
+/// Asks the servers for their lists and records them.
 pub(super) async fn record<B: Backend>(backend: &B, at: WindowEdge) {
     let cell = &backend.state().cell;
     let note = |text: String| backend.record(Event::Note { t: backend.now(), cand: None, text });
@@ -53,7 +54,7 @@ fn are_alike(said: &BTreeMap<u32, Holdings>) -> bool {
     all.next().is_none_or(|first| all.all(|other| other.agrees_with(first)))
 }
 
-/// Servers that say the same, with what they say; the watches are those of all of them.
+/// Groups servers that report the same, with their report; the watches of a group are added up.
 fn grouped(said: BTreeMap<u32, Holdings>) -> Vec<(Vec<u32>, Holdings)> {
     let mut groups: Vec<(Vec<u32>, Holdings)> = Vec::new();
     for (server, holdings) in said {

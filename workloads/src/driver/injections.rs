@@ -1,4 +1,5 @@
-//! Carries out a fault plan: each fault on its intended time, each healed after its time, all of it written down.
+//! Carries out a fault plan: injects each fault at its intended time, heals it after its duration, and records all of
+//! it.
 
 use std::pin::pin;
 use std::rc::Rc;
@@ -14,12 +15,12 @@ use super::injury::{Injury, Proof, Remedy};
 use crate::faults::Moment;
 use crate::plan::{Hit, LeaderView, Plan, PlannedFault, WON_WITHIN_T, plan, resolve};
 
-/// Servers that were hit are healed, or given up, within this.
+/// Bound on the wait for servers under a fault to be healed.
 const BACK_AT_MOST_NS: Nanos = 60_000_000_000;
-/// Between two looks at whether they are.
+/// Interval between two checks for that.
 const LOOK_AGAIN_NS: Nanos = 50_000_000;
 
-/// Does what the cell's plan says. Gives the time until which is measured.
+/// Carries out the cell's plan. Returns the end of the measured time.
 pub async fn as_planned<B: Backend>(backend: &Rc<B>) -> Nanos {
     let state = backend.state();
     let (start, plan) = (backend.now(), plan(&state.cell, state.seed));
@@ -27,19 +28,19 @@ pub async fn as_planned<B: Backend>(backend: &Rc<B>) -> Nanos {
     backend.progress(|| format!("{}: measuring for about {} s", state.cell.name, plan.measure_ms.div_ceil(1_000)));
     let (sender, done) = oneshot::channel();
     let own = backend.clone();
-    // An background task goes on to its end when the cell is cut short.
+    // A background task runs to its end even when the cell is cut short.
     backend.background_task(async move {
         carry_out(&own, &plan, start).await;
-        // Nobody waits for it when the cell was cut short.
+        // The receiver is gone when the cell was cut short.
         let _ = sender.send(());
     });
-    // An error means that the background task has failed, which is the backend's to tell.
+    // An error means that the background task has failed; the backend reports that.
     let _ = done.await;
     until
 }
 
-/// Runs a plan that begins at `start`. Returns when every fault has been injected and healed, or when the cell is cut short and
-/// what was injected has been healed.
+/// Runs a plan that begins at `start`. Returns when every fault has been injected and healed. When the cell is cut
+/// short, it returns once the injected faults are healed.
 async fn carry_out<B: Backend>(backend: &Rc<B>, plan: &Plan, start: Nanos) {
     let end = start + plan.measure_ms * 1_000_000;
     backend.record(plan.event(start));
@@ -67,7 +68,7 @@ async fn carry_out<B: Backend>(backend: &Rc<B>, plan: &Plan, start: Nanos) {
         };
         let hits = hit.split(&state.cell, planned.kind(), &state.leaders.borrow());
         for hit in hits {
-            // Whoever is lain in wait for is as before until then.
+            // The target of a fault that waits for a winner is unaffected until then.
             if planned.moment.is_planned() {
                 state.injure(planned.kind(), &hit);
             }
@@ -77,7 +78,7 @@ async fn carry_out<B: Backend>(backend: &Rc<B>, plan: &Plan, start: Nanos) {
     while running.next().await.is_some() {}
 }
 
-/// Writes down that a planned fault is not ordered, and why.
+/// Records that a planned fault is not injected, and why.
 fn withhold<B: Backend>(backend: &B, planned: &PlannedFault, why: WithheldReason) {
     let Some(id) = planned.id else { return };
     backend.record(Event::FaultWithheld { t: backend.now(), planned: id, why });
@@ -89,7 +90,7 @@ fn withhold<B: Backend>(backend: &B, planned: &PlannedFault, why: WithheldReason
     ));
 }
 
-/// Waits for `wait`, while what runs goes on.
+/// Waits for `wait`, while the tasks in `running` go on.
 async fn beside<T>(wait: impl Future<Output = T>, running: &mut FuturesUnordered<impl Future<Output = ()>>) -> T {
     let mut wait = std::pin::pin!(wait);
     loop {
@@ -103,7 +104,7 @@ async fn beside<T>(wait: impl Future<Output = T>, running: &mut FuturesUnordered
     }
 }
 
-/// What hits all servers waits until the fault before it is healed: on a busy machine they may be late.
+/// A fault on all servers waits until the fault before it is healed: on a busy machine servers may be late.
 async fn servers_are_back<B: Backend>(backend: &Rc<B>) {
     let until = backend.now() + BACK_AT_MOST_NS;
     while !backend.state().injured_servers().is_empty() && backend.now() < until {
@@ -113,7 +114,8 @@ async fn servers_are_back<B: Backend>(backend: &Rc<B>) {
     }
 }
 
-/// One fault on whom it hits, who is marked as injured: done, verified, healed after its time. `end` is that of the measuring.
+/// One fault on its target, which is marked as injured: injected, verified, and healed after its duration. `end` is the
+/// end of the measured time.
 pub async fn injection<B: Backend>(backend: Rc<B>, planned: PlannedFault, hit: Hit, intended: Nanos, end: Nanos) {
     let (hit, intended) = match planned.moment {
         Moment::Planned => (hit, intended),
@@ -123,7 +125,7 @@ pub async fn injection<B: Backend>(backend: Rc<B>, planned: PlannedFault, hit: H
                 return withhold(&*backend, &planned, WithheldReason::NoWinner);
             };
             backend.state().injure(planned.kind(), &hit);
-            // Its time has come now.
+            // Its intended time is now.
             (hit, backend.now())
         }
     };
@@ -137,10 +139,12 @@ pub async fn injection<B: Backend>(backend: Rc<B>, planned: PlannedFault, hit: H
         let time_up = async {
             match in_effect.await {
                 Ok((times, remedy)) if planned.for_ms().is_some() => {
-                    let goes_on = backend.goes_on_until(heal_at(times.1)).await;
+                    // A killed process may take long to die. Any verification after that has until the same time.
+                    let until = heal_at(times.1.max(backend.now()));
+                    let goes_on = backend.goes_on_until(until).await;
                     (times, remedy, goes_on)
                 }
-                // It takes effect in an instant, lies in wait, or is healed when the measuring ends.
+                // It takes effect in an instant, is a sync point, or is healed when the measured time ends.
                 Ok(_) | Err(_) => std::future::pending().await,
             }
         };
@@ -156,7 +160,7 @@ pub async fn injection<B: Backend>(backend: Rc<B>, planned: PlannedFault, hit: H
     }
     let in_effect = injury.proof.to;
     backend.record(injury.proof.receipt(id, planned.kind(), ReceiptStage::Injected));
-    // Also when the cell is cut short: what is injured is healed. Only the dead stay dead then.
+    // Heals even when the cell is cut short, except that dead processes are then not restarted.
     if lasts(&planned, &injury.remedy) {
         let goes_on = match time_up {
             Some(goes_on) => goes_on,
@@ -164,7 +168,7 @@ pub async fn injection<B: Backend>(backend: Rc<B>, planned: PlannedFault, hit: H
         };
         if goes_on || !injury.remedy.raises_the_dead() {
             let mut healed = backend.heal(&injury.remedy).await;
-            // What ended early says nothing of its time.
+            // If it ended early, its duration says nothing.
             let due = left_ms(&planned).filter(|_| goes_on);
             let lasted = healed.from.saturating_sub(in_effect);
             if let Some(ms) = due.filter(|ms| overran(lasted, *ms)) {
@@ -176,28 +180,28 @@ pub async fn injection<B: Backend>(backend: Rc<B>, planned: PlannedFault, hit: H
     backend.state().restore(planned.kind(), &hit);
 }
 
-/// For how long a fault lasts once it is in effect. What has lain in wait did so for all of its time.
+/// How long a fault lasts once it is in effect. `None` for a sync point: it has waited for all of its time.
 fn left_ms(planned: &PlannedFault) -> Option<u64> {
     planned.for_ms().filter(|_| !planned.kind().facts().lies_in_wait)
 }
 
-/// When a fault that took effect at `in_effect` is to be healed.
+/// When to heal a fault that took effect at `in_effect`.
 fn heal_time(planned: &PlannedFault, in_effect: Nanos, end: Nanos) -> Nanos {
     match left_ms(planned) {
-        // A server stays away until the measuring ends; the next cell needs it again.
+        // A server stays down until the measured time ends; the next cell needs it again.
         None if planned.kind() == FaultKind::ServerKill => end,
         lasts => in_effect + lasts.unwrap_or(0) * 1_000_000,
     }
 }
 
-/// A fault whose time was over before its verification was.
+/// A fault whose duration was over before its verification.
 fn unfinished((from, to): (Nanos, Nanos), remedy: Remedy) -> Injury {
     let evidence = "its time was over before its verification was".to_owned();
     Injury { proof: Proof { from, to, evidence, ..Proof::default() }, remedy }
 }
 
-/// Holds the first candidate that wins on one of these hosts where it does not believe it yet, and gives its host, with all that
-/// a fault on it hits. None: nobody wins in time.
+/// Holds the first candidate that wins on one of these hosts before it believes so. Returns its host, with everything
+/// that a fault on it hits. `None`: no candidate wins in time.
 async fn await_winner<B: Backend>(backend: &B, hit: &Hit) -> Option<Hit> {
     let state = backend.state();
     let until = backend.now() + WON_WITHIN_T * state.cell.timeout_granted_ms() * 1_000_000;
@@ -222,7 +226,7 @@ fn lasts(planned: &PlannedFault, remedy: &Remedy) -> bool {
     }
 }
 
-/// Decides whom a fault hits, by who leads now; or why it hits nobody.
+/// Resolves the target of a fault by the current leaders, or says why it hits nothing.
 fn aim<B: Backend>(backend: &B, planned: &PlannedFault) -> Result<Hit, WithheldReason> {
     let state = backend.state();
     let alive: Vec<u16> = backend.running().into_iter().filter(|host| !state.is_injured(*host)).collect();

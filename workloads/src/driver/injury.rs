@@ -1,33 +1,33 @@
-//! What becomes of a fault: its proof, and what undoes it.
+//! The result of a fault: its verification ([`Proof`]) and its remedy.
 
 use std::time::Duration;
 
 use hustings_record::{Event, Evidence, FaultKind, Nanos, Receipt, ReceiptStage, Touch};
 
-/// Lost answers that are told one by one.
+/// At most this many lost answers are listed one by one.
 const LOST_TOLD_MAX: usize = 8;
 
-/// What came of an order to one candidate: when it was sent to the servers and answered, or why it failed.
+/// The result of an order to one candidate: when it was sent to the servers and answered, or why it failed.
 pub type CandidateOrderOutcome = Result<(Nanos, Nanos), String>;
 
-/// What became of an injection or a heal.
+/// The result of an injection or a heal.
 #[derive(Clone, Debug, Default)]
 pub struct Proof {
     /// Bounds of the time at which it took effect.
     pub from: Nanos,
     pub to: Nanos,
-    /// Only what was seen to have taken effect is verified.
+    /// True only if the fault was observed to have taken effect.
     pub verified: bool,
     pub evidence: String,
-    /// For sessions left to expire: when each was last heard of.
+    /// For sessions left to expire: the last contact with each.
     pub touches: Vec<Touch>,
-    /// All that was looked at.
+    /// All that was observed.
     pub seen: Option<Evidence>,
 }
 
 impl Proof {
-    /// Of an order to one candidate that was given at `asked`, and of which it is known at `told` what came. `what` says in
-    /// words what its answer proves.
+    /// The proof of an order to one candidate: given at `asked`, its outcome known at `told`. `what` describes what its
+    /// answer proves.
     #[must_use]
     pub fn of_order(what: &str, cand: Option<u32>, asked: Nanos, told: Nanos, outcome: CandidateOrderOutcome) -> Self {
         match outcome {
@@ -40,7 +40,7 @@ impl Proof {
         }
     }
 
-    /// The receipt of fault `id`. What was looked at has to show it, whatever else is thought of it.
+    /// The receipt of fault `id`. It is verified only if the evidence in `seen` also shows the fault.
     #[must_use]
     pub fn receipt(self, id: u32, kind: FaultKind, stage: ReceiptStage) -> Event {
         let Self { from, to, mut verified, mut evidence, touches, seen } = self;
@@ -52,7 +52,7 @@ impl Proof {
     }
 }
 
-/// Answers to creates that links held back, in words: request ids, paths, and the zxids at which the creates were carried out.
+/// Answers to creates that links held back, as text: request ids, paths, and the zxids of the creates.
 pub fn lost_replies<'a>(lost: impl IntoIterator<Item = (i32, &'a str, i64)>, links: usize) -> String {
     let lost: Vec<String> =
         lost.into_iter().map(|(xid, path, zxid)| format!("request {xid} made {path} at {zxid:#x}")).collect();
@@ -75,32 +75,32 @@ pub struct Injury {
 /// What undoes a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// Nothing lasts.
+    /// There is nothing to undo.
     None,
     /// Links carry everything again.
     Links(Vec<u16>),
     /// Stopped processes go on.
     Continue(Vec<Stopped>),
-    /// Dead hosts are started again.
+    /// Dead hosts are restarted.
     Restart(Vec<u16>),
-    /// Writes of these hosts are taken again.
+    /// The resource accepts writes of these hosts again.
     Take(Vec<u16>),
     /// Wall clocks of these hosts are set by so many milliseconds.
     SetClocks { hosts: Vec<u16>, by_ms: i64 },
-    /// Servers are made whole again.
+    /// The fault on servers is undone.
     Servers(ServerRemedy),
 }
 
-/// A host whose process was to be stopped: only what was stopped is continued, and not what runs in its place.
+/// A host whose process was to be stopped. Only that process is continued, not one that runs in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped {
     pub host: u16,
-    /// The pid of what was stopped; in a simulation the number of its life. None: nothing was.
+    /// The pid of the stopped process; in a simulation the number of its life. `None`: nothing was stopped.
     pub process: Option<u32>,
 }
 
 impl Remedy {
-    /// Whether it brings somebody back who is dead. In a cell that is cut short the dead stay dead.
+    /// Whether it restarts dead processes. In a cell that is cut short they stay dead.
     #[must_use]
     pub fn raises_the_dead(&self) -> bool {
         matches!(self, Self::Restart(_) | Self::Servers(ServerRemedy::Start { .. }))
@@ -110,7 +110,7 @@ impl Remedy {
 /// What undoes a fault on servers, by their ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerRemedy {
-    /// Dead servers are started again in this order, so far apart, and without their data.
+    /// Dead servers are started again in this order, `gap` apart, without their data if `empty`.
     Start { servers: Vec<u32>, gap: Duration, empty: bool },
     /// Stopped servers go on.
     Resume(Vec<u32>),

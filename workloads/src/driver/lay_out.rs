@@ -1,17 +1,17 @@
-//! The znodes of a cell: those in which its elections are held, and whatever lies above them.
+//! The znodes of a cell: those of its elections, and their ancestors.
 
 use futures::stream::{self, StreamExt as _};
 
 use crate::coordination::{CreateMode, OpError, Refusal, Session};
 use crate::scenario::ROOT;
 
-/// Creations under way at once.
+/// Concurrent creates.
 const AT_ONCE: usize = 64;
 
-/// Creates the election root below `chroot`, and in it a znode for every group, as far as they are not there.
+/// Creates the election root below `chroot`, and in it a znode for every group, where they do not exist.
 ///
 /// # Errors
-/// The first that the servers refused.
+/// The first create that the servers refused.
 pub async fn lay_out(session: &impl Session, chroot: &str, groups: &[String]) -> Result<(), OpError> {
     let root = format!("{chroot}{ROOT}");
     create_path(session, &root).await?;
@@ -24,7 +24,7 @@ pub async fn lay_out(session: &impl Session, chroot: &str, groups: &[String]) ->
     Ok(())
 }
 
-/// Creates a znode with all that lie above it, as far as they are not there.
+/// Creates a znode and all its ancestors, where they do not exist.
 pub(super) async fn create_path<S: Session>(session: &S, path: &str) -> Result<(), OpError> {
     let ends = path.match_indices('/').map(|(at, _)| at).skip(1).chain([path.len()]);
     for end in ends {

@@ -1,5 +1,5 @@
-//! The life of a cell, written once: set up, enrol, settle, inject, prove, heal, drain, tear down. What makes it happen (processes,
-//! links and an ensemble, or the model in virtual time) stands behind [`Backend`], and the driver cannot tell which.
+//! The life of a cell, written once: set up, enrol, settle, inject, verify, heal, drain, tear down. A [`Backend`]
+//! carries it out: processes, links and an ensemble, or the model in virtual time. The driver cannot tell which.
 
 mod backend;
 mod candidate;

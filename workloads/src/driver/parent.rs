@@ -1,5 +1,5 @@
-//! `parent-delete`: the znode of a group goes with all that is in it, and comes again, in one transaction: nobody finds it
-//! missing, and everybody's znode is gone. Written once over a session of the coordinator's own.
+//! `parent-delete`: deletes the znode of a group with all its children and creates it again, in one transaction. No
+//! client finds it missing, but every candidate's znode is gone. Written once, over a session of the coordinator.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use super::unless::unless;
 use crate::coordination::{CreateMode, Op, OpError, Session};
 use crate::plan::Hit;
 
-/// All of it takes no longer than this, else it is given up.
+/// The fault is given up after this time.
 const AT_MOST: Duration = Duration::from_secs(10);
 
-/// Deletes the znode of the group of the one candidate that is hit, and makes it again.
+/// Deletes the group znode of the one target candidate, and creates it again.
 pub async fn delete_parent<B: Backend>(backend: &B, hit: &Hit) -> Injury {
     let asked = backend.now();
     let state = backend.state();
@@ -32,7 +32,7 @@ pub async fn delete_parent<B: Backend>(backend: &B, hit: &Hit) -> Injury {
     Injury { proof: Proof::of_order(what, None, asked, backend.now(), outcome), remedy: Remedy::None }
 }
 
-/// Tries server after server. Gives when the transaction that did it was sent and answered.
+/// Tries server after server. Returns when the successful transaction was sent and answered.
 async fn renew<B: Backend>(backend: &B, path: &str) -> CandidateOrderOutcome {
     let mut trouble = "no server gave a session".to_owned();
     for server in 1..=backend.servers() {
@@ -45,7 +45,7 @@ async fn renew<B: Backend>(backend: &B, path: &str) -> CandidateOrderOutcome {
     Err(trouble)
 }
 
-/// Candidates come and go meanwhile: a transaction that does not name all that is there is refused, and put together anew.
+/// Candidates come and go in between: a transaction that does not name all children is refused, and then rebuilt.
 async fn renew_by<B: Backend, S: Session>(backend: &B, session: &S, path: &str) -> Result<(Nanos, Nanos), OpError> {
     let was = session.exists(path).await?.map(|stat| stat.czxid);
     loop {

@@ -15,17 +15,17 @@ use super::server_logs::ServerLogs;
 use super::server_watch::RunningServerWatch;
 use super::write_probe::WriteProbe;
 
-/// Nothing is begun or ended this close to a snapshot of the servers' counters, so that it is clear what they include.
+/// No action begins or ends this close to a snapshot of the servers' counters, so that it is clear what they include.
 const QUIET: Duration = Duration::from_millis(300);
 /// Samples of the floor: many where a latency is compared with it, few elsewhere.
 const FLOOR_SAMPLES: (u32, u32) = (60, 10);
 
 const MS: Nanos = 1_000_000;
 
-/// Runs a cell from set-up to tear-down, which is reached whatever happens on the way.
+/// Runs a cell from set-up to tear-down, which always runs.
 ///
 /// # Errors
-/// Those of the infrastructure, or why the cell was cut short: the first of them.
+/// Infrastructure errors, or why the cell was cut short: the first of them.
 pub async fn run<B: Backend>(backend: &Rc<B>) -> Result<(), B::Error> {
     enter(&**backend, Phase::SetUp);
     let set_up = backend.set_up().await;
@@ -57,8 +57,8 @@ pub async fn run<B: Backend>(backend: &Rc<B>) -> Result<(), B::Error> {
     lived.and(torn_down)
 }
 
-/// Enrols everybody, injects as planned, and drains. A cell whose candidates do not come to stand is told so in its record, and
-/// ends there.
+/// Enrols all candidates, injects as planned, and drains. A cell whose candidates do not all enrol is noted as such in
+/// its record, and ends there.
 async fn live<B: Backend>(backend: &Rc<B>) -> Result<(), B::Error> {
     let cell = backend.state().cell.clone();
     enter(&**backend, Phase::Enrol);
@@ -89,12 +89,12 @@ async fn live<B: Backend>(backend: &Rc<B>) -> Result<(), B::Error> {
     holdings::record(&**backend, WindowEdge::End).await;
     snapshot(&**backend, WindowEdge::End).await;
     quiet(&**backend).await;
-    // Servers so busy that they answered late may have cost somebody the lead meanwhile. Who leads at the end is in the record.
+    // Slow answers of busy servers may have cost a leader its lead in between. The record shows who leads at the end.
     let _ = settled(&**backend, until, || ()).await;
     Ok(())
 }
 
-/// Writes down that a phase begins.
+/// Records the beginning of a phase.
 fn enter<B: Backend>(backend: &B, phase: Phase) {
     backend.record(Event::Phase { t: backend.now(), phase });
 }
@@ -107,7 +107,7 @@ async fn quiet<B: Backend>(backend: &B) {
     backend.sleep_until(backend.now() + QUIET.as_nanos() as Nanos).await;
 }
 
-/// Waits until every candidate stands and every group is led, or says how far it came.
+/// Waits until every candidate is enrolled and every group is led, or reports how far it came.
 async fn enrol<B: Backend>(backend: &B) -> Result<(), String> {
     let cell = &backend.state().cell;
     let total = cell.candidates();
@@ -130,8 +130,8 @@ async fn enrol<B: Backend>(backend: &B) -> Result<(), String> {
     settled(backend, backend.now() + cell.phases.enrol_max_ms * MS, tell).await.map_err(short)
 }
 
-/// Liveness is demanded now: waits for every group to be led, at least for the drain's minimum, at most for its maximum,
-/// and gives the end of that.
+/// Liveness is demanded now: waits for every group to be led, for at least the drain's minimum and at most its maximum.
+/// Returns the end of that maximum.
 async fn drain<B: Backend>(backend: &B) -> Nanos {
     let cell = &backend.state().cell;
     backend.progress(|| format!("{}: draining", cell.name));
@@ -143,7 +143,7 @@ async fn drain<B: Backend>(backend: &B) -> Nanos {
     until
 }
 
-/// Waits until every candidate stands and every group is led.
+/// Waits until every candidate is enrolled and every group is led.
 async fn settled<B: Backend>(backend: &B, until: Nanos, tell: impl Fn()) -> Result<(), ()> {
     loop {
         tell();
@@ -162,7 +162,8 @@ async fn settled<B: Backend>(backend: &B, until: Nanos, tell: impl Fn()) -> Resu
     }
 }
 
-/// The servers' own counters. Where they cannot be read the record has none, and the checker that needs them says so.
+/// Records the servers' own counters. If they cannot be read the record has none, and the check that needs them says
+/// so.
 async fn snapshot<B: Backend>(backend: &B, at: WindowEdge) {
     match backend.counters().await {
         Ok(metrics) => backend.record(Event::Servers { t: backend.now(), at, metrics }),

@@ -1,10 +1,10 @@
-//! Tasks that go on for as long as somebody holds on to them.
+//! Tasks that run for as long as their owner keeps the handle.
 
 use futures::future::{AbortHandle, Abortable};
 
 use super::backend::Backend;
 
-/// Tasks of one kind. Dropped, they end.
+/// Tasks of one kind. They end on drop.
 #[must_use]
 #[derive(Default)]
 pub(super) struct Repeating(Vec<AbortHandle>);
@@ -18,7 +18,7 @@ impl Repeating {
         let begin = |server| {
             let (abort, registration) = AbortHandle::new_pair();
             let task = Abortable::new(task(server), registration);
-            // Aborted: nobody holds on to it any more.
+            // Aborted when the owner drops the handle.
             backend.spawn(async move { _ = task.await });
             abort
         };

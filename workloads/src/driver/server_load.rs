@@ -1,4 +1,4 @@
-//! Asks the servers of a cell how loaded they are, again and again.
+//! Polls the load of a cell's servers.
 
 use std::rc::Rc;
 
@@ -7,8 +7,8 @@ use hustings_record::{Event, Nanos};
 use super::backend::Backend;
 use super::repeating::Repeating;
 
-/// Begins to ask every server, each anew so long after its last answer, until what is given is dropped. Where the backend has no
-/// load to tell nobody is asked.
+/// Begins to ask every server for its load, each `load_every` after its last answer, until the result is dropped. Asks
+/// none if the backend has no load to report.
 pub(super) fn begin<B: Backend>(backend: &Rc<B>) -> Repeating {
     let Some(every) = backend.load_every() else { return Repeating::default() };
     Repeating::for_each_server(&**backend, |server| ask_forever(backend.clone(), server, every.as_nanos() as Nanos))

@@ -1,17 +1,17 @@
-//! What the servers log while a cell is under way: their elections, and their pauses.
+//! The servers' log lines while a cell runs: their elections and their pauses.
 
 use hustings_record::{Event, Nanos};
 
 use super::backend::Backend;
 
-/// Logs tell milliseconds.
+/// Logs have millisecond precision.
 const LOG_PRECISION_NS: Nanos = 1_000_000;
 
-/// From when on what is logged is of this cell.
+/// Marks the start of the log lines that belong to this cell.
 #[must_use]
 pub(super) struct ServerLogs {
     began: Nanos,
-    /// The clock of logs when it began.
+    /// Clock offset of the logs at that start.
     log_clock: (i64, Nanos),
 }
 
@@ -20,14 +20,14 @@ impl ServerLogs {
         Self { began: backend.now(), log_clock: backend.log_clock() }
     }
 
-    /// Writes down what was logged meanwhile, and how far its times may be off.
+    /// Records the lines logged since then, and the bound on the error of their times.
     pub(super) async fn end<B: Backend>(self, backend: &B) {
         let ((before, read), (ahead_ns, read_again)) = (self.log_clock, backend.log_clock());
         let bound_ns = before.abs_diff(ahead_ns) + read + read_again + LOG_PRECISION_NS;
         backend.record(Event::LogClock { t: backend.now(), ahead_ns, bound_ns });
         for server in 1..=backend.servers() {
             match backend.server_log(server).await {
-                // Older lines are not of this cell.
+                // Older lines belong to other cells.
                 Ok(lines) => lines.into_iter().filter(|(t, _)| *t >= self.began).for_each(|(t, line)| {
                     backend.record(Event::ServerLog { t, server, line });
                 }),

@@ -1,4 +1,4 @@
-//! Watches the servers of a cell: asks every one for its state again and again, and writes down when it has changed.
+//! Watches the servers of a cell: polls each for its state, and records when it has changed.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use hustings_record::{Event, Nanos};
 use super::backend::Backend;
 use super::repeating::Repeating;
 
-/// Until every server was looked at once this is slept between two looks at whether that is so.
+/// Sleep between checks for whether every server has been observed once.
 const LOOK_AGAIN_NS: Nanos = 1_000_000;
 
-/// A watch under way. Dropped, it ends; [`end`](Self::end) writes down how it went.
+/// A running watch. It ends on drop; [`end`](Self::end) also records how it went.
 #[must_use]
 pub(super) struct RunningServerWatch<B: Backend> {
     backend: Rc<B>,
@@ -19,8 +19,8 @@ pub(super) struct RunningServerWatch<B: Backend> {
 }
 
 impl<B: Backend> RunningServerWatch<B> {
-    /// Begins to watch all servers, each asked anew so long after its last answer. Every one was looked at once when this
-    /// returns.
+    /// Begins to watch all servers, each asked again `every` after its last answer. Returns once every server has been
+    /// observed.
     pub(super) async fn begin(backend: &Rc<B>, every: Duration) -> Self {
         let every_ns = every.as_nanos() as Nanos;
         backend.record(Event::ServerWatch { t: backend.now(), every_ns });
@@ -33,7 +33,7 @@ impl<B: Backend> RunningServerWatch<B> {
         watch
     }
 
-    /// Ends the watch, and writes down how it went.
+    /// Ends the watch, and records how it went.
     pub(super) fn end(self) {
         drop(self.looking);
         let backend = &self.backend;

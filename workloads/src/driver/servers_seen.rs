@@ -1,14 +1,15 @@
-//! The servers of a cell as they were last seen: who serves, and who leads, which faults on servers aim by.
+//! The last observed state of a cell's servers: which serve and which leads. Faults on servers choose their targets by
+//! it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hustings_record::{Event, Nanos, ServerState};
 
-/// Looks that are written down at a time.
+/// Observations recorded at a time.
 const LOOKS_MAX: usize = 500;
 
-/// The servers as they were last seen; nothing in cells where nobody watches them.
+/// The last observed state of the servers; empty in cells that do not watch them.
 #[derive(Default)]
 pub struct ServersSeen {
     seen: RefCell<BTreeMap<u32, ObservedServers>>,
@@ -16,18 +17,18 @@ pub struct ServersSeen {
 
 pub(super) struct ObservedServers {
     state: ServerState,
-    /// When the last answer that showed this state was asked for, and when the first one was there.
+    /// When the last request whose answer showed this state was sent, and when the first such answer arrived.
     asked: Nanos,
     since: Nanos,
     pub(super) looks: u64,
     pub(super) longest_gap: Nanos,
-    /// Looks that are not written down yet: when the first was asked for, and of each how much later than the one before, and
-    /// how long it took.
+    /// Observations not recorded yet: when the first was requested, and for each its delay after the previous one and
+    /// its duration.
     fresh: (Nanos, Vec<(Nanos, Nanos)>),
 }
 
 impl ObservedServers {
-    /// The looks that are not written down yet.
+    /// The observations not recorded yet.
     pub(super) fn looks(&mut self, server: u32) -> Option<Event> {
         let (t, looks) = std::mem::take(&mut self.fresh);
         (!looks.is_empty()).then_some(Event::ServerLooks { t, server, looks })
@@ -35,7 +36,7 @@ impl ObservedServers {
 }
 
 impl ServersSeen {
-    /// The server that leads: of several that say so, the one that has said so for the shortest time.
+    /// The leading server. If several claim to lead, the one with the most recent claim.
     #[must_use]
     pub fn leader(&self) -> Option<u32> {
         let seen = self.seen.borrow();
@@ -43,23 +44,23 @@ impl ServersSeen {
         leading.max_by_key(|(_, seen)| seen.since).map(|(&server, _)| server)
     }
 
-    /// Servers that serve.
+    /// Ids of the serving servers.
     #[must_use]
     pub fn serving(&self) -> BTreeSet<u32> {
         self.seen.borrow().iter().filter(|(_, seen)| seen.state.serves()).map(|(&server, _)| server).collect()
     }
 
-    /// How many servers were looked at so far.
+    /// How many servers have been observed so far.
     pub(super) fn count(&self) -> usize {
         self.seen.borrow().len()
     }
 
-    /// Forgets all of them, and gives what was known of each.
+    /// Forgets all servers, and returns what was known of each.
     pub(super) fn clear(&self) -> BTreeMap<u32, ObservedServers> {
         self.seen.take()
     }
 
-    /// Takes in an answer. Gives the event of a state that is new, and at times the looks so far.
+    /// Takes in an answer. Returns the event of a new state, and from time to time the observations so far.
     pub(super) fn take(
         &self,
         server: u32,
@@ -81,7 +82,7 @@ impl ServersSeen {
         let gap = asked - known.asked;
         known.longest_gap = known.longest_gap.max(gap);
         if known.fresh.1.is_empty() {
-            // Of the first one there is no telling but its own time.
+            // The first observation has nothing before it: it counts from its own time.
             known.fresh = (asked, vec![(gap, answered - asked)]);
         } else {
             known.fresh.1.push((gap, answered - asked));

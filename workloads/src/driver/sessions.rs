@@ -1,4 +1,4 @@
-//! The sessions of a host: one a candidate, or one for all of them.
+//! The sessions of a host: one per candidate, or one for all of them.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -10,32 +10,32 @@ use super::turns::Turns;
 use super::unless::unless;
 use crate::coordination::Session;
 
-/// The server's answer to the close of a session is waited for this long.
+/// Bound on the wait for the server's answer to the close of a session.
 const CLOSE_AT_MOST: Duration = Duration::from_secs(5);
 
-/// Between tries to get a session: the first time, and at most.
+/// Pause between attempts to get a session: the first, and the longest.
 const RETRY_NS: Nanos = 50_000_000;
 const RETRY_MAX_NS: Nanos = 1_000_000_000;
 
-/// A host's process, as what runs inside it sees it.
+/// A host's process, as the code inside it sees it.
 #[expect(async_fn_in_trait, reason = "a host is single-threaded: its futures need no Send")]
 pub trait Process {
     type Session: Session;
 
     fn now(&self) -> Nanos;
     async fn sleep_until(&self, at: Nanos);
-    /// Waits for the order to stop.
+    /// Waits for the stop order.
     async fn stopped(&self);
     /// Writes into this host's segment.
     fn record(&self, event: Event);
-    /// Tries once to get a session, of a candidate's own or of the whole host, and writes it down.
+    /// Tries once to get a session, for one candidate or for the whole host, and records it.
     ///
     /// # Errors
     /// Why there is none.
     async fn connect(&self, cand: Option<u32>) -> Result<Self::Session, String>;
-    /// Another user of the same session.
+    /// Another handle of the same session.
     fn share(&self, session: &Self::Session) -> Self::Session;
-    /// Closes a session unless others use it. False: no server answered in time.
+    /// Closes a session unless it is shared. False: no server answered in time.
     async fn close(&self, session: Self::Session, at_most: Duration) -> bool;
 }
 
@@ -48,7 +48,7 @@ pub struct Sessions<P: Process> {
 }
 
 impl<P: Process> Sessions<P> {
-    /// So many are opened at a time.
+    /// At most `connect_concurrency` sessions are opened at a time.
     #[must_use]
     pub fn new(process: Rc<P>, of: SessionUse, connect_concurrency: u32) -> Self {
         Self { process, of, connecting: Turns::new(connect_concurrency), common: Mutex::new(None) }
@@ -75,7 +75,8 @@ impl<P: Process> Sessions<P> {
         self.of == SessionUse::PerHost || self.process.close(session, CLOSE_AT_MOST).await
     }
 
-    /// Closes the host's common session, if there is one. Its other users must be gone. False: the server did not answer.
+    /// Closes the host's common session, if there is one. Its other handles must be gone. False: the server did not
+    /// answer.
     pub async fn release(&self) -> bool {
         match self.common.lock().await.take() {
             Some(session) => self.process.close(session, CLOSE_AT_MOST).await,
@@ -101,7 +102,7 @@ impl<P: Process> Sessions<P> {
     }
 }
 
-/// What comes of it; None when the host stops first.
+/// The result of `what`; `None` when the host stops first.
 pub(super) async fn unless_stopped<P: Process, T>(process: &P, what: impl Future<Output = T>) -> Option<T> {
     unless(process.stopped(), what).await
 }

@@ -1,4 +1,4 @@
-//! What the driver keeps in mind of a cell under way: who leads, what was written, who is injured.
+//! The driver's state of a running cell: leaders, accepted writes, and what is under a fault.
 
 use std::cell::{Cell as Slot, RefCell};
 use std::collections::BTreeSet;
@@ -16,10 +16,10 @@ use crate::scenario::Cell;
 pub struct State {
     pub cell: Rc<Cell>,
     pub seed: u64,
-    /// As far as the hosts have told.
+    /// As far as the hosts have reported.
     pub leaders: RefCell<Leaders>,
     pub resource: RefCell<Resource>,
-    /// As they were last seen, in cells with faults on servers.
+    /// The last observed states, in cells with faults on servers.
     pub servers: ServersSeen,
     /// Hosts, and ids of servers, under a fault that lasts.
     injured_hosts: RefCell<BTreeSet<u16>>,
@@ -28,7 +28,7 @@ pub struct State {
 }
 
 impl State {
-    /// A cell that has yet to begin, with its candidates placed (group and host of each).
+    /// A cell that has not begun, with its placement (group and host of each candidate).
     #[must_use]
     pub fn new(cell: Rc<Cell>, seed: u64, placement: Vec<(u32, u16)>) -> Self {
         let groups = cell.groups as usize;
@@ -61,8 +61,8 @@ impl State {
         self.injured_servers.borrow().clone()
     }
 
-    /// From its injection until its heal no host or server is hit by another fault that lasts. Faults on single candidates
-    /// leave their hosts alone.
+    /// Marks the target: until its heal, no other lasting fault hits the same host or server. Faults on single
+    /// candidates do not mark their hosts.
     pub fn injure(&self, kind: FaultKind, hit: &Hit) {
         if kind.hits_servers() {
             self.injured_servers.borrow_mut().extend(&hit.servers);

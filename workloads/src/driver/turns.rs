@@ -1,10 +1,10 @@
-//! Lets so many in at a time, in the order in which they came.
+//! A semaphore that admits waiters in the order in which they came.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::task::{Context, Poll, Waker};
 
-/// A door for so many at a time.
+/// Admits a bounded number of holders at a time.
 pub(super) struct Turns {
     free: Cell<u32>,
     /// In the order of their numbers.
@@ -17,7 +17,7 @@ impl Turns {
         Self { free: Cell::new(free.max(1)), waiting: RefCell::default(), numbers: Cell::new(0) }
     }
 
-    /// Waits for a turn. Whoever gives up waiting holds nobody up.
+    /// Waits for a turn. A waiter that gives up delays no other.
     pub(super) async fn enter(&self) -> Turn<'_> {
         let place = WaiterPlace { turns: self, number: self.numbers.replace(self.numbers.get() + 1) };
         std::future::poll_fn(|cx| place.poll(cx)).await;
@@ -31,7 +31,7 @@ impl Turns {
     }
 }
 
-/// A place before the door.
+/// A place in the waiting queue.
 struct WaiterPlace<'a> {
     turns: &'a Turns,
     number: u64,
@@ -61,7 +61,7 @@ impl Drop for WaiterPlace<'_> {
         if let Ok(place) = waiting.binary_search_by_key(&self.number, |(number, _)| *number) {
             waiting.remove(place);
             drop(waiting);
-            // It may have been called just now.
+            // This waiter may have been woken just now.
             if self.turns.free.get() > 0 {
                 self.turns.call_first();
             }
@@ -69,7 +69,7 @@ impl Drop for WaiterPlace<'_> {
     }
 }
 
-/// A place inside, until it is dropped.
+/// An admission, held until it is dropped.
 pub(super) struct Turn<'a>(&'a Turns);
 
 impl Drop for Turn<'_> {
@@ -91,7 +91,7 @@ mod tests {
 
     use super::Turns;
 
-    /// Who gets in after the one inside has left, if these give up: before that, or once they are called.
+    /// Which waiters get in after the current holder has left, if these give up: before that, or once they are woken.
     fn get_in(before: &[usize], when_called: &[usize]) -> Vec<usize> {
         let (turns, entered) = (Rc::new(Turns::new(1)), Rc::new(RefCell::new(Vec::new())));
         let inside = turns.enter().now_or_never().expect("nobody is there");

@@ -1,10 +1,10 @@
-//! The one way to give up waiting.
+//! The one helper to give up waiting.
 
 use std::pin::pin;
 
 use futures::future::{Either, select};
 
-/// What comes of it; None when `over` comes first.
+/// The result of `what`; `None` when `over` comes first.
 pub(crate) async fn unless<T>(over: impl Future<Output = ()>, what: impl Future<Output = T>) -> Option<T> {
     match select(pin!(what), pin!(over)).await {
         Either::Left((done, _)) => Some(done),

@@ -1,4 +1,4 @@
-//! Writes through every server, again and again, in cells with faults on servers: for how long is no write acknowledged?
+//! Writes through every server, in cells with faults on servers, to find out how long no write is acknowledged.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -13,10 +13,10 @@ use super::unless::unless;
 use crate::coordination::{OpError, Refusal, Session};
 use crate::write_gaps::{EVERY, PATIENCE, WriteGaps};
 
-/// Acknowledgements that are written down at a time.
+/// Acknowledgements recorded at a time.
 const AT_A_TIME: usize = 500;
 
-/// All probes of a cell, a client for each server, which knows no other.
+/// All probes of a cell: one client per server, which knows no other server.
 #[must_use]
 pub(super) struct WriteProbe<B: Backend> {
     shared: Rc<ProbeShared<B>>,
@@ -27,12 +27,12 @@ struct ProbeShared<B> {
     backend: Rc<B>,
     path: String,
     gaps: Cell<WriteGaps>,
-    /// Acknowledgements that are not written down yet: the first, and how much later each came than the one before it.
+    /// Acknowledgements not recorded yet: the first, and the delay of each after the previous one.
     fresh: RefCell<Option<(Nanos, Vec<Nanos>)>>,
 }
 
 impl<B: Backend> WriteProbe<B> {
-    /// Begins to write to a znode of its own through each server.
+    /// Begins to write through each server.
     pub(super) fn begin(backend: &Rc<B>) -> Self {
         let path = format!("{}/written", backend.chroot());
         let (t, every_ns) = (backend.now(), EVERY.as_nanos() as Nanos);
@@ -47,7 +47,7 @@ impl<B: Backend> WriteProbe<B> {
         Self { shared, probes }
     }
 
-    /// Ends the probes, and writes down what came of them.
+    /// Ends the probes, and records their result.
     pub(super) fn end(self) {
         drop(self.probes);
         let (t, gaps) = (self.shared.backend.now(), self.shared.gaps.get());
@@ -67,7 +67,7 @@ impl<B: Backend> ProbeShared<B> {
                     pause(backend).await;
                 }
             }
-            // Whatever the trouble is: another connection may be free of it.
+            // Another connection may not have this error, whatever it is.
             pause(backend).await;
         }
     }
@@ -112,7 +112,7 @@ async fn pause<B: Backend>(backend: &B) {
     backend.sleep_until(backend.now() + EVERY.as_nanos() as Nanos).await;
 }
 
-/// What comes of it, or None if it takes longer.
+/// The result of `what`, or `None` if it takes longer than `at_most`.
 async fn in_time<B: Backend, T>(backend: &B, at_most: Duration, what: impl Future<Output = T>) -> Option<T> {
     let until = backend.now() + at_most.as_nanos() as Nanos;
     unless(backend.sleep_until(until), what).await
@@ -120,7 +120,7 @@ async fn in_time<B: Backend, T>(backend: &B, at_most: Duration, what: impl Futur
 
 async fn write<S: Session>(session: &S, path: &str) -> Result<(), OpError> {
     match session.set(path, b"", None).await {
-        // It was never there, or the servers were started without their data.
+        // The znode never existed, or the servers were restarted without their data.
         Err(OpError::Refused(Refusal::NoNode)) => create_path(session, path).await,
         written => written.map(drop),
     }

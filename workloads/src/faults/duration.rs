@@ -1,8 +1,8 @@
-//! How long a fault lasts: as it is told, and in milliseconds.
+//! How long a fault lasts: as a scenario gives it, and in milliseconds.
 
 use serde::{Deserialize, Serialize};
 
-/// How long a control lasts unless told.
+/// How long a control lasts by default.
 pub(super) const CONTROL: Ms = Ms { for_ms: 5_000 };
 
 /// A duration in milliseconds.
@@ -11,7 +11,7 @@ pub struct Ms {
     pub for_ms: u64,
 }
 
-/// A duration as a scenario tells it. One that has been checked tells it in one way at most.
+/// A duration as a scenario gives it. After validation, at most one field is set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FaultDuration {
     /// In milliseconds.
@@ -23,14 +23,14 @@ pub struct FaultDuration {
 }
 
 impl FaultDuration {
-    /// Under a session timeout; `None` if nothing is told.
+    /// The duration under a session timeout; `None` if none is given.
     #[must_use]
     pub fn ms(&self, timeout_ms: u64) -> Option<Ms> {
         let of_t = || self.for_t.map(|multiples| (multiples * timeout_ms as f64).round() as u64);
         self.for_ms.or_else(of_t).map(|for_ms| Ms { for_ms })
     }
 
-    /// True if nothing is told.
+    /// True if no duration is given.
     #[must_use]
     pub fn is_missing(&self) -> bool {
         self.for_ms.is_none() && self.for_t.is_none()

@@ -15,8 +15,9 @@ pub use self::restart::Restart;
 pub use self::slow::Slow;
 pub use self::step::ClockStep;
 
-/// A fault with its parameters. In a plan durations are in milliseconds; see [`ToldFault`] for what a scenario has. Of kinds
-/// that may do without, no duration means: a control is as long as usual, a host or a server that is killed stays away.
+/// A fault with its parameters. Durations in a plan are in milliseconds; for a scenario see [`ToldFault`]. For kinds
+/// whose duration is optional, its absence means: a control has the default duration, a killed host or server stays
+/// down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Fault<Must = Ms, May = Option<Ms>> {
@@ -36,7 +37,7 @@ pub enum Fault<Must = Ms, May = Option<Ms>> {
     Expire,
     ParentDelete,
     Disconnect,
-    /// Of each link the next create to be carried out; it lies in wait for so long at most.
+    /// Acts on the next create on each link; it waits this long at most.
     LostReply {
         #[serde(flatten)]
         lasts: Must,
@@ -88,8 +89,8 @@ pub enum Fault<Must = Ms, May = Option<Ms>> {
     ServerRestartAll(Restart),
 }
 
-/// A fault as a scenario has it: durations are told in milliseconds or in multiples of T, and of a scenario that has not been
-/// checked they may be missing.
+/// A fault as a scenario gives it: durations are in milliseconds or in multiples of T. They may be missing in a
+/// scenario that has not been validated.
 pub type ToldFault = Fault<FaultDuration, FaultDuration>;
 
 impl<Must, May> Fault<Must, May> {
@@ -119,7 +120,7 @@ impl<Must, May> Fault<Must, May> {
         }
     }
 
-    /// The same fault with other durations: `must` of those that it has to say, `may` of those that it may leave out.
+    /// The same fault with other durations: `must` maps required ones, `may` optional ones.
     fn lasting<A, B>(&self, must: impl Fn(&Must) -> A, may: impl Fn(&May) -> B) -> Fault<A, B> {
         match self {
             Self::None { lasts } => Fault::None { lasts: may(lasts) },
@@ -144,7 +145,7 @@ impl<Must, May> Fault<Must, May> {
         }
     }
 
-    /// What it says of its duration, whether it must or may; `None` for kinds that have none.
+    /// Its duration, required or optional; `None` for kinds that have none.
     fn lasts<'a, T>(&'a self, must: impl Fn(&'a Must) -> T, may: impl Fn(&'a May) -> T) -> Option<T> {
         match self {
             Self::Resign | Self::Expire | Self::ParentDelete | Self::Disconnect | Self::ServerRestartAll(_) => None,
@@ -166,10 +167,10 @@ impl<Must, May> Fault<Must, May> {
 }
 
 impl ToldFault {
-    /// This fault under a session timeout, on an ensemble of so many servers.
+    /// This fault under a session timeout, on an ensemble of this many servers.
     #[must_use]
     pub fn resolved(&self, timeout_ms: u64, servers: u32) -> Fault {
-        // A scenario that has been checked tells every duration that has to be told.
+        // A validated scenario gives every required duration.
         let must = |told: &FaultDuration| told.ms(timeout_ms).unwrap_or(Ms { for_ms: 0 });
         let mut fault = self.lasting(must, |told| told.ms(timeout_ms));
         if let Fault::None { lasts } = &mut fault {
@@ -181,7 +182,7 @@ impl ToldFault {
         fault
     }
 
-    /// What it says of its duration; `None` for kinds that have none.
+    /// Its duration; `None` for kinds that have none.
     #[must_use]
     pub fn told(&self) -> Option<&FaultDuration> {
         self.lasts(|told| told, |told| told)
@@ -189,8 +190,8 @@ impl ToldFault {
 }
 
 impl Fault {
-    /// How long it lasts, in milliseconds. `None`: it is done in an instant, or (a crash, a killed server) stays, or (a
-    /// restart of all servers) is over when it is done.
+    /// How long it lasts, in milliseconds. `None`: it is instantaneous, or permanent (a crash, a killed server), or
+    /// over when it is done (a restart of all servers).
     #[must_use]
     pub fn for_ms(&self) -> Option<u64> {
         self.lasts(|ms| Some(ms.for_ms), |ms| ms.map(|ms| ms.for_ms)).flatten()

@@ -1,4 +1,4 @@
-//! When exactly a fault hits, once its time has come.
+//! The exact moment at which a fault hits.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Moment {
-    /// When the plan says.
+    /// At its planned time.
     #[default]
     Planned,
-    /// From then on it lies in wait for a candidate on one of its hosts that has won and does not believe it yet: its host is
-    /// hit in that very moment, and no other one.
+    /// From its planned time on, it waits for a candidate on one of its hosts that has won but does not believe it yet.
+    /// It hits that candidate's host in that moment, and no other.
     Won,
 }
 

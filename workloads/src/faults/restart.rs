@@ -6,25 +6,25 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Restart {
-    /// Ids of all servers in the order in which they are started; ascending without it, and in a plan always told.
+    /// Ids of all servers in the order in which they are started. The default is ascending; a plan always has it.
     pub order: Vec<u32>,
-    /// From one start to the next, in milliseconds; all at once without it.
+    /// Interval between two starts, in milliseconds; the default is all at once.
     pub gap_ms: u64,
-    /// Their data is removed while they are down. Only in cells without candidates.
+    /// Whether their data is removed while they are down. Only in cells without candidates.
     pub empty: bool,
-    /// Ids of servers that are killed first, while the others go on with some writes, and so lag behind.
+    /// Ids of servers that are killed first. The others go on with some writes, so these lag behind.
     pub behind: Vec<u32>,
 }
 
 impl Restart {
-    /// Puts the servers of an ensemble in the place of an order that is not told.
+    /// Fills in the default order for an ensemble of this size.
     pub(super) fn resolve(&mut self, servers: u32) {
         if self.order.is_empty() {
             self.order = (1..=servers).collect();
         }
     }
 
-    /// How long the starts take at least, with a gap after the last one too, in milliseconds.
+    /// The least time that the starts take, including a gap after the last one, in milliseconds.
     #[must_use]
     pub fn starts_ms(&self) -> u64 {
         self.order.len() as u64 * self.gap_ms

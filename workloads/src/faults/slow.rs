@@ -1,40 +1,41 @@
-//! `slow`: a link that takes its time. What these figures mean is the same on real links, through a plain Toxiproxy and in
-//! simulation: they are about one message on one way, so that a round trip over a link slow both ways pays the latency twice.
+//! `slow`: a slow link. The parameters mean the same on real links, through a plain Toxiproxy and in simulation. They
+//! apply to one message in one direction, so a round trip over a link slow both ways pays the latency twice.
 
 use std::fmt;
 
 use hustings_record::Direction;
 use serde::{Deserialize, Serialize};
 
-/// How slow a link gets, in each of the directions named. Zeros leave it alone.
+/// How slow a link gets, in each of the named directions. Zeros have no effect.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Slow {
     /// Added to every message, in milliseconds.
     pub latency_ms: u64,
-    /// The latency of every message is off by up to this much either way, evenly drawn and never below 0, in milliseconds.
+    /// The latency of every message varies by up to this much in both directions, uniformly and never below 0, in
+    /// milliseconds.
     pub jitter_ms: u64,
-    /// What a connection carries at most, in KiB (1,024 bytes) a second; as much as before without it.
+    /// The most that a connection carries, in KiB (1,024 bytes) a second; unlimited by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_kb: Option<u64>,
-    /// Which way.
+    /// The affected directions.
     pub direction: Direction,
 }
 
 impl Slow {
-    /// True if nothing would be slow.
+    /// True if it has no effect.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         self.latency_ms == 0 && self.jitter_ms == 0 && self.rate_kb.is_none()
     }
 
-    /// What a connection carries at most, in bytes a second.
+    /// The most that a connection carries, in bytes a second.
     #[must_use]
     pub fn bytes_a_second(&self) -> Option<u64> {
         self.rate_kb.map(|kib| kib.saturating_mul(1_024).max(1))
     }
 
-    /// By how many milliseconds a message of so many bytes takes longer at least, one way.
+    /// The least delay of a message of this many bytes, one way, in milliseconds.
     #[must_use]
     pub fn least_ms(&self, bytes: usize) -> f64 {
         let line_ms = self.bytes_a_second().map_or(0.0, |rate| bytes as f64 * 1e3 / rate as f64);

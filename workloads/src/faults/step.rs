@@ -1,11 +1,11 @@
-//! What a step of a wall clock is by.
+//! The size of a wall-clock step.
 
 use serde::{Deserialize, Serialize};
 
 /// By how much a wall clock jumps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockStep {
-    /// In milliseconds; below 0 it is set back.
+    /// In milliseconds; negative sets the clock back.
     #[serde(default)]
     pub step_ms: i64,
 }

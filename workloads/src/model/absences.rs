@@ -1,5 +1,5 @@
-//! How often and for how long a server was away looking for a leader, under the names that ZooKeeper's `mntr` has for it. The
-//! driver tells it of every state: the model itself keeps no such times.
+//! How often and for how long a server was away looking for a leader, under the names of ZooKeeper's `mntr`. The driver
+//! reports every state to it: the model itself keeps no such times.
 
 use hustings_record::ServerState;
 
@@ -9,7 +9,7 @@ use super::op::{Metrics, Micros};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Absences {
     looking_since: Option<Micros>,
-    /// It has served: only then was it away.
+    /// Whether it has served before: a search before that does not count as an absence.
     has_served: bool,
     elections: u64,
     election_ms: u64,
@@ -18,7 +18,8 @@ pub struct Absences {
 }
 
 impl Absences {
-    /// The server is in this state from now on. Gives the milliseconds for which it has looked for a leader, if it has found one.
+    /// The server is in this state from now on. Returns how many milliseconds it has looked for a leader, if it has
+    /// just found one.
     pub fn has_become(&mut self, now: Micros, state: ServerState) -> u64 {
         match state {
             ServerState::Down => *self = Self::default(),
@@ -35,7 +36,7 @@ impl Absences {
                 }
                 return ms;
             }
-            // It neither stops nor begins to look for a leader by being stopped.
+            // A pause neither starts nor ends its search for a leader.
             ServerState::Silent => {}
         }
         0

@@ -1,23 +1,23 @@
-//! Who may do what: access control lists as requests bring them, and the identities of a connection against them.
+//! Permissions: access control lists of requests, checked against the identities of a connection.
 
 use std::sync::{Arc, LazyLock};
 
 use super::op::{Acl, Code};
 
-/// Everything to everyone: shared, for nearly every znode has it.
+/// All permissions for everyone; shared, because nearly every znode has it.
 pub(super) static OPEN: LazyLock<Arc<[Acl]>> = LazyLock::new(|| Acl::open().into());
 
-/// Nothing but reading to everyone.
+/// Read permission for everyone, and nothing else.
 pub(super) static READ_ONLY: LazyLock<Arc<[Acl]>> =
     LazyLock::new(|| Acl::open().into_iter().map(|acl| Acl { perms: Acl::READ, ..acl }).collect());
 
-/// Identities that a connection has proven.
+/// Verified identities of a connection.
 pub(super) type Proven = Vec<(String, String)>;
 
-/// The list as it is stored: without doubles, `auth` entries replaced by what the connection has proven.
+/// The list as it is stored: without duplicates, and with `auth` entries replaced by the connection's identities.
 ///
 /// # Errors
-/// `InvalidAcl` when it is empty or has an entry that no server takes.
+/// `InvalidAcl` when it is empty or has an entry that no server accepts.
 pub(super) fn fix_up(asked: &[Acl], proven: &Proven) -> Result<Arc<[Acl]>, Code> {
     if *asked == **OPEN {
         return Ok(OPEN.clone());
@@ -62,7 +62,7 @@ fn is_address(id: &str) -> bool {
     bits.is_none_or(|bits| bits.parse::<u8>().is_ok_and(|bits| bits <= bits_max))
 }
 
-/// Whether the list lets somebody with these identities do `perm`.
+/// Whether the list allows `perm` to a connection with these identities.
 ///
 /// # Errors
 /// `NoAuth` when it does not.
@@ -75,7 +75,7 @@ pub(super) fn check(acl: &[Acl], perm: i32, proven: &Proven) -> Result<(), Code>
     if open || acl.iter().any(lets) { Ok(()) } else { Err(Code::NoAuth) }
 }
 
-/// The list as somebody sees it who may read but not administer it: without the hashes of passwords.
+/// The list for a reader without admin permission: without the hashes of passwords.
 pub(super) fn masked(acl: &[Acl]) -> Vec<Acl> {
     let mask = |entry: &Acl| match entry.id.split_once(':') {
         Some((user, _)) if entry.scheme == "digest" => Acl { id: format!("{user}:x"), ..entry.clone() },

@@ -1,4 +1,4 @@
-//! How a transaction changes a tree, which watches it sets off, and what its answer is.
+//! How a transaction changes a tree, which watches it triggers, and what its answer is.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ pub(super) struct Trigger {
     pub(super) path: Arc<str>,
 }
 
-/// What a transaction is answered with.
+/// The answer to a transaction.
 pub(super) type TransactionReply = Result<Response, Code>;
 
-/// Applies a transaction that the leader found good. The answer is made only if it is `wanted`.
+/// Applies a transaction that the leader has accepted. The answer is built only if it is `wanted`.
 pub(super) fn apply(tree: &mut Tree, txn: &Txn, wanted: bool, triggers: &mut Vec<Trigger>) -> TransactionReply {
     AppliedStep { tree, txn, wanted, triggers }.take(&txn.change)
 }
@@ -79,7 +79,7 @@ impl AppliedStep<'_> {
         let counted = self.tree.node(parent).creates;
         let place = self.tree.insert(parent, Made { path, data, acl, owner: create.owner, zxid, time_ms });
         let above = self.tree.node_mut(parent);
-        // It never goes back: at the end of its range it sticks.
+        // The counter never decreases: it stays at the end of its range.
         above.creates = counted.max(create.parent_creates);
         above.pzxid = zxid;
         let above = above.path.clone();

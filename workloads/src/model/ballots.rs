@@ -1,5 +1,6 @@
-//! What servers that look for a leader tell each other, and what each writes into its log about it. The model elects without
-//! it: this is how others can see why somebody won. The driver tells of every state, and of who hears whom.
+//! The votes that looking servers exchange, and the log lines of each about them. The model's election does not use
+//! them: they only show users why a server won. The driver reports every state change, and which servers can
+//! communicate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,7 @@ use super::op::Zxid;
 /// The votes of all servers that look for a leader.
 #[derive(Debug)]
 pub struct Ballots {
-    /// Servers that look for a leader, with their last zxid and the round in which they last began to.
+    /// Servers that look for a leader, with their last zxid and the round in which they last began.
     looking: BTreeMap<Server, (Zxid, i64)>,
     parted: BTreeSet<(Server, Server)>,
     round: i64,
@@ -24,7 +25,7 @@ impl Default for Ballots {
 }
 
 impl Ballots {
-    /// From now on two servers hear each other, or do not. Gives who says what, in this order.
+    /// From now on two servers can communicate, or cannot. Returns the log lines in order.
     pub fn part(&mut self, a: Server, b: Server, parted: bool) -> Vec<(Server, ServerLine)> {
         let pair = (a.min(b), a.max(b));
         if parted {
@@ -32,15 +33,15 @@ impl Ballots {
             return Vec::new();
         }
         self.parted.remove(&pair);
-        // Those who look tell each other again.
+        // Two looking servers exchange their votes again.
         match (self.looking.get(&a), self.looking.get(&b)) {
             (Some(&(of_a, _)), Some(&(of_b, _))) => vec![(a, self.vote(b, of_b)), (b, self.vote(a, of_a))],
             _ => Vec::new(),
         }
     }
 
-    /// A server has become this, with this last zxid; `took_ms`: since it began to look for a leader. Gives who says what, in
-    /// this order.
+    /// A server has entered this state, with this last zxid; `took_ms`: how long it has looked for a leader. Returns
+    /// the log lines in order.
     pub fn has_become(
         &mut self,
         server: Server,
@@ -65,7 +66,7 @@ impl Ballots {
     }
 
     fn looks(&mut self, server: Server, zxid: Zxid) -> Vec<(Server, ServerLine)> {
-        // Who votes a second time begins another round, which the others enter in their turn.
+        // A second vote in the same round begins another round, which the others then enter.
         if self.looking.get(&server).is_some_and(|(_, round)| *round == self.round) {
             self.round += 1;
         }

@@ -1,4 +1,4 @@
-//! What clients send: connect requests, pings and requests.
+//! Input from clients: connect requests, pings and requests.
 
 use super::ensemble::Ensemble;
 use super::forwarded::{Forwarded, ForwardedKind};
@@ -7,8 +7,8 @@ use super::op::{Connect, Connected, Micros, Request};
 use super::server::{Member, Outputs};
 
 impl Ensemble {
-    /// A client has connected and asks for a session. It is answered, or the connection is closed: by a server that serves
-    /// nobody, and by one that has not seen what the client has.
+    /// A client has connected and asks for a session. It is answered, or the connection is closed. A server closes it
+    /// if it does not serve, or lags behind the client's last zxid.
     pub fn connect(&mut self, now: Micros, server: Server, conn: Conn, ask: Connect) {
         let Self { options, members, out, .. } = self;
         let member = &mut members[server];
@@ -45,7 +45,7 @@ impl Ensemble {
         }
     }
 
-    /// A client has pinged. The driver answers it.
+    /// A client has pinged. The driver answers the ping.
     pub fn ping(&mut self, now: Micros, server: Server, conn: Conn) {
         self.members[server].touch(now, conn);
     }
@@ -71,12 +71,12 @@ impl Ensemble {
         }
     }
 
-    /// The client's side of a connection has gone. Its watches go with it, the session goes on.
+    /// The client's side of a connection is gone. Its watches go with it, but the session stays.
     pub fn disconnected(&mut self, _now: Micros, server: Server, conn: Conn) {
         self.members[server].drop_conn(conn);
     }
 
-    /// Takes the requests that came before their connections were open.
+    /// Takes the requests that arrived before their connections were open.
     pub(super) fn take_early(&mut self, now: Micros) {
         for server in 0..self.members.len() {
             for (conn, xid, request) in self.members[server].take_early() {
@@ -124,7 +124,7 @@ fn is_for_leader(request: &Request) -> bool {
 }
 
 impl Member {
-    /// The session of a connection was heard of; false where there is no open connection.
+    /// Contact with the session of a connection; false if there is no open connection.
     fn touch(&mut self, now: Micros, conn: Conn) -> bool {
         let Some(connection) = self.conns.get_mut(&conn).filter(|connection| connection.is_open) else { return false };
         if let Some(lead) = &mut self.lead {
@@ -139,7 +139,7 @@ impl Member {
         if let Request::AddAuth { scheme, id } = &request
             && let Some(connection) = self.conns.get_mut(&conn)
         {
-            // It counts for whatever comes behind it, answered or not.
+            // It applies to all later requests, whether it is answered or not.
             let identity = (scheme.clone(), id.clone());
             if !connection.proven.contains(&identity) {
                 connection.proven.push(identity);

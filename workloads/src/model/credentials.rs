@@ -6,14 +6,14 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use super::interface::Server;
 use super::op::{Micros, SessionId};
 
-/// The least id that this server gives from now on: its own id in the top byte, below it the milliseconds, and room for a
-/// count.
+/// The lowest id that this server assigns from now on: its own id in the top byte, below it the milliseconds, and room
+/// for a count.
 pub(super) fn first_session(server: Server, now: Micros, epoch_ms: i64) -> SessionId {
     let ms = epoch_ms.wrapping_add((now / 1_000) as i64) as u64;
     (((server as u64 + 1) << 56) | ((ms << 24) >> 8)) as i64
 }
 
-/// The password of a session: made anew whenever it is needed, by any server.
+/// The password of a session: derived whenever it is needed, by any server.
 pub(super) fn password(seed: u64, session: SessionId) -> [u8; 16] {
     let mut whole = [0; 32];
     whole[..8].copy_from_slice(&seed.to_le_bytes());

@@ -1,4 +1,4 @@
-//! Who leads and who follows: what servers notice of each other, and what they make of it.
+//! Leaders and followers: how servers notice each other's loss and return, and the role changes that follow.
 
 use super::ensemble::Ensemble;
 use hustings_record::ServerState;
@@ -10,7 +10,7 @@ use super::server::Follow;
 use super::sessions::Tracker;
 
 impl Ensemble {
-    /// Looks at who hears whom, and lets everything follow from it that is due.
+    /// Checks which servers can communicate, and applies all role changes that are due.
     pub(super) fn reconsider(&mut self, now: Micros) {
         while self.notice_losses(now) {}
         self.notice_reunions(now);
@@ -22,7 +22,7 @@ impl Ensemble {
         }
     }
 
-    /// Whether the leader can commit: enough followers hear it.
+    /// Whether the leader can commit: enough followers can communicate with it.
     pub(super) fn has_quorum(&self, leader: Server) -> bool {
         let heard = (0..self.members.len()).filter(|server| self.is_heard_follower(leader, *server)).count();
         heard + 1 >= self.quorum()
@@ -61,22 +61,22 @@ impl Ensemble {
         changed
     }
 
-    /// Followers that the leader has not given up.
+    /// Number of followers that the leader has not dropped.
     fn followers(&self, leader: Server) -> usize {
         let follows = |follow: Follow| follow.leader == leader && !follow.is_dropped;
         self.members.iter().filter(|member| member.follow.is_some_and(follows)).count()
     }
 
-    /// What a follower has left of its leader; `None` when it is lost.
+    /// The follower's updated tie to its leader; `None` when the leader is lost.
     fn after_silence(&self, now: Micros, server: Server, mut follow: Follow) -> Option<Follow> {
         let is_paused = self.members[server].is_paused;
         if self.members[follow.leader].lead.is_none() {
-            // One that is stopped learns of it when it goes on.
+            // A stopped follower learns of it when it resumes.
             follow.is_dropped = true;
             return is_paused.then_some(follow);
         }
         if self.hear(server, follow.leader) {
-            // `unheard_since` is taken by those who tell of the reunion.
+            // `notice_reunions` clears `unheard_since`.
             return (!follow.is_dropped).then_some(follow);
         }
         let since = *follow.unheard_since.get_or_insert(now);
@@ -90,7 +90,7 @@ impl Ensemble {
         None
     }
 
-    /// Those who hear of each other again in time go on as if nothing had been.
+    /// Servers that communicate again in time go on unchanged.
     fn notice_reunions(&mut self, now: Micros) {
         for server in 0..self.members.len() {
             let Some(mut follow) = self.members[server].follow else { continue };
@@ -106,7 +106,7 @@ impl Ensemble {
         self.take_early(now);
     }
 
-    /// A server that has lost its leader, or its quorum: it closes all connections.
+    /// A server has lost its leader, or its quorum: it closes all connections.
     fn look(&mut self, server: Server) {
         let Self { members, out, .. } = self;
         let member = &mut members[server];
@@ -144,7 +144,7 @@ impl Ensemble {
         }
     }
 
-    /// The largest set of looking servers that all hear of each other, if it is a quorum.
+    /// The largest set of looking servers that can all communicate, if it is a quorum.
     fn electorate(&self) -> Option<Vec<Server>> {
         let looking: Vec<_> = (0..self.members.len()).filter(|server| self.is_looking(*server)).collect();
         let mut best = Vec::new();
@@ -195,7 +195,7 @@ impl Ensemble {
         electorate.into_iter().max_by_key(vote)
     }
 
-    /// Whom they were about to elect is gone: those who look tell each other again, and the time begins anew.
+    /// The favourite of the vote is gone: the looking servers vote again, and the election time restarts.
     fn vote_anew(&mut self) {
         self.vote = None;
         let looking = (0..self.members.len()).filter(|server| self.is_looking(*server));
@@ -207,7 +207,7 @@ impl Ensemble {
         self.vote.map(|(_, since)| since + self.options.election_ms * 1_000)
     }
 
-    /// The log goes on from this server's data. It lacks transactions only if servers with them were wiped.
+    /// The log continues from this server's data. It lacks transactions only if servers with them were wiped.
     fn own_log(&mut self, leader: Server) {
         if self.members[leader].applied == self.log.end() && !self.members[leader].is_diverged {
             return;
@@ -247,7 +247,7 @@ impl Ensemble {
         self.set_state(0, ServerState::Standalone);
     }
 
-    /// Gives a looking server what it lacks of the leader's data.
+    /// Brings a looking server up to date with the leader's data.
     fn follow(&mut self, server: Server, leader: Server) {
         if !self.members[server].is_diverged && self.log.reaches(self.members[server].applied) {
             self.members[server].logged = self.log.end();
@@ -278,7 +278,7 @@ impl Ensemble {
         changed
     }
 
-    /// When somebody notices a loss, or an election or a joining ends, at the latest.
+    /// The latest time of the next change: a noticed loss, or the end of an election or of a joining.
     pub(super) fn change_of_roles_due(&self) -> Option<Micros> {
         let losses = self.members.iter().filter_map(|member| {
             let follow = member.follow.filter(|follow| !follow.is_dropped)?;

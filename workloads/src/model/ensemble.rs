@@ -1,4 +1,4 @@
-//! The ensemble as its driver sees it: servers that start and fail, and what they share.
+//! The ensemble as its driver sees it: servers that start and fail, and their shared state.
 
 use hustings_record::ServerState;
 use std::collections::BTreeSet;
@@ -9,21 +9,20 @@ use super::op::{Micros, Stat, Zxid};
 use super::server::{Member, Outputs};
 use super::tree::Tree;
 
-/// The servers of an ensemble, without I/O and without a clock. Every call that takes the time must take a time that is not
-/// before that of the last one.
+/// The servers of an ensemble, without I/O and without a clock. The times passed to successive calls must not decrease.
 #[derive(Debug)]
 pub struct Ensemble {
     pub(super) options: Options,
     pub(super) members: Vec<Member>,
-    /// Pairs that cannot speak to each other, the smaller one first.
+    /// Pairs that cannot communicate, the smaller number first.
     parted: BTreeSet<(Server, Server)>,
     pub(super) log: Log,
     pub(super) out: Outputs,
-    /// How many tickets there were.
+    /// Number of tickets issued so far.
     pub(super) tickets: u64,
     /// The last epoch that any leader began.
     pub(super) epoch: i64,
-    /// Whom those who look for a leader would elect, and since when there are enough of them.
+    /// The server that the looking servers would elect, and since when there are enough of them.
     pub(super) vote: Option<(Server, Micros)>,
 }
 
@@ -35,7 +34,7 @@ pub struct Znode<'a> {
     pub stat: Stat,
 }
 
-/// A session id has one byte for it, and the last value means something else.
+/// A session id has one byte for the server, whose last value is reserved.
 const SERVERS_MAX: usize = 254;
 
 impl Ensemble {
@@ -59,7 +58,7 @@ impl Ensemble {
         }
     }
 
-    /// Starts a server that is down, on the data that it had.
+    /// Starts a server that is down, on its previous data.
     pub fn start(&mut self, now: Micros, server: Server) {
         if self.members[server].is_running() {
             return;
@@ -72,7 +71,7 @@ impl Ensemble {
         self.reconsider(now);
     }
 
-    /// Kills a server. The others notice at once; its connections are gone without a word, its data stays.
+    /// Kills a server. The others notice at once; its connections end without notice, its data stays.
     pub fn kill(&mut self, now: Micros, server: Server) {
         if !self.members[server].is_running() {
             return;
@@ -97,8 +96,8 @@ impl Ensemble {
         member.is_diverged = false;
     }
 
-    /// The next sequential znode below `path` gets this number, on servers that have it: as if as many had been created there
-    /// before.
+    /// The next sequential znode below `path` gets this number on servers that have `path`, as if that many had been
+    /// created before.
     pub fn count_from(&mut self, path: &str, number: i32) {
         for member in &mut self.members {
             if let Some(place) = member.tree.find(path) {
@@ -107,7 +106,7 @@ impl Ensemble {
         }
     }
 
-    /// Stops a server's process: it hears and says nothing, and the driver delivers nothing to it.
+    /// Stops a server's process: it neither receives nor sends, and the driver delivers nothing to it.
     pub fn pause(&mut self, now: Micros, server: Server) {
         let member = &mut self.members[server];
         member.is_paused = member.is_running();
@@ -120,13 +119,13 @@ impl Ensemble {
         self.order_held(now, server);
     }
 
-    /// Two servers cannot speak to each other from now on.
+    /// Two servers cannot communicate from now on.
     pub fn part(&mut self, now: Micros, a: Server, b: Server) {
         self.parted.insert((a.min(b), a.max(b)));
         self.reconsider(now);
     }
 
-    /// Two servers can speak to each other again.
+    /// Two servers can communicate again.
     pub fn join(&mut self, now: Micros, a: Server, b: Server) {
         self.parted.remove(&(a.min(b), a.max(b)));
         self.reconsider(now);
@@ -143,7 +142,7 @@ impl Ensemble {
         self.members[server].state
     }
 
-    /// The server that leads. Of two that believe so, the one with the younger epoch.
+    /// The leading server. If two believe to lead, the one with the newer epoch.
     #[must_use]
     pub fn leader(&self) -> Option<Server> {
         let leading = self.members.iter().filter(|member| member.lead.is_some());
@@ -156,17 +155,17 @@ impl Ensemble {
         self.members[server].last_zxid
     }
 
-    /// All znodes that the server has, each before those below it.
+    /// All znodes that the server has, each before its descendants.
     pub fn znodes(&self, server: Server) -> impl Iterator<Item = Znode<'_>> {
         self.members[server].tree.walk().map(|node| Znode { path: &node.path, data: &node.data, stat: node.stat() })
     }
 
-    /// What the driver has to do next.
+    /// The next action for the driver.
     pub fn pop(&mut self) -> Option<Output> {
         self.out.pop_front()
     }
 
-    /// Whether two servers hear of each other now.
+    /// Whether two servers can communicate now.
     pub(super) fn hear(&self, a: Server, b: Server) -> bool {
         let awake = |server: Server| self.members[server].is_running() && !self.members[server].is_paused;
         awake(a) && awake(b) && (a == b || !self.parted.contains(&(a.min(b), a.max(b))))
@@ -182,7 +181,7 @@ impl Ensemble {
         }
     }
 
-    /// Applies what was written down at a server that nobody is connected to.
+    /// Applies the logged transactions at a server without connections.
     pub(super) fn catch_up_with_own_log(&mut self, server: Server) {
         let member = &mut self.members[server];
         member.apply_before(member.logged, &self.log, &mut self.out);

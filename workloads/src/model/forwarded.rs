@@ -1,10 +1,10 @@
-//! What servers pass on to their leader.
+//! Requests that servers forward to their leader.
 
 use super::acl::Proven;
 use super::interface::Conn;
 use super::op::{Request, SessionId};
 
-/// What only the leader can decide.
+/// A request that only the leader can decide.
 #[derive(Debug)]
 pub(super) struct Forwarded {
     pub(super) conn: Conn,
@@ -18,7 +18,7 @@ pub(super) enum ForwardedKind {
     Open {
         timeout_ms: i32,
     },
-    /// The session comes to this server.
+    /// The session moves to this server.
     Move {
         timeout_ms: i32,
     },

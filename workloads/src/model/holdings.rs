@@ -1,4 +1,4 @@
-//! What a server holds for its clients, as ZooKeeper's `dump` and `wchp` list it.
+//! The sessions, ephemerals and watches of a server, as ZooKeeper's `dump` and `wchp` list them.
 
 use hustings_record::Holdings;
 
@@ -7,7 +7,7 @@ use super::interface::Server;
 use super::life;
 
 impl Ensemble {
-    /// Sessions, ephemeral znodes and watches that one server has. Watches for children are on no list, as there.
+    /// Sessions, ephemeral znodes and watches of one server. As in ZooKeeper, watches for children are not listed.
     #[must_use]
     pub fn holdings(&self, server: Server) -> Holdings {
         let member = &self.members[server];

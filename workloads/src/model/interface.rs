@@ -1,20 +1,20 @@
-//! What goes into an ensemble of the model and what comes out of it.
+//! Input and output of a model ensemble.
 
 use hustings_record::ServerState;
 
 use super::op::{Code, Connected, Event, Response, SessionId, Zxid};
 
-/// Place of a server in the ensemble, from 0. Its id, as in `myid`, is one more.
+/// Index of a server in the ensemble, from 0. Its id, as in `myid`, is one more.
 pub type Server = usize;
 
-/// A connection between a client and a server, as the driver numbers them: never twice the same.
+/// A connection between a client and a server, numbered by the driver; numbers are never reused.
 pub type Conn = u64;
 
-/// Something that only the ensemble's leader can decide, on its way there: a write, a new session, a session's move to
+/// A request that only the ensemble's leader can decide, on its way there: a write, a new session, a session's move to
 /// another server, a sync.
 pub type Ticket = u64;
 
-/// What an ensemble wants its driver to do, in this order.
+/// Actions for the driver of an ensemble, in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
     /// The answer to a connect request.
@@ -23,24 +23,24 @@ pub enum Output {
     Reply { server: Server, conn: Conn, xid: i32, zxid: Zxid, result: Result<Response, Code> },
     /// A watch has fired.
     Event { server: Server, conn: Conn, event: Event },
-    /// The server closes the connection, after what came before.
+    /// The server closes the connection, after all output before this.
     Close { server: Server, conn: Conn },
-    /// `server` has something for the leader: [`order`](super::Ensemble::order) it when it has arrived there. `writes`: it
-    /// waits for the quorum's logs, as a transaction or behind those that are under way.
+    /// `server` has a request for the leader: call [`order`](super::Ensemble::order) when it has arrived there.
+    /// `writes`: it waits for the quorum's logs, as a transaction or behind transactions in flight.
     Forward { server: Server, ticket: Ticket, writes: bool },
-    /// A transaction was committed by the leader, which has applied it: [`apply`](super::Ensemble::apply) it at every other
+    /// The leader has committed and applied a transaction. Call [`apply`](super::Ensemble::apply) for every other
     /// server when it has arrived there.
     Committed { zxid: Zxid },
-    /// What a transaction changed, as the leader applied it; only with [`Options::tell_changes`].
+    /// The change of a transaction, as the leader applied it; only with [`Options::tell_changes`].
     Changed { zxid: Zxid, change: ZnodeChange },
-    /// A server is in another state than before. None is ever silent here.
+    /// A server has changed its state. The state is never `Silent` here.
     State { server: Server, state: ServerState },
 }
 
-/// A znode that has come or gone.
+/// A znode that was created or deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ZnodeChange {
-    /// `owner`: the session that it belongs to, 0 for none.
+    /// `owner`: the owning session, 0 for none.
     Created {
         path: String,
         owner: SessionId,
@@ -55,21 +55,21 @@ pub enum ZnodeChange {
 pub struct Options {
     pub servers: usize,
     pub tick_ms: u64,
-    /// The least and the largest session timeout; 2 and 20 ticks where ZooKeeper is not told otherwise.
+    /// The least and the largest session timeout; ZooKeeper's defaults are 2 and 20 ticks.
     pub timeout_min_ms: u64,
     pub timeout_max_ms: u64,
-    /// A follower and its leader that did not hear of each other for so many ticks part.
+    /// A follower and its leader that have no contact for this many ticks part.
     pub sync_limit: u64,
-    /// From the moment that a quorum of looking servers can speak to each other to the moment that they serve.
+    /// From the moment that a quorum of looking servers can communicate to the moment that they serve.
     pub election_ms: u64,
-    /// How often containers are looked at.
+    /// Interval between checks of containers.
     pub container_check_ms: u64,
     /// Milliseconds since 1970 at the start of the model's time, for ctime and mtime.
     pub epoch_ms: i64,
     pub bugs: Bugs,
-    /// Tell the driver of every znode that comes or goes.
+    /// Report every created or deleted znode to the driver.
     pub tell_changes: bool,
-    /// Passwords of sessions are drawn from it.
+    /// Seed of the session passwords.
     pub seed: u64,
 }
 
@@ -94,9 +94,9 @@ impl Default for Options {
 /// Known bugs of servers that can be switched on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bugs {
-    /// The end of a session leaves its ephemerals: nobody ever removes them (ZOOKEEPER-1208, 2355, 3144).
+    /// The end of a session leaves its ephemerals, which are never removed (ZOOKEEPER-1208, 2355, 3144).
     pub keep_ephemerals: bool,
-    /// What a watch missed while its session had no connection is not told after the reconnect, and the watch is not set
-    /// again either (ZOOKEEPER-1412, 1667, 3145).
+    /// Events that a watch missed while its session had no connection are not delivered after the reconnect, and the
+    /// watch is not set again (ZOOKEEPER-1412, 1667, 3145).
     pub forget_missed_events: bool,
 }

@@ -1,4 +1,4 @@
-//! What a server has while it leads: the clocks of all sessions, and what waits for a quorum.
+//! State of a server while it leads: the clocks of all sessions, and requests that wait for a quorum.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use super::txn::Change;
 #[derive(Debug)]
 pub(super) struct LeaderState {
     pub(super) tracker: Tracker,
-    /// What cannot be decided while too few followers hear the leader.
+    /// Requests that cannot be decided while too few followers can communicate with the leader.
     pub(super) stalled: VecDeque<Stalled>,
     pub(super) containers_due: Micros,
     pub(super) wrapped: Wrapped,
 }
 
-/// Counters of creates that were counted beyond the end of their range. The leader goes on counting there while its creates
-/// are under way, and falls back to what the tree says once they have arrived.
+/// Counters of creates that were counted beyond the end of their range. The leader goes on counting there while its
+/// creates are in flight. It returns to the tree's value once they have arrived.
 #[derive(Debug, Default)]
 pub(super) struct Wrapped {
     /// By path: the counter, and the zxid of the last create.
@@ -29,7 +29,7 @@ pub(super) struct Wrapped {
 }
 
 impl Wrapped {
-    /// Notes what a change has counted beyond the end, given what is in the tree.
+    /// Notes counts of a change beyond the end of the range, given the tree.
     pub(super) fn note(&mut self, tree: &Tree, change: &Change, zxid: Zxid) {
         match change {
             Change::Create(create) => {
@@ -54,12 +54,12 @@ impl Wrapped {
         self.counters.is_empty()
     }
 
-    /// Forgets those whose creates have all arrived: up to this zxid.
+    /// Forgets counters whose creates have all arrived: up to this zxid.
     pub(super) fn settle(&mut self, arrived: Zxid) {
         self.counters.retain(|_, (_, zxid)| *zxid > arrived);
     }
 
-    /// The counter of this path while its creates are under way.
+    /// The counter of this path while its creates are in flight.
     pub(super) fn counter(&self, path: &str) -> Option<i32> {
         self.counters.get(path).map(|(creates, _)| *creates)
     }

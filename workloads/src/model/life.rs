@@ -1,4 +1,4 @@
-//! What a znode's owner field says about its life: a session's id, or the mark that ZooKeeper puts there instead.
+//! The meaning of a znode's owner field: a session's id, or a mark that ZooKeeper stores there instead.
 
 use super::op::{Life, SessionId};
 

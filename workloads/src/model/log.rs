@@ -1,15 +1,15 @@
-//! The transactions that were committed, once for all servers: each is somewhere in it.
+//! The committed transactions, stored once for all servers: each server has a position in the log.
 
 use std::collections::VecDeque;
 
 use super::txn::Txn;
 
-/// A server that missed no more than so many transactions gets them one by one when it comes back; any other gets the tree.
+/// A returning server that missed at most this many transactions gets them one by one; any other gets the whole tree.
 const KEPT: usize = 8_192;
 
 #[derive(Debug, Default)]
 pub(super) struct Log {
-    /// Number of the first transaction that is kept, counted from the beginning of time.
+    /// Number of the first transaction that is kept, counted from the first ever.
     base: u64,
     txns: VecDeque<Txn>,
 }
@@ -34,12 +34,12 @@ impl Log {
         self.txns.push_back(txn);
     }
 
-    /// Whether there is so much that trimming is worth the while.
+    /// Whether the log is long enough for trimming to pay off.
     pub(super) fn is_long(&self) -> bool {
         self.txns.len() > 2 * KEPT
     }
 
-    /// Forgets old transactions, of those before `needed`.
+    /// Forgets old transactions before `needed`.
     pub(super) fn trim(&mut self, needed: u64) {
         let to = needed.min(self.end().saturating_sub(KEPT as u64));
         let gone = usize::try_from(to.saturating_sub(self.base)).unwrap_or(usize::MAX).min(self.txns.len());
@@ -47,7 +47,7 @@ impl Log {
         self.base += gone as u64;
     }
 
-    /// Forgets everything: what comes next goes on from a tree that is not made of it.
+    /// Forgets everything: the transactions that follow continue from a tree that the old ones did not produce.
     pub(super) fn clear(&mut self) {
         self.base = self.end();
         self.txns.clear();

@@ -1,18 +1,18 @@
-//! What a server tells of itself, under the names that ZooKeeper's `mntr` has for it.
+//! The counters of a server, under the names of ZooKeeper's `mntr`.
 
 use super::ensemble::Ensemble;
 use super::interface::Server;
 use super::op::{EventKind, Metrics};
 
 impl Ensemble {
-    /// Counts of one server. What the model has no notion of is not there.
+    /// Counters of one server. Those that the model has no notion of are missing.
     #[must_use]
     pub fn metrics(&self, server: Server) -> Metrics {
         let member = &self.members[server];
         let (watchers, watched) = member.watches.sizes();
         let mut metrics = Metrics::new();
         let mut put = |name: &str, value: f64| metrics.insert(name.to_owned(), value);
-        // The root counts twice there too.
+        // ZooKeeper counts the root twice, too.
         put("znode_count", (member.tree.len() + 1) as f64);
         put("ephemerals_count", member.tree.ephemerals_count() as f64);
         put("approximate_data_size", member.tree.data_bytes() as f64);

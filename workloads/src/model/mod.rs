@@ -1,5 +1,5 @@
-//! ZooKeeper without I/O and without a clock: what servers do with requests, sessions, watches and each other's loss. Whoever
-//! drives it gives it the time, carries its messages, and decides how long everything takes.
+//! ZooKeeper without I/O and without a clock: how servers handle requests, sessions, watches and each other's loss. The
+//! driver supplies the time, carries the messages, and decides how long everything takes.
 
 mod absences;
 mod acl;

@@ -1,4 +1,4 @@
-//! What clients ask and servers answer: ZooKeeper's operations without their encoding.
+//! Requests of clients and answers of servers: ZooKeeper's operations without their encoding.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,10 +14,10 @@ pub type SessionId = i64;
 /// Microseconds from the start of the model's time.
 pub type Micros = u64;
 
-/// A delete, set or check with this version takes any.
+/// A delete, set or check with this version accepts any.
 pub const ANY_VERSION: i32 = -1;
 
-/// How a znode is created, by all that ZooKeeper knows.
+/// How a znode is created, with all the modes of ZooKeeper.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CreateKind {
     pub life: Life,
@@ -25,14 +25,14 @@ pub struct CreateKind {
     pub sequential: bool,
 }
 
-/// What ends the life of a znode that nobody deletes.
+/// When a znode ends that no client deletes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Life {
     #[default]
     Persistent,
-    /// The end of the session that made it.
+    /// At the end of the session that created it.
     Ephemeral,
-    /// The ensemble's, once it had children and its last one has gone.
+    /// Removed by the ensemble, once it had children and the last one is gone.
     Container,
 }
 
@@ -65,26 +65,26 @@ impl Acl {
     pub const ADMIN: i32 = 16;
     pub const ALL: i32 = 31;
 
-    /// Everything to everyone.
+    /// All permissions for everyone.
     #[must_use]
     pub fn open() -> Vec<Self> {
         vec![Self { perms: Self::ALL, scheme: "world".into(), id: "anyone".into() }]
     }
 }
 
-/// What is known of a znode, as the wire shows it.
+/// Metadata of a znode, as on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stat {
     pub czxid: Zxid,
     pub mzxid: Zxid,
-    /// Milliseconds since 1970, by the ensemble's leader.
+    /// Milliseconds since 1970, by the clock of the ensemble's leader.
     pub ctime: i64,
     pub mtime: i64,
     pub version: i32,
-    /// Creates and deletes of children.
+    /// Number of creates and deletes of children.
     pub cversion: i32,
     pub aversion: i32,
-    /// The owning session; 0 for all that is not ephemeral, containers too.
+    /// The owning session; 0 for all that is not ephemeral, including containers.
     pub ephemeral_owner: i64,
     pub data_length: i32,
     pub num_children: i32,
@@ -94,7 +94,7 @@ pub struct Stat {
 /// A request within a session. Paths are absolute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// `with_stat`: the answer has the new znode's stat (create2 and its kin).
+    /// `with_stat`: the answer contains the new znode's stat (create2 and its kin).
     Create {
         path: String,
         data: Vec<u8>,
@@ -137,7 +137,7 @@ pub enum Request {
     GetEphemerals {
         prefix: String,
     },
-    /// How many znodes there are below a path, at any depth.
+    /// The number of znodes below a path, at any depth.
     CountAllChildren {
         path: String,
     },
@@ -152,15 +152,15 @@ pub enum Request {
         path: String,
         recursive: bool,
     },
-    /// `only_check`: tell whether there is such a watch, and leave it.
+    /// `only_check`: report whether there is such a watch, without removing it.
     RemoveWatches {
         path: String,
         of: WatcherType,
         only_check: bool,
     },
-    /// The watches of a session on its new connection; what they missed since `since` fires at once.
+    /// The watches of a session on its new connection; events that they missed since `since` fire at once.
     SetWatches(Box<Watches>),
-    /// An identity that was proven to the server: `digest` and `user:hash`.
+    /// A verified identity: `digest` and `user:hash`.
     AddAuth {
         scheme: String,
         id: String,
@@ -184,7 +184,7 @@ pub enum Read {
     Children { path: String },
 }
 
-/// Which watches of a path are meant.
+/// The kinds of watches of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatcherType {
     Children,
@@ -198,17 +198,17 @@ pub struct Watches {
     /// The last zxid that the client has seen.
     pub since: Zxid,
     pub data: Vec<String>,
-    /// Of znodes that were not there.
+    /// On znodes that did not exist.
     pub exist: Vec<String>,
     pub child: Vec<String>,
     pub persistent: Vec<String>,
     pub persistent_recursive: Vec<String>,
 }
 
-/// The good answer to a request.
+/// A successful answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Response {
-    /// Nothing to tell beside that it is done.
+    /// Success without data.
     Done,
     Created {
         path: String,
@@ -231,12 +231,12 @@ pub enum Response {
     Count(i32),
     /// The path that was given to `Sync`.
     Path(String),
-    /// One a step of a transaction that succeeded.
+    /// One for each step of a successful transaction.
     Multi(Vec<Response>),
-    /// One a step of a transaction that failed: `Ok` (as code 0) before the step that failed, its own code, then
-    /// `RuntimeInconsistency` for those after it. The transaction as a whole had no effect.
+    /// One for each step of a failed transaction: `Ok` (as code 0) before the failed step, its own code, then
+    /// `RuntimeInconsistency` for later steps. The transaction as a whole had no effect.
     MultiFailed(Vec<Code>),
-    /// One a read.
+    /// One for each read.
     MultiRead(Vec<Result<Response, Code>>),
 }
 
@@ -278,7 +278,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// What a watch tells.
+/// The event of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     pub kind: EventKind,
@@ -297,13 +297,13 @@ pub enum EventKind {
     ChildrenChanged = 4,
 }
 
-/// Asks for a session: a new one (id 0), or one that goes on over this connection.
+/// Asks for a session: a new one (id 0), or an existing one that continues over this connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Connect {
     pub session: SessionId,
     pub password: [u8; 16],
     pub timeout_ms: i32,
-    /// The last zxid that the client has seen: a server that has not come so far refuses.
+    /// The last zxid that the client has seen: a server that lags behind it refuses.
     pub last_zxid_seen: Zxid,
     pub read_only: bool,
 }

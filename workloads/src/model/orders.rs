@@ -1,4 +1,4 @@
-//! What the leader decides, and how it comes to the other servers.
+//! The leader's decisions, and how they reach the other servers.
 
 use super::acl::Proven;
 use super::apply::TransactionReply;
@@ -13,9 +13,9 @@ use super::server::Awaited;
 use super::txn::{Change, Origin, Txn};
 
 impl Ensemble {
-    /// The leader takes what [`Output::Forward`] announced. What comes of it is known at its origin once that has applied
-    /// everything up to the zxid given here. `None`: it is void, or it waits until the leader has a quorum again, which an
-    /// [`Output::Committed`] will tell.
+    /// The leader takes a request that [`Output::Forward`] announced. The origin knows the result once it has applied
+    /// everything up to the returned zxid. `None`: the request is void, or it waits until the leader has a quorum
+    /// again. An [`Output::Committed`] announces that.
     pub fn order(&mut self, now: Micros, ticket: Ticket) -> Option<Zxid> {
         let server = origin_of(ticket);
         let conn = self.members.get(server)?.tickets.get(&ticket)?.conn;
@@ -39,7 +39,7 @@ impl Ensemble {
         (earlier < ticket).then_some(earlier)
     }
 
-    /// `server` applies everything that was committed up to `zxid`. Its clients' answers and watch events come out.
+    /// `server` applies all transactions committed up to `zxid`. Its clients' answers and watch events are output.
     pub fn apply(&mut self, now: Micros, server: Server, zxid: Zxid) {
         let Some(leader) = self.leader_of(server).filter(|leader| self.hear(server, *leader)) else { return };
         if leader != server {
@@ -48,7 +48,7 @@ impl Ensemble {
         }
     }
 
-    /// A follower tells the leader which sessions it has heard of since it did so last: they count from now on.
+    /// A follower reports the sessions that it had contact with since its last report. Their timeouts restart now.
     pub fn hand_over_touches(&mut self, now: Micros, server: Server) {
         let Some(leader) = self.leader_of(server).filter(|leader| self.hear(server, *leader)) else { return };
         let touched = std::mem::take(&mut self.members[server].touched);
@@ -62,7 +62,7 @@ impl Ensemble {
         }
     }
 
-    /// The leader that this server has, or is.
+    /// The leader of this server, which may be the server itself.
     pub(super) fn leader_of(&self, server: Server) -> Option<Server> {
         let member = self.members.get(server)?;
         if member.lead.is_some() {
@@ -169,7 +169,8 @@ impl Ensemble {
         self.members[leader].lead.as_mut().expect("only a leader decides")
     }
 
-    /// Gives the change its place, writes it down wherever the leader is heard, and applies it at the leader.
+    /// Assigns the change its place in the log, logs it at all servers in contact with the leader, and applies it at
+    /// the leader.
     pub(super) fn commit(&mut self, now: Micros, leader: Server, origin: Option<Origin>, change: Change) -> Zxid {
         let zxid = self.members[leader].last_zxid + 1;
         let member = &mut self.members[leader];
@@ -197,14 +198,14 @@ impl Ensemble {
         zxid
     }
 
-    /// Up to where a quorum of the servers has applied the log.
+    /// The zxid up to which a quorum of the servers has applied the log.
     fn applied_by_a_quorum(&self) -> Zxid {
         let mut applied: Vec<Zxid> = self.members.iter().map(|member| member.last_zxid).collect();
         applied.sort_unstable();
         applied[applied.len() - self.quorum()]
     }
 
-    /// Decides what waited for a quorum, if there is one.
+    /// Decides the requests that waited for a quorum, if there is one.
     pub(super) fn order_stalled(&mut self, now: Micros, leader: Server) {
         while self.has_quorum(leader) {
             let Some(lead) = &mut self.members[leader].lead else { return };
@@ -220,7 +221,7 @@ impl Ensemble {
         }
     }
 
-    /// Orders what could not reach the leader earlier.
+    /// Orders the requests that could not reach the leader earlier.
     pub(super) fn order_held(&mut self, now: Micros, server: Server) {
         for ticket in std::mem::take(&mut self.members[server].held) {
             self.order(now, ticket);
@@ -230,14 +231,14 @@ impl Ensemble {
         }
     }
 
-    /// Has the driver bring everybody up to date, where it may have missed something.
+    /// Makes the driver bring all servers up to date, where they may have missed a commit.
     pub(super) fn announce(&mut self, leader: Server) {
         if self.members.len() > 1 {
             self.out.push_back(Output::Committed { zxid: self.members[leader].last_zxid });
         }
     }
 
-    /// The end of a session that nobody asked for.
+    /// Expires a session.
     pub(super) fn expire(&mut self, now: Micros, leader: Server, session: SessionId) {
         if self.must_wait(leader, || Stalled::Expire(session)) {
             return;
@@ -246,7 +247,7 @@ impl Ensemble {
         self.commit_close(now, leader, None, session);
     }
 
-    /// A container goes, if it still can.
+    /// Removes a container, if that is still possible.
     pub(super) fn reap(&mut self, now: Micros, leader: Server, path: String) {
         if self.must_wait(leader, || Stalled::Reap(path.clone())) {
             return;
@@ -255,7 +256,7 @@ impl Ensemble {
         self.commit(now, leader, None, change.unwrap_or_else(Change::Error));
     }
 
-    /// Puts it aside where nothing can be committed now.
+    /// Queues the action if nothing can be committed now.
     fn must_wait(&mut self, leader: Server, what: impl FnOnce() -> Stalled) -> bool {
         let can_commit = self.has_quorum(leader);
         if !can_commit {

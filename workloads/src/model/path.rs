@@ -1,16 +1,16 @@
-//! Paths: which are valid, and how they come apart. The rules are those of ZooKeeper's own clients and servers.
+//! Paths: which are valid, and how they are split. The rules are those of ZooKeeper's own clients and servers.
 
 use super::op::Code;
 
-/// Znodes that are always there and cannot be deleted.
+/// Znodes that always exist and cannot be deleted.
 pub(super) const SPECIAL: [&str; 4] = ["/", "/zookeeper", "/zookeeper/quota", CONFIG];
-/// What servers write of themselves: their clients may read it.
+/// The servers' own configuration, which clients may read.
 pub(super) const CONFIG: &str = "/zookeeper/config";
 
 /// Whether a znode can have this path.
 ///
 /// # Errors
-/// `BadArguments` when it is not absolute, ends with a slash, has an empty or relative part, or a character that no name has.
+/// `BadArguments` when it is not absolute, ends with a slash, has an empty or relative part, or an invalid character.
 pub fn validate(path: &str) -> Result<(), Code> {
     let Some(rest) = path.strip_prefix('/') else { return Err(Code::BadArguments) };
     if rest.is_empty() {
@@ -21,7 +21,7 @@ pub fn validate(path: &str) -> Result<(), Code> {
 }
 
 fn is_banned(c: char) -> bool {
-    // Java looks at UTF-16 units: whatever needs two of them is banned with the surrogates.
+    // Java checks UTF-16 units: a character of two units is banned as surrogates.
     matches!(c, '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{e000}'..='\u{f8ff}' | '\u{fff0}'..='\u{ffff}')
         || c as u32 > 0xffff
 }

@@ -1,4 +1,4 @@
-//! What the leader finds of a request before it becomes a transaction: whether it can be, and what exactly it changes.
+//! The leader's check of a request before it becomes a transaction: whether it is possible, and its exact change.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use super::path;
 use super::tree::{Node, Tree, shared};
 use super::txn::{Change, Create};
 
-/// Looks at requests of one session against the leader's tree.
+/// Checks requests of one session against the leader's tree.
 pub(super) struct Prep<'a> {
     tree: &'a Tree,
     session: SessionId,
     proven: &'a Proven,
     wrapped: &'a Wrapped,
-    /// What earlier steps of the same transaction have made of znodes; `None` where they deleted them.
+    /// States of znodes after earlier steps of the same transaction; `None` where they were deleted.
     changed: BTreeMap<Arc<str>, Option<ZnodeState>>,
     /// Whether there may be later steps.
     keeps: bool,
 }
 
-/// What is looked at of a znode.
+/// The fields of a znode that checks use.
 #[derive(Clone)]
 struct ZnodeState {
     version: i32,
@@ -46,7 +46,7 @@ impl<'a> Prep<'a> {
         Self { tree, session, proven, wrapped, changed: BTreeMap::new(), keeps: false }
     }
 
-    /// All or nothing: each step is looked at as if the earlier ones had happened.
+    /// All or nothing: each step is checked as if the earlier ones had happened.
     pub(super) fn multi(mut self, steps: &[TransactionStep]) -> Change {
         self.keeps = true;
         let mut changes = Vec::with_capacity(steps.len());
@@ -84,7 +84,7 @@ impl<'a> Prep<'a> {
         with_stat: bool,
     ) -> Result<Change, Code> {
         let owner = life::owner(kind.life, self.session);
-        // The path need not be valid for its parent to be missing.
+        // A missing parent is detected even where the path is invalid.
         let above = match path.rfind('/') {
             Some(0) => "/",
             Some(at) => &path[..at],
@@ -165,7 +165,7 @@ impl<'a> Prep<'a> {
         Ok(Change::Check)
     }
 
-    /// What there is at this path for the next step.
+    /// The state of this path for the next step.
     fn seen(&self, path: &str) -> Result<ZnodeState, Code> {
         match self.changed.get(path) {
             Some(changed) => changed.clone().ok_or(Code::NoNode),
@@ -183,7 +183,7 @@ impl<'a> Prep<'a> {
     }
 }
 
-/// A container that is due, as the leader itself deletes it.
+/// The deletion of a due container, by the leader itself.
 ///
 /// # Errors
 /// When it must stay after all.

@@ -1,4 +1,4 @@
-//! What a server answers from its own tree, and the watches that this leaves behind.
+//! Answers of a server from its own tree, and the watches that they arm.
 
 use super::acl;
 use super::apply::TransactionReply;
@@ -10,7 +10,7 @@ use super::tree::Node;
 use super::watches::{self, Kinds};
 
 impl Member {
-    /// Answers a request that changes nothing. Events that it sets off come before the answer.
+    /// Answers a request that changes nothing. Events that it triggers come before the answer.
     pub(super) fn read(&mut self, conn: Conn, request: Request, out: &mut Outputs) -> TransactionReply {
         match request {
             Request::Exists { path, watch } => self.exists(conn, &path, watch),
@@ -52,7 +52,7 @@ impl Member {
                 self.set_watches(conn, *asked, out);
                 Ok(Response::Done)
             }
-            // It was taken when it came.
+            // Handled on arrival.
             Request::AddAuth { .. } => Ok(Response::Done),
             Request::Create { .. }
             | Request::Delete { .. }
@@ -74,7 +74,7 @@ impl Member {
         if path.contains('\0') {
             return Err(Code::BadArguments);
         }
-        // It stays behind whether there is a znode or not.
+        // The watch is armed whether the znode exists or not.
         self.watch(conn, path, watch.then_some(watches::DATA));
         self.tree.get(path).map(|node| Response::Stat(node.stat())).ok_or(Code::NoNode)
     }
@@ -117,7 +117,7 @@ impl Member {
         Response::Paths(owned.map(|node| node.path.to_string()).filter(|path| path.starts_with(prefix)).collect())
     }
 
-    /// Sets the watches of a session on its new connection; where something happened since, that is told instead.
+    /// Sets the watches of a session on its new connection. Where an event was missed, it is delivered instead.
     fn set_watches(&mut self, conn: Conn, asked: Watches, out: &mut Outputs) {
         let since = asked.since;
         for path in asked.data {
@@ -148,7 +148,7 @@ impl Member {
         last: impl Fn(&Node) -> Zxid,
     ) -> Option<(EventKind, Zxid)> {
         match self.tree.get(path) {
-            // Nobody knows any more when it was deleted.
+            // The time of the deletion is not known any more.
             None => Some((EventKind::Deleted, self.last_zxid)),
             Some(node) => Some((kind, last(node))).filter(|(_, zxid)| *zxid > since),
         }

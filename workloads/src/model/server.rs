@@ -1,4 +1,4 @@
-//! One server: its tree, its watches, and its connections, each with a queue of what it waits for.
+//! One server: its tree, its watches, and its connections, each with a queue of unanswered requests.
 
 use hustings_record::ServerState;
 use std::collections::{BTreeMap, VecDeque};
@@ -19,7 +19,7 @@ use super::watches::WatchTable;
 /// Requests that a connection may send before it is open.
 const EARLY_MAX: usize = 1_024;
 
-/// What the driver is told, in this order.
+/// Output for the driver, in this order.
 pub(super) type Outputs = VecDeque<Output>;
 
 #[derive(Debug)]
@@ -32,23 +32,23 @@ pub(super) struct Member {
     pub(super) tree: Tree,
     /// Number of the transaction that is applied next.
     pub(super) applied: u64,
-    /// Number of the first transaction that is not written down here.
+    /// Number of the first transaction that this server has not logged.
     pub(super) logged: u64,
     pub(super) last_zxid: Zxid,
     /// The last epoch that it was part of.
     pub(super) epoch: i64,
-    /// Its transactions are not those of the log: it needs the leader's tree.
+    /// Its transactions are not those of the log, so it needs the leader's tree.
     pub(super) is_diverged: bool,
     pub(super) watches: WatchTable,
     pub(super) conns: Table<Conn, Connection>,
     pub(super) by_session: Table<SessionId, Conn>,
-    /// What is on its way to the leader.
+    /// Requests on their way to the leader.
     pub(super) tickets: BTreeMap<Ticket, Forwarded>,
-    /// Tickets that could not reach the leader when they should have.
+    /// Tickets that could not reach the leader in time.
     pub(super) held: Vec<Ticket>,
-    /// What the leader has answered, until everything before the answer is applied here.
+    /// Answers of the leader, kept until everything before them is applied here.
     pub(super) awaited: BTreeMap<(Zxid, Ticket), Awaited>,
-    /// Sessions that were heard of since the last hand-over.
+    /// Sessions with contact since the last hand-over.
     pub(super) touched: Vec<(Conn, SessionId, i32)>,
     pub(super) lead: Option<Box<LeaderState>>,
     pub(super) follow: Option<Follow>,
@@ -57,19 +57,19 @@ pub(super) struct Member {
     pub(super) session_last: SessionId,
     pub(super) stale_sessions_expired: u64,
     triggers: Vec<Trigger>,
-    /// As the leader it tells the driver which znodes come and go.
+    /// Whether, as the leader, it reports created and deleted znodes to the driver.
     tells_changes: bool,
     /// Connections that were opened with requests waiting.
     opened: Vec<Conn>,
 }
 
-/// A follower's side of its leader.
+/// A follower's tie to its leader.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Follow {
     pub(super) leader: Server,
-    /// Since when the two do not hear of each other.
+    /// Since when the two have no contact.
     pub(super) unheard_since: Option<Micros>,
-    /// The leader has given it up, which it does not know yet.
+    /// Whether the leader has dropped this follower, which does not know it yet.
     pub(super) is_dropped: bool,
 }
 
@@ -79,26 +79,26 @@ pub(super) struct Connection {
     pub(super) timeout_ms: i32,
     /// The connect request was answered.
     pub(super) is_open: bool,
-    /// It is in the list of touched ones.
+    /// Whether it is in the list of touched connections.
     pub(super) is_touched: bool,
     pub(super) proven: Proven,
     /// Tickets that the leader has not ordered yet.
     pub(super) unordered: VecDeque<Ticket>,
     waiting: VecDeque<Waiting>,
-    /// Requests that came before the connect request was answered.
+    /// Requests that arrived before the connect request was answered.
     early: VecDeque<(i32, Request)>,
 }
 
-/// A request that was not answered yet.
+/// An unanswered request.
 #[derive(Debug)]
 enum Waiting {
     /// The leader decides.
     Ordered { xid: i32 },
-    /// It waits for those before it.
+    /// It waits for the requests before it.
     Read { xid: i32, request: Box<Request> },
 }
 
-/// An answer of the leader that is no transaction.
+/// An answer of the leader that is not a transaction.
 #[derive(Debug)]
 pub(super) enum Awaited {
     Moved { conn: Conn, is_valid: bool },
@@ -106,7 +106,7 @@ pub(super) enum Awaited {
 }
 
 impl Connection {
-    /// Gives the room of empty queues back: most of a million connections wait for nothing.
+    /// Frees the memory of empty queues: most of a million connections wait for nothing.
     fn spare(&mut self) {
         if self.waiting.is_empty() {
             self.waiting = VecDeque::new();
@@ -149,7 +149,7 @@ impl Member {
         }
     }
 
-    /// Whether it takes requests of clients.
+    /// Whether it accepts requests of clients.
     pub(super) fn is_serving(&self) -> bool {
         matches!(self.state, ServerState::Following | ServerState::Leading | ServerState::Standalone)
     }
@@ -158,7 +158,7 @@ impl Member {
         self.state != ServerState::Down
     }
 
-    /// Applies the log before this number, as far as it was written down here.
+    /// Applies the log before this number, as far as this server has logged it.
     pub(super) fn apply_before(&mut self, end: u64, log: &Log, out: &mut Outputs) {
         while self.applied < end.min(self.logged) {
             let Some(txn) = log.get(self.applied) else { return };
@@ -166,7 +166,7 @@ impl Member {
         }
     }
 
-    /// Applies the log up to this zxid, as far as it was written down here.
+    /// Applies the log up to this zxid, as far as this server has logged it.
     pub(super) fn apply_up_to(&mut self, zxid: Zxid, log: &Log, out: &mut Outputs) {
         while self.applied < self.logged {
             let Some(txn) = log.get(self.applied).filter(|txn| txn.zxid <= zxid) else { break };
@@ -176,7 +176,7 @@ impl Member {
     }
 
     fn apply_next(&mut self, txn: &Txn, out: &mut Outputs) {
-        // What was answered before this transaction must not see it.
+        // Requests answered before this transaction must not see it.
         self.take_awaited(txn.zxid - 1, out);
         let origin = txn.origin.filter(|origin| origin.server == self.id).map(|origin| origin.conn);
         let origin = origin.filter(|conn| self.conns.contains_key(conn));
@@ -223,7 +223,7 @@ impl Member {
         out.push_back(Output::Changed { zxid, change });
     }
 
-    /// What the leader has answered and what has come true up to this zxid.
+    /// Delivers the leader's answers that are due up to this zxid.
     fn take_awaited(&mut self, zxid: Zxid, out: &mut Outputs) {
         while let Some(entry) = self.awaited.first_entry().filter(|entry| entry.key().0 <= zxid) {
             match entry.remove() {
@@ -257,7 +257,7 @@ impl Member {
         }
     }
 
-    /// Takes a read: now, or when those before it are answered.
+    /// Takes a read: now, or when the requests before it are answered.
     pub(super) fn queue_read(&mut self, conn: Conn, xid: i32, request: Request, out: &mut Outputs) {
         let Some(connection) = self.conns.get_mut(&conn) else { return };
         if connection.waiting.is_empty() {
@@ -293,7 +293,7 @@ impl Member {
         out.push_back(Output::Reply { server: self.id, conn, xid, zxid: self.last_zxid, result });
     }
 
-    /// A connection that asks for a session, not answered yet.
+    /// A connection that asks for a session, without an answer yet.
     pub(super) fn open(&mut self, conn: Conn, session: SessionId, timeout_ms: i32) {
         let connection = Connection {
             session,
@@ -327,7 +327,7 @@ impl Member {
         }
     }
 
-    /// Keeps a request for later if its connection is not open yet. Gives it back otherwise, and where too many wait.
+    /// Keeps a request for later if its connection is not open yet. Returns it otherwise, and where too many wait.
     pub(super) fn keep_early(&mut self, conn: Conn, xid: i32, request: Request) -> Option<Request> {
         let Some(connection) = self.conns.get_mut(&conn).filter(|c| !c.is_open && c.early.len() < EARLY_MAX) else {
             return Some(request);
@@ -336,7 +336,7 @@ impl Member {
         None
     }
 
-    /// What came early on connections that are open now, in its order.
+    /// The early requests of connections that are open now, in order.
     pub(super) fn take_early(&mut self) -> Vec<(Conn, i32, Request)> {
         let mut early = Vec::new();
         for conn in std::mem::take(&mut self.opened) {
@@ -375,7 +375,7 @@ impl Member {
         self.session_last
     }
 
-    /// Forgets everything that only lives while it serves.
+    /// Forgets all state that lasts only while it serves.
     pub(super) fn drop_all(&mut self) {
         self.conns = Table::default();
         self.by_session = Table::default();

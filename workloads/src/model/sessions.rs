@@ -1,5 +1,5 @@
-//! The leader's clock of sessions. A session is filed under the tick at which it would expire; a touch only notes the later
-//! time, and the session is filed anew when the old tick comes.
+//! The leader's clock of sessions. A session is filed under the tick at which it would expire. A touch only notes the
+//! later time; the session is filed again when the old tick comes.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::table::Table;
 pub(super) struct Tracker {
     tick_ms: u64,
     rows: Table<SessionId, SessionRow>,
-    /// Each session is in one of them; those that were closed meanwhile too, until their tick.
+    /// Each session is in one bucket. Sessions closed in the meantime stay in theirs until its tick.
     buckets: BTreeMap<u64, Vec<SessionId>>,
 }
 
@@ -20,9 +20,9 @@ pub(super) struct Tracker {
 struct SessionRow {
     touched: Micros,
     expires_ms: u64,
-    /// The server that it is connected to, once that is known.
+    /// The server that it is connected to, once known.
     owner: Option<Server>,
-    /// Its end is decided.
+    /// Whether its end is decided.
     is_closing: bool,
 }
 
@@ -40,12 +40,12 @@ impl Tracker {
         }
     }
 
-    /// The last touch plus T, rounded up to a tick: never on that moment itself.
+    /// The last touch plus T, rounded up to a tick, and always to a later one than that sum.
     fn expires(&self, now: Micros, timeout_ms: i32) -> u64 {
         ((now / 1_000 + timeout_ms.max(0) as u64) / self.tick_ms + 1) * self.tick_ms
     }
 
-    /// The session was heard of. False when it has ended or is about to.
+    /// Contact with the session. False when it has ended or is about to.
     pub(super) fn touch(&mut self, now: Micros, session: SessionId, timeout_ms: i32) -> bool {
         let expires_ms = self.expires(now, timeout_ms);
         let Some(row) = self.rows.get_mut(&session).filter(|row| !row.is_closing) else { return false };
@@ -54,10 +54,11 @@ impl Tracker {
         true
     }
 
-    /// Whether a request of this session may come from this server. Where no server has it yet, this one gets it.
+    /// Whether this server may send a request of this session. If no server owns the session yet, this one does from
+    /// now on.
     ///
     /// # Errors
-    /// `SessionExpired`, or `SessionMoved` when another server has it.
+    /// `SessionExpired`, or `SessionMoved` when another server owns it.
     pub(super) fn check(&mut self, session: SessionId, server: Server) -> Result<(), Code> {
         let row = self.rows.get_mut(&session).filter(|row| !row.is_closing).ok_or(Code::SessionExpired)?;
         if *row.owner.get_or_insert(server) == server { Ok(()) } else { Err(Code::SessionMoved) }
@@ -74,12 +75,13 @@ impl Tracker {
         self.rows.remove(&session);
     }
 
-    /// When sessions may expire next. It may turn out that none does.
+    /// The next time at which sessions may expire. There may be none that does.
     pub(super) fn due(&self) -> Option<Micros> {
         self.buckets.first_key_value().map(|(tick_ms, _)| tick_ms * 1_000)
     }
 
-    /// The sessions of the next tick, if it has come, in the order of their last touch. They are closing from now on.
+    /// The expired sessions of the next tick, if it has come, in the order of their last touch. They are closing from
+    /// now on.
     pub(super) fn expire(&mut self, now: Micros) -> Option<Vec<SessionId>> {
         let (&tick_ms, _) = self.buckets.first_key_value().filter(|(tick_ms, _)| **tick_ms * 1_000 <= now)?;
         let bucket = self.buckets.remove(&tick_ms)?;

@@ -1,11 +1,11 @@
-//! A driver for those who want no time in between.
+//! A driver without delays.
 
 use super::ensemble::Ensemble;
 use super::interface::Output;
 use super::op::Micros;
 
-/// Orders whatever is forwarded and applies whatever is committed, everywhere and at once, until there is nothing left to do.
-/// Everything else goes to `each`.
+/// Orders everything that is forwarded and applies everything that is committed, on all servers at once, until nothing
+/// is left. All other outputs go to `each`.
 pub fn settle(ensemble: &mut Ensemble, now: Micros, mut each: impl FnMut(Output)) {
     while let Some(output) = ensemble.pop() {
         match output {

@@ -1,5 +1,5 @@
-//! Look-ups by hash: many times faster than a tree where there are millions. The hash has no random part, so the order is the
-//! same in every run; nothing relies on it all the same.
+//! Look-ups by hash: with millions of entries many times faster than a tree. The hash has no random part, so the order
+//! is the same in every run. Even so, nothing relies on it.
 
 use rustc_hash::FxBuildHasher;
 

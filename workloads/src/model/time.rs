@@ -1,11 +1,11 @@
-//! What happens because time has passed.
+//! Changes caused by the passing of time.
 
 use super::ensemble::Ensemble;
 use super::interface::Server;
 use super::op::Micros;
 
 impl Ensemble {
-    /// Lets everything happen that is due by now: lost leaders and followers, elections, expiries, containers.
+    /// Performs everything that is due by now: lost leaders and followers, elections, expiries, containers.
     pub fn advance(&mut self, now: Micros) {
         self.reconsider(now);
         for server in 0..self.members.len() {
@@ -17,7 +17,7 @@ impl Ensemble {
         }
     }
 
-    /// When [`advance`](Self::advance) is to be called next, at the latest.
+    /// The latest time for the next call of [`advance`](Self::advance).
     #[must_use]
     pub fn due(&self) -> Option<Micros> {
         let leading = self.members.iter().filter(|member| !member.is_paused).filter_map(|member| member.lead.as_ref());

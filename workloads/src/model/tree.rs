@@ -1,5 +1,5 @@
-//! One server's tree: an arena of znodes with links by index, so that no operation looks at more than it touches. Paths, data
-//! and lists of access are shared with the other servers' trees.
+//! One server's tree: an arena of znodes with links by index, so that no operation visits more than it touches. Paths,
+//! data and access control lists are shared with the other servers' trees.
 
 use std::collections::BTreeSet;
 use std::hash::BuildHasher;
@@ -14,7 +14,7 @@ use super::op::{Acl, SessionId, Stat, Zxid};
 use super::path;
 use super::table::Table;
 
-/// Place of a znode in the arena.
+/// Index of a znode in the arena.
 pub(super) type ZnodeIndex = u32;
 
 /// No znode.
@@ -24,7 +24,7 @@ const ROOT: ZnodeIndex = 0;
 
 static EMPTY: LazyLock<Arc<[u8]>> = LazyLock::new(|| Arc::from([]));
 
-/// The data as all servers share it.
+/// The data in the form that all servers share.
 pub(super) fn shared(data: &[u8]) -> Arc<[u8]> {
     if data.is_empty() { EMPTY.clone() } else { data.into() }
 }
@@ -81,11 +81,11 @@ pub(super) struct Tree {
     sessions: Table<SessionId, SessionOwner>,
     ephemerals: usize,
     data_bytes: u64,
-    /// Containers that had children and have none.
+    /// Containers that had children and now have none.
     emptied: BTreeSet<ZnodeIndex>,
 }
 
-/// What a new znode is made of.
+/// The parts of a new znode.
 pub(super) struct Made {
     pub(super) path: Arc<str>,
     pub(super) data: Arc<[u8]>,
@@ -96,7 +96,7 @@ pub(super) struct Made {
 }
 
 impl Tree {
-    /// The tree of a server that never had data.
+    /// The tree of a server without data.
     pub(super) fn new() -> Self {
         let mut tree = Self {
             nodes: Vec::new(),
@@ -119,7 +119,7 @@ impl Tree {
             let parent = path::parent(special).and_then(|parent| tree.find(parent)).unwrap_or(NONE);
             tree.insert(parent, made);
         }
-        // The special znodes were never created by anybody.
+        // The special znodes do not count as created children.
         tree.nodes.iter_mut().for_each(|node| node.creates = 0);
         tree
     }
@@ -205,7 +205,7 @@ impl Tree {
             return;
         }
         self.ephemerals += 1;
-        // A session that has ended owns nothing that its end could take.
+        // The end of a session cannot remove ephemerals created after it.
         let Some(row) = self.sessions.get_mut(&owner) else { return };
         let last = std::mem::replace(&mut row.last, place);
         if last == NONE {
@@ -216,7 +216,7 @@ impl Tree {
         }
     }
 
-    /// Removes a znode that has no children, and gives its parent.
+    /// Removes a znode without children, and returns its parent.
     pub(super) fn remove(&mut self, place: ZnodeIndex) -> ZnodeIndex {
         let node = self.node(place);
         let (parent, sibling, owned, owner) = (node.parent, node.sibling, node.owned, node.owner);
@@ -282,7 +282,7 @@ impl Tree {
         self.sessions.remove(&session);
     }
 
-    /// All sessions with their timeouts, in no order.
+    /// All sessions with their timeouts, unordered.
     pub(super) fn sessions(&self) -> impl Iterator<Item = (SessionId, i32)> {
         self.sessions.iter().map(|(&session, row)| (session, row.timeout_ms))
     }
@@ -314,7 +314,7 @@ impl Tree {
         })
     }
 
-    /// How many znodes there are below this one, at any depth.
+    /// The number of znodes below this one, at any depth.
     pub(super) fn count_below(&self, node: &Node) -> usize {
         let mut waiting = vec![node];
         let mut count = 0;
@@ -341,7 +341,7 @@ impl Tree {
         self.data_bytes
     }
 
-    /// All znodes, the root first, then by the order of their creation below each.
+    /// All znodes, the root first, each before its descendants.
     pub(super) fn walk(&self) -> impl Iterator<Item = &Node> {
         let mut waiting = vec![self.node(ROOT)];
         std::iter::from_fn(move || {
@@ -353,7 +353,7 @@ impl Tree {
 }
 
 impl Node {
-    /// As requests are answered with it.
+    /// The stat as in answers to requests.
     pub(super) fn stat(&self) -> Stat {
         Stat {
             czxid: self.czxid,
@@ -363,7 +363,7 @@ impl Node {
             version: self.version,
             cversion: self.creates.wrapping_mul(2).wrapping_sub(self.children as i32),
             aversion: self.aversion,
-            // The marks of containers and TTLs are not shown.
+            // The marks of containers and TTLs are hidden.
             ephemeral_owner: if life::is_session(self.owner) { self.owner } else { 0 },
             data_length: self.data.len() as i32,
             num_children: self.children as i32,

@@ -9,9 +9,9 @@ use super::op::{Acl, Code, SessionId, Zxid};
 #[derive(Debug)]
 pub(super) struct Txn {
     pub(super) zxid: Zxid,
-    /// Milliseconds since 1970, by the leader.
+    /// Milliseconds since 1970, by the clock of the leader.
     pub(super) time_ms: i64,
-    /// Who waits for it, if anybody does.
+    /// The connection that waits for it, if there is one.
     pub(super) origin: Option<Origin>,
     pub(super) change: Change,
 }
@@ -42,7 +42,7 @@ pub(super) enum Change {
     /// A step of a transaction that changes nothing.
     Check,
     Multi(Vec<Change>),
-    /// A transaction that failed: what became of each of its steps.
+    /// A failed transaction, with the result of each of its steps.
     MultiFailed(Vec<Code>),
     CreateSession {
         session: SessionId,
@@ -52,7 +52,7 @@ pub(super) enum Change {
         session: SessionId,
         keep_ephemerals: bool,
     },
-    /// It was refused.
+    /// A refused request.
     Error(Code),
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Create {
     pub(super) acl: Arc<[Acl]>,
     /// The owning session, or the mark of a container.
     pub(super) owner: i64,
-    /// How many creates the parent has seen with this one.
+    /// The parent's count of creates, including this one.
     pub(super) parent_creates: i32,
     pub(super) with_stat: bool,
 }

@@ -12,15 +12,15 @@ use super::table::Table;
 /// How a connection watches a path: bits.
 pub(super) type Kinds = u8;
 
-/// Once, for the znode itself.
+/// One-shot, for the znode itself.
 pub(super) const DATA: Kinds = 1;
-/// Once, for its children.
+/// One-shot, for its children.
 pub(super) const CHILD: Kinds = 2;
-/// As `DATA`, but it stays.
+/// As `DATA`, but persistent.
 pub(super) const STANDING_DATA: Kinds = 4;
-/// As `CHILD`, but it stays.
+/// As `CHILD`, but persistent.
 pub(super) const STANDING_CHILD: Kinds = 8;
-/// Stays, for the znode and everything below.
+/// Persistent, for the znode and everything below.
 pub(super) const RECURSIVE: Kinds = 16;
 
 /// What ZooKeeper calls a persistent watch.
@@ -44,16 +44,16 @@ pub(super) struct WatchTable {
     free: Vec<Slot>,
     by_path: Table<Arc<str>, Slot>,
     by_conn: Table<Conn, BTreeSet<Slot>>,
-    /// Watches, as ZooKeeper counts them: those for data and those for children apart.
+    /// Number of watches as ZooKeeper counts them: data and child watches separately.
     count: u64,
     recursive: u64,
     told: BTreeMap<EventKind, FiredWatches>,
 }
 
-/// How many watches the changes of one kind set off.
+/// How many watches the changes of one kind trigger.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FiredWatches {
-    /// Changes that anybody watched.
+    /// Changes with at least one watch.
     pub(super) changes: u64,
     pub(super) watches: u64,
     pub(super) least: u64,
@@ -114,7 +114,7 @@ impl WatchTable {
         watched.and_then(|watched| watched.by.get(&conn)).copied().unwrap_or(0)
     }
 
-    /// Takes some of a connection's watches off a path; false where there was none.
+    /// Removes some of a connection's watches from a path; false if there were none.
     pub(super) fn remove(&mut self, conn: Conn, path: &str, kinds: Kinds) -> bool {
         let Some(&slot) = self.by_path.get(path) else { return false };
         let Some(watched) = self.slots[slot as usize].as_mut() else { return false };
@@ -147,7 +147,7 @@ impl WatchTable {
         }
     }
 
-    /// The connection has gone, and its watches with it.
+    /// The connection is gone, and its watches with it.
     pub(super) fn drop_conn(&mut self, conn: Conn) {
         for slot in self.by_conn.remove(&conn).unwrap_or_default() {
             let watched = self.slots[slot as usize].as_mut();
@@ -158,7 +158,7 @@ impl WatchTable {
         }
     }
 
-    /// Whom a change has to be told, each once, in the order of their connections. Watches that fire once are gone after.
+    /// The connections to notify of a change, each once, in ascending order. One-shot watches are removed.
     pub(super) fn fire(&mut self, trigger: &Trigger) -> Vec<Conn> {
         if self.count == 0 {
             return Vec::new();
@@ -206,7 +206,7 @@ impl WatchTable {
         self.free_if_unwatched(slot);
     }
 
-    /// Adds those who watch something above recursively; gives how many there are that were not there already.
+    /// Adds the connections that watch an ancestor recursively; returns how many were new.
     fn above(&self, path: &str, tell: &mut Vec<Conn>) -> u64 {
         let before = tell.len();
         let mut next = path::parent(path);
@@ -221,7 +221,7 @@ impl WatchTable {
         (tell.len() - before) as u64
     }
 
-    /// All connections have gone.
+    /// All connections are gone.
     pub(super) fn clear(&mut self) {
         *self = Self { told: std::mem::take(&mut self.told), ..Self::default() };
     }
@@ -230,7 +230,8 @@ impl WatchTable {
         self.count
     }
 
-    /// Paths with those who watch the znode itself, as ZooKeeper lists them: not those who watch its children alone.
+    /// Paths with the connections that watch the znode itself, as ZooKeeper lists them: those that watch only its
+    /// children are omitted.
     pub(super) fn listed(&self) -> impl Iterator<Item = (&str, Conn)> {
         self.slots.iter().flatten().flat_map(|watched| {
             let of_data = watched.by.iter().filter(|(_, kinds)| **kinds & OF_DATA != 0);
@@ -238,7 +239,7 @@ impl WatchTable {
         })
     }
 
-    /// Connections that watch anything, and paths that are watched.
+    /// Number of connections with watches, and of watched paths.
     pub(super) fn sizes(&self) -> (usize, usize) {
         (self.by_conn.len(), self.by_path.len())
     }
@@ -248,7 +249,7 @@ impl WatchTable {
     }
 }
 
-/// The watches that are meant by a request to remove them.
+/// The watches that a request to remove them covers.
 pub(super) fn meant(of: WatcherType) -> Kinds {
     match of {
         WatcherType::Data => OF_DATA,

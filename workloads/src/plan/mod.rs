@@ -1,5 +1,5 @@
-//! From a cell and the run's seed to timed faults: when each injections, for how long, and whom. Pure: the same arguments give the
-//! same plan.
+//! From a cell and the run's seed to timed faults: when each hits, for how long, and which target. Pure: the same
+//! arguments give the same plan.
 
 mod target;
 
@@ -15,62 +15,63 @@ use crate::scenario::cell::Cell;
 use crate::scenario::fault::{FaultSpec, Target};
 use crate::seed;
 
-/// From the start of measuring to the first fault, at least, in milliseconds.
+/// The least time from the start of measuring to the first fault, in milliseconds.
 const LEAD_IN_MS: u64 = 400;
 
-/// Gaps between repeats vary by this fraction to either side, so that faults do not fall into step with ticks.
+/// Gaps between repeats vary by this fraction to either side, so that faults do not synchronize with ticks.
 const JITTER: f64 = 0.2;
 
-/// The shortest gap between repeats, as a fraction of the one asked for.
+/// The shortest gap between repeats, as a fraction of the configured one.
 pub(crate) const SHORTEST_GAP: f64 = 1.0 - JITTER;
 
-/// What a handover may take when nobody has to wait for an expiry, in milliseconds.
+/// Bound on a handover that does not wait for an expiry, in milliseconds.
 const QUICK_HANDOVER_MS: u64 = 1_000;
 
-/// What a handover may take beside the expiry of a session, in milliseconds.
+/// Bound on a handover beyond the expiry of a session, in milliseconds.
 const EXPIRY_MARGIN_MS: u64 = 1_500;
 
-/// What an ensemble may take to elect a leader that has to be elected, and to serve again, in milliseconds.
+/// Bound on an ensemble's leader election until it serves again, in milliseconds.
 const ELECTION_MS: u64 = 3_000;
 
-/// What it may take once all of its servers are started, in milliseconds: each has a virtual machine to start.
+/// Bound on its start once all of its servers are launched, in milliseconds: each has to start a virtual machine.
 const START_MS: u64 = 10_000;
 
-/// What lies in wait for a candidate that wins does so for as many session timeouts.
+/// How long a fault waits for a winning candidate, in session timeouts.
 pub(crate) const WON_WITHIN_T: u64 = 2;
 
 /// One fault of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedFault {
-    /// Number in the cell: first the fault's repeats from 0, then those of the fault that hits with it. None: of no plan.
+    /// Number in the cell: first the fault's repeats from 0, then those of the fault that hits with it. `None`: not
+    /// part of a plan.
     pub id: Option<u32>,
-    /// When it is to hit, in milliseconds from the start of measuring.
+    /// Intended time, in milliseconds from the start of measuring.
     pub at_ms: u64,
-    /// What is done, and for how long.
+    /// The fault, with its duration.
     pub fault: Fault,
-    /// Whom it hits; who that is is resolved when it hits.
+    /// The target, resolved when the fault hits.
     pub target: Target,
-    /// When it hits, once its time has come.
+    /// The exact moment, once the intended time has come.
     #[serde(default, skip_serializing_if = "Moment::is_planned")]
     pub moment: Moment,
-    /// Of a partition: ids of the servers that its hosts are cut off from; of all without it.
+    /// For a partition: ids of the servers that its hosts are cut off from; empty means all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub from: Vec<u32>,
-    /// Whether it may take more than a minority of the hosts, or of the servers, out.
+    /// Whether it may take out more than a minority of the hosts or servers.
     pub allow_majority: bool,
 }
 
-/// The faults of a cell in time.
+/// The faults of a cell, with their times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// In the order in which they hit. A control (`none`) has none.
+    /// In the order of their times. Empty for a control (`none`).
     pub faults: Vec<PlannedFault>,
-    /// How long is measured: the last fault, its duration, and the time that a handover may take.
+    /// The measured time: until the last fault, plus its duration and the bound on a handover.
     pub measure_ms: u64,
 }
 
 impl Plan {
-    /// The plan as the record has it, of a measuring that began at `start`.
+    /// The plan as a record event, for a measurement that began at `start`.
     #[must_use]
     pub fn event(&self, start: Nanos) -> Event {
         let intent = |fault: &PlannedFault| {
@@ -94,7 +95,7 @@ pub fn plan(cell: &Cell, seed: u64) -> Plan {
     // The shortest gap still leaves a fault and its handover enough time.
     let every_ms = fault.every_ms.unwrap_or_else(|| (settled_ms as f64 / SHORTEST_GAP).ceil() as u64);
     let mut rng = seed::rng(seed, &cell.round_variance(), "plan");
-    // The first may hit anywhere in a tick.
+    // The first fault may hit at any phase of a tick.
     let mut at_ms = LEAD_IN_MS + rng.random_range(0..=cell.tick_ms.min(1_000));
     let mut faults = Vec::new();
     for id in 0..fault.repeat {
@@ -102,7 +103,8 @@ pub fn plan(cell: &Cell, seed: u64) -> Plan {
             at_ms += (every_ms as f64 * rng.random_range(SHORTEST_GAP..=1.0 + JITTER)).round() as u64;
         }
         faults.push(planned(cell, fault, id, at_ms));
-        // Its numbers do not move those of the fault that it hits with, and so not whom that one hits.
+        // The numbers of the second fault come after the first's, so they do not change the targets drawn for the
+        // first.
         let with = cell.with.iter().map(|with| planned(cell, with, fault.repeat + id, at_ms + after_ms));
         faults.extend(with);
     }
@@ -123,17 +125,18 @@ fn planned(cell: &Cell, spec: &FaultSpec, id: u32, at_ms: u64) -> PlannedFault {
     }
 }
 
-/// From a fault to when it and the one that hits with it are over, and what they caused should be done, in milliseconds.
+/// The time from a fault until it and the fault with it are over, and their consequences should be done, in
+/// milliseconds.
 fn settled_together_ms(cell: &Cell, fault: &FaultSpec, after_ms: u64) -> u64 {
     let alone_ms = settled_ms(cell, fault);
     let Some(with) = &cell.with else { return alone_ms };
-    // A new leader of the ensemble starts every session's clock anew.
+    // A new leader of the ensemble restarts every session's clock.
     let anew = with.kind().hits_servers() && fault.kind().takes_hosts_out();
     let longer_ms = if anew { after_ms + election_max_ms(cell, with.kind()) } else { 0 };
     (alone_ms + longer_ms).max(after_ms + settled_ms(cell, with))
 }
 
-/// From a fault to when it is over and what it caused should be done, in milliseconds.
+/// The time from a fault until it is over and its consequences should be done, in milliseconds.
 fn settled_ms(cell: &Cell, fault: &FaultSpec) -> u64 {
     let resolved = cell.resolved(fault);
     let starts_ms = if let Fault::ServerRestartAll(restart) = &resolved { restart.starts_ms() } else { 0 };
@@ -141,9 +144,9 @@ fn settled_ms(cell: &Cell, fault: &FaultSpec) -> u64 {
     waits_ms + resolved.for_ms().unwrap_or(starts_ms) + handover_max_ms(cell, fault)
 }
 
-/// The time in which a handover after this fault of a cell should be done, in milliseconds: where a session has to expire,
-/// until the client itself gives it up (1.4 T), three ticks of the server's rounding, and what a busy machine needs; where
-/// the ensemble has to elect a leader, until it does so and the candidates are back.
+/// The bound on a handover after this fault of a cell, in milliseconds. If a session has to expire: until the client
+/// itself gives it up (1.4 T), three ticks of the server's rounding, and a tolerance for a busy machine. If the
+/// ensemble has to elect a leader: until it has done so and the candidates are back.
 #[must_use]
 pub fn handover_max_ms(cell: &Cell, fault: &FaultSpec) -> u64 {
     let poll_ms = if cell.recipe.is(RecipeKind::PollRace) { cell.poll_interval_ms } else { 0 };
@@ -157,8 +160,8 @@ pub fn handover_max_ms(cell: &Cell, fault: &FaultSpec) -> u64 {
         }
 }
 
-/// The time in which an ensemble should serve again, in milliseconds: the loss of a killed server is seen at once, that of
-/// one that falls silent only after `syncLimit`.
+/// The time in which an ensemble should serve again, in milliseconds. The loss of a killed server is noticed at once,
+/// that of a silent one only after `syncLimit`.
 fn election_max_ms(cell: &Cell, kind: FaultKind) -> u64 {
     match kind.facts().elects {
         Elects::Never => 0,
@@ -175,8 +178,8 @@ impl PlannedFault {
         self.fault.kind()
     }
 
-    /// Whether it takes the hosts that it is aimed at out. Who is cut off from some of the servers has the others, and of those
-    /// that it lies in wait on it hits one.
+    /// Whether it takes out all the hosts that it targets. A host cut off from only some servers still has the others;
+    /// a fault that waits for a winner hits only one of its hosts.
     #[must_use]
     pub fn takes_hosts_out(&self) -> bool {
         self.kind().takes_hosts_out() && self.from.is_empty() && self.moment.is_planned()
@@ -188,7 +191,7 @@ impl PlannedFault {
         self.fault.for_ms()
     }
 
-    /// This fault as the record has it: the `id`-th to hit, at `t`, whoever it hits.
+    /// This fault as a record event: the `id`-th to hit, at `t`, on this target.
     #[must_use]
     pub fn event(&self, id: u32, t: Nanos, intended: Nanos, hit: &Hit) -> Event {
         Event::Fault(Box::new(FaultOrder {
@@ -206,7 +209,7 @@ impl PlannedFault {
         }))
     }
 
-    /// Its target and moment in words.
+    /// Its target and moment as text.
     fn aim(&self) -> String {
         match self.moment {
             Moment::Planned => self.target.to_string(),

@@ -1,4 +1,4 @@
-//! Whom a fault hits, decided when it hits: pure, by the seed and by who leads at that moment.
+//! Resolves the target of a fault when it hits: pure, by the seed and the leaders at that moment.
 
 use hustings_record::{FaultKind, Hits, SessionUse, WithheldReason};
 use std::collections::BTreeSet;
@@ -12,10 +12,10 @@ use crate::scenario::cell::Cell;
 use crate::scenario::fault::Target;
 use crate::seed;
 
-/// Who leads, who lives where, and which hosts are there, when a fault hits.
+/// The leaders, the placement and the available hosts when a fault hits.
 #[derive(Clone, Copy, Debug)]
 pub struct LeaderView<'a> {
-    /// For every group its leader's number and host; `None` for a group that nobody leads.
+    /// For every group its leader's number and host; `None` for a group without a leader.
     pub leader_of_group: &'a [Option<(u32, u16)>],
     /// Group and host of every candidate.
     pub placement: &'a [(u32, u16)],
@@ -27,21 +27,22 @@ pub struct LeaderView<'a> {
     pub servers: &'a [u32],
 }
 
-/// Whom a fault hits. Everything ascending.
+/// The target of a fault. All lists are ascending.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hit {
-    /// Hosts hit whole; of a fault that hits candidates, the hosts on which they live.
+    /// Hosts hit as a whole; for a fault on candidates, the hosts of these candidates.
     pub hosts: Vec<u16>,
     /// All candidates hit.
     pub cands: Vec<u32>,
     /// Groups whose leader is among them.
     pub groups: Vec<u32>,
-    /// Ids of the servers hit, or (a partition) that the hosts are cut off from; none: of all of them.
+    /// Ids of the servers hit, or (for a partition) those that the hosts are cut off from; empty: all of them.
     pub servers: Vec<u32>,
 }
 
 impl Hit {
-    /// Faults on single candidates are one fault each, with a receipt each. Candidates that share a session expire together.
+    /// Splits a fault on candidates into one fault each, with one receipt each. Candidates that share a session expire
+    /// together.
     #[must_use]
     pub fn split(self, cell: &Cell, kind: FaultKind, leaders: &Leaders) -> Vec<Self> {
         if !kind.hits_candidates() {
@@ -60,7 +61,7 @@ impl Hit {
         }
         let led = leaders.of_groups();
         let one = |&cand: &u32| {
-            // Others of its group may be hit with its leader.
+            // Other candidates of the group may be hit together with its leader.
             let leads = |group: &u32| led[*group as usize].is_some_and(|(leader, _)| leader == cand);
             let groups = self.groups.iter().copied().filter(leads).collect();
             let hosts = leaders.host_of(cand).into_iter().collect();
@@ -70,11 +71,11 @@ impl Hit {
     }
 }
 
-/// Decides whom a planned fault hits. Fewer than asked for are hit when there are no more leaders, or when more would take
-/// more than a minority of the hosts or servers out.
+/// Resolves the target of a planned fault. It is smaller than requested when there are fewer leaders, or when it would
+/// take out more than a minority of the hosts or servers.
 ///
 /// # Errors
-/// The fault hits nobody, and why.
+/// The reason, when there is no target.
 pub fn resolve(cell: &Cell, seed: u64, fault: &PlannedFault, view: LeaderView<'_>) -> Result<Hit, WithheldReason> {
     let rng = seed::rng(seed, &cell.round_variance(), &format!("target {}", fault.id.unwrap_or(0)));
     let hosts = match fault.kind().facts().needs_no_host {
@@ -95,7 +96,7 @@ pub fn resolve(cell: &Cell, seed: u64, fault: &PlannedFault, view: LeaderView<'_
                 return Err(choice.why_no_host(&fault.target));
             }
             let hit = choice.hit(cands);
-            // Where the candidates of a host share a session, what ends it for one ends it for all of them.
+            // Where the candidates of a host share a session, its end affects all of them.
             if fault.kind() == FaultKind::Expire && cell.sessions == SessionUse::PerHost {
                 return Ok(choice.hit_hosts(&hit.hosts));
             }
@@ -107,19 +108,19 @@ pub fn resolve(cell: &Cell, seed: u64, fault: &PlannedFault, view: LeaderView<'_
 struct Choice<'a> {
     cell: &'a Cell,
     view: LeaderView<'a>,
-    /// Hosts on which the fault can be carried out.
+    /// Hosts on which the fault can be injected.
     hosts: Vec<u16>,
     rng: ChaCha8Rng,
 }
 
 impl Choice<'_> {
-    /// All leaders on hosts on which the fault can be carried out.
+    /// All leaders on hosts on which the fault can be injected.
     fn leaders(&self) -> Vec<(u32, u16)> {
         let leaders = self.view.leader_of_group.iter().flatten();
         leaders.filter(|(_, host)| self.hosts.contains(host)).copied().collect()
     }
 
-    /// Why a fault on hosts or candidates hits nobody.
+    /// Why a fault on hosts or candidates has no target.
     fn why_no_host(&self, target: &Target) -> WithheldReason {
         let is_led = self.view.leader_of_group.iter().any(Option::is_some);
         if self.hosts.is_empty() || is_led && self.leaders().is_empty() {
@@ -141,7 +142,7 @@ impl Choice<'_> {
         ((share * of as f64).ceil() as usize).min(of)
     }
 
-    /// Hosts in the order in which they are to be hit, no more than may be.
+    /// Hosts in the order in which to hit them, at most as many as allowed.
     fn targeted_hosts(&mut self, fault: &PlannedFault) -> Result<Vec<u16>, WithheldReason> {
         let mut hosts = match &fault.target {
             Target::Leaders { groups } => {
@@ -177,7 +178,7 @@ impl Choice<'_> {
         if hosts.is_empty() { Err(WithheldReason::MajorityOut) } else { Ok(hosts) }
     }
 
-    /// Hosts that are there, by how many groups they lead; equal ones in the seed's order.
+    /// Available hosts by how many groups they lead; ties in the seed's order.
     fn by_leaders(&mut self) -> Vec<u16> {
         let leaders = self.leaders();
         let mut hosts = self.some(self.hosts.clone(), usize::MAX);
@@ -193,13 +194,13 @@ impl Choice<'_> {
         self.hosts.contains(&self.host_of(cand))
     }
 
-    /// The candidates of a group: they stand together in the placement.
+    /// The candidates of a group: they are adjacent in the placement.
     fn members(&self, group: usize) -> std::ops::Range<u32> {
         let (size, group) = (self.cell.candidates_per_group, u32::try_from(group).unwrap_or(u32::MAX));
         group.saturating_mul(size)..group.saturating_add(1).saturating_mul(size)
     }
 
-    /// One follower in each of some groups that have a leader and a follower on a host that is there.
+    /// One follower in each of some groups that have a leader, and a follower on an available host.
     fn followers(&mut self, groups: u32) -> Vec<u32> {
         let led: Vec<usize> =
             (0..self.view.leader_of_group.len()).filter(|group| self.view.leader_of_group[*group].is_some()).collect();
@@ -216,8 +217,8 @@ impl Choice<'_> {
         chosen
     }
 
-    /// The servers that a fault on servers hits: those of its target that serve, no more than may be. A restart hits all of
-    /// them, by its nature.
+    /// The servers that a fault hits: the serving ones of its target, at most as many as allowed. A restart always hits
+    /// all servers.
     fn servers(&mut self, fault: &PlannedFault) -> Result<Vec<u32>, WithheldReason> {
         let up = self.view.servers.to_vec();
         let leader = self.view.server_leader.filter(|leader| up.contains(leader));

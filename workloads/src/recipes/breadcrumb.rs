@@ -1,18 +1,18 @@
-//! The breadcrumb: a persistent znode that says who led last.
+//! The breadcrumb: a persistent znode that names the last leader.
 
 use super::candidate::{Candidate, Flow, OperationAnswer};
 use super::names;
 use crate::coordination::{CreateMode, Refusal, Session};
 use crate::host::{Host, Predecessor, Token};
 
-/// What is found where the breadcrumb is.
+/// The result of reading the breadcrumb.
 pub(super) enum BreadcrumbReading {
-    /// Who led last, and the version of the znode.
+    /// The last leader, and the version of the znode.
     Found(Predecessor, i32),
     Absent,
     /// The answer was lost.
     Lost,
-    /// Nobody can be fenced by it, and this is why.
+    /// It names no leader to fence, for this reason.
     Bad(String),
 }
 
@@ -29,15 +29,15 @@ pub(super) async fn read<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H
     })
 }
 
-/// What came of writing it.
+/// The result of writing it.
 pub(super) enum Written {
     Yes,
-    /// The answer was lost, or the znode came or went: what stands there decides.
+    /// The answer was lost, or the znode was created or deleted in between: its content decides.
     LookAgain,
     Rejoin(String),
 }
 
-/// Leaves the name of `me` there, if the znode still has this version; `None`: if there is none.
+/// Writes the name of `me` to it, if the znode still has this version; `None`: if there is none.
 pub(super) async fn write<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     me: &Predecessor,
@@ -67,7 +67,7 @@ pub(super) async fn write<S: Session, H: Host>(
 }
 
 impl<S: Session, H: Host> Candidate<'_, S, H> {
-    /// Removes the own breadcrumb, as a leader does that goes in good order.
+    /// Removes the own breadcrumb, as a leader does on a clean departure.
     pub(super) async fn delete_breadcrumb(&mut self) -> Flow<()> {
         let (session, path) = (self.session, path(self));
         while let Some(version) = self.breadcrumb {

@@ -1,5 +1,5 @@
-//! What every recipe works with: the candidate's state, its questions to the ensemble, its waits and its reports.
-//! The state outlives a cancelled recipe, so that an order can interrupt it anywhere and still leave nothing behind.
+//! State shared by all recipes: the candidate's state, its requests, its waits and its reports. It outlives a cancelled
+//! recipe, so that an order can interrupt the recipe anywhere without leaving anything behind.
 
 use std::future::Future;
 
@@ -13,17 +13,17 @@ use super::own::{Own, OwnNode};
 use crate::coordination::{OpError, Refusal, Session, SessionEnd, SessionState, States, Watch, WatchEvent};
 use crate::host::{Departure, Event, Host, Nanos, RevokeReason};
 
-/// First and longest wait before a question whose answer was lost is put again while the connection seems to be up.
+/// The first and the longest wait before a request with a lost answer is repeated, while the connection seems to be up.
 const BACK_OFF_MIN_MS: u64 = 20;
 const BACK_OFF_MAX_MS: u64 = 1_000;
 
-/// How long to wait for a notification that must be on its way.
+/// Bound on the wait for a notification that must be in flight.
 const NOTIFICATION_MAX_MS: u64 = 100;
 
-/// A step of a recipe: what came of it, or how the incarnation ends.
+/// The result of a step of a recipe, or how the incarnation ends.
 pub(super) type Flow<T> = Result<T, Departure>;
 
-/// The ensemble's word on an operation, as far as a recipe goes on after it.
+/// The ensemble's answer to an operation, where the recipe continues after it.
 pub(super) enum OperationAnswer<T> {
     Ok(T),
     Refused(Refusal),
@@ -41,7 +41,7 @@ pub(super) struct Armed<W> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wake {
     Fired(WatchEvent),
-    /// The connection was lost and is back: watches alone are not to be trusted.
+    /// The connection was lost and is back: the recipe must not rely on watches alone.
     Reconnected,
 }
 
@@ -60,12 +60,12 @@ pub(super) struct Candidate<'a, S: Session, H: Host> {
     pub(super) term: Option<u32>,
     /// Version of the breadcrumb while it names this incarnation.
     pub(super) breadcrumb: Option<i32>,
-    /// Whether the election's path was seen: from then on its absence means that it was deleted.
+    /// Whether the election's path was seen to exist: from then on its absence means that it was deleted.
     pub(super) election_seen: bool,
     pub(super) joined: bool,
-    /// Whether a notification, or joining, still has consequences to come.
+    /// Whether a notification, or joining, still has pending consequences.
     pub(super) unsettled: bool,
-    /// Requests that it had sent when it joined or was last notified.
+    /// Requests sent before it joined or was last notified.
     requests_before: u64,
     /// Watches that a broken recipe never gives back.
     pub(super) left_armed: Vec<S::Watch>,
@@ -95,12 +95,12 @@ impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
         }
     }
 
-    /// Who this is, as it stands in its znodes: guid, host, candidate.
+    /// The candidate's identity, as written in its znodes: guid, host, candidate.
     pub(super) fn identity(&self) -> String {
         format!("{} {} {}", self.guid, self.host.number(), self.host.candidate())
     }
 
-    /// Waits for the answer to a question. A lost one comes back only when the connection does.
+    /// Waits for the answer to a request. If the answer is lost, returns only when the connection is back.
     pub(super) async fn ask<T>(
         &mut self,
         question: impl Future<Output = Result<T, OpError>>,
@@ -123,7 +123,7 @@ impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
         }
     }
 
-    /// Waits for a change of the connection's state, or for a time that doubles with every answer lost in a row.
+    /// Waits for a change of the connection's state, or for a time that doubles with each successive lost answer.
     async fn back_off(&mut self) {
         let until = self.host.now() + self.back_off_ms * 1_000_000;
         self.back_off_ms = (self.back_off_ms * 2).min(BACK_OFF_MAX_MS);
@@ -185,8 +185,8 @@ impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
         }
     }
 
-    /// Puts another watch in the place of the armed one. The new one is armed before the old one is dropped, so that the same
-    /// znode stays watched throughout; an old one that has fired meanwhile is reported.
+    /// Replaces the armed watch. The new one is armed before the old one is dropped, so that the same znode stays
+    /// watched throughout. An old one that has fired in the meantime is reported.
     pub(super) fn rearm(&mut self, new: Option<Armed<S::Watch>>) {
         if let Some(mut old) = std::mem::replace(&mut self.watch, new)
             && let Some(event) = old.watch.fired().now_or_never()
@@ -195,7 +195,7 @@ impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
         }
     }
 
-    /// The own znode is gone: takes in the notification of it that must be on its way, if there is a watch.
+    /// The own znode is gone: takes in its notification, which must be in flight if there is a watch.
     pub(super) async fn drop_own_watch(&mut self, name: &str) {
         let Some(mut watch) = self.own_watch.take() else { return };
         let until = self.host.now() + NOTIFICATION_MAX_MS * 1_000_000;
@@ -208,7 +208,7 @@ impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
         }
     }
 
-    /// Says that it stands, once. It has settled in when it waits or leads for the first time.
+    /// Reports once that it is enrolled. It is settled when it first waits or leads.
     pub(super) fn join(&mut self, node: Option<&OwnNode>) {
         if !std::mem::replace(&mut self.joined, true) {
             let (name, czxid) = (node.map(|node| node.name().to_owned()), node.map(|node| node.czxid));
@@ -231,7 +231,7 @@ impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
         self.requests_before = self.session.requests();
     }
 
-    /// All that notifications caused so far is done.
+    /// All consequences of the notifications so far are done.
     pub(super) fn settle(&mut self) {
         if std::mem::take(&mut self.unsettled) {
             let requests = (self.session.requests() - self.requests_before) as u32;
@@ -239,13 +239,13 @@ impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
         }
     }
 
-    /// Something worth knowing that is not an event of the protocol (an unknown create, a zombie found and deleted …).
+    /// Notes an incident that is not an event of the protocol (an unknown create, a zombie found and deleted …).
     pub(super) fn note(&self, text: &str) {
         let text = text.to_owned();
         self.record(|t, cand, _| Event::Note { t, cand: Some(cand), text });
     }
 
-    /// Writes down what this candidate does now, under its session.
+    /// Records an action of this candidate now, under its session.
     pub(super) fn record(&self, event: impl FnOnce(Nanos, u32, i64) -> Event) {
         self.host.record(event(self.host.now(), self.host.candidate(), self.session.id()));
     }
@@ -255,7 +255,7 @@ impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
         self.term.is_some() && self.election.step_down == StepDown::OnDisconnect
     }
 
-    /// Stops believing, then says so; only afterwards may the caller act on it.
+    /// Ends the belief, then reports that; the caller may act on it only after this.
     pub(super) fn revoke(&mut self, reason: RevokeReason) {
         if let Some(term) = self.term.take() {
             let from = self.host.now();
@@ -265,7 +265,7 @@ impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
         }
     }
 
-    /// Ends an incarnation that ended by itself: whatever way led here, no belief survives it.
+    /// Concludes an incarnation that ended by itself: no belief survives it.
     pub(super) fn conclude(mut self, departure: Departure) -> Departure {
         self.revoke(match departure {
             Departure::SessionEnded(_) => RevokeReason::SessionEnded,
@@ -280,7 +280,7 @@ impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
         departure
     }
 
-    /// Whoever stands next under this session has to remove what is left of this incarnation.
+    /// The next incarnation under this session must remove the remains of this one.
     pub(super) fn leave_behind(&self) {
         if self.own != Own::None {
             let (session, guid, own) = (self.session.id(), self.guid.clone(), self.own.clone());
@@ -293,7 +293,7 @@ impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
         Departure::SessionEnded(end)
     }
 
-    /// The departure of a candidate that met an answer for which its recipe has none.
+    /// The departure of a candidate that received an answer that its recipe does not handle.
     pub(super) fn stuck(&self, what: &str, refusal: &Refusal) -> Departure {
         Departure::Failed(format!("{what} under {}: {refusal}", self.election.path))
     }

@@ -1,4 +1,4 @@
-//! Who stands for election in a cell: candidates by a recipe of this package, or a program of somebody else's.
+//! The contenders of a cell: candidates with a recipe of this package, or an external program.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,10 +7,10 @@ use std::str::FromStr;
 use super::kind::{RecipeKind, UnknownRecipe};
 use super::names;
 
-/// What stands before the name of a program where a recipe can be named.
+/// The prefix of a program's name where a recipe can be named.
 const FOREIGN: &str = "foreign:";
 
-/// What the candidates of a cell go by.
+/// The recipe or program of a cell's candidates.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Contender {
     /// A recipe of this package.
@@ -19,14 +19,14 @@ pub enum Contender {
     Foreign(String),
 }
 
-/// Which of a group's znodes can be its leader's.
+/// The znodes of a group that can be its leader's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeadNode {
-    /// The one of this name.
+    /// The znode of this name.
     Lock(Cow<'static, str>),
     /// Those that recipes of this package queue with.
     Queue,
-    /// Those that end in a sequence number, whoever made them.
+    /// All that end in a sequence number, whatever created them.
     AnyQueue,
 }
 

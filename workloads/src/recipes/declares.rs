@@ -1,9 +1,9 @@
-//! What a recipe says of itself, apart from what it does.
+//! The declarations of a recipe, apart from its steps.
 
 use hustings_record::Declaration;
 
 /// A recipe's promises.
 pub(super) trait Declares {
-    /// What it promises, whoever takes its steps.
+    /// Its promises, which also hold for the broken recipes derived from it.
     const DECLARES: Declaration;
 }

@@ -1,4 +1,4 @@
-//! An election, and what anybody may ask of it without standing in it.
+//! An election, and requests about it that need no candidate.
 
 use hustings_record::StepDown;
 
@@ -6,27 +6,27 @@ use super::kind::RecipeKind;
 use super::{names, order};
 use crate::coordination::{Op, OpError, Refusal, Session};
 
-/// What a candidate stands for, and how.
+/// The election of a candidate, and its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Election {
     /// Path of the election, `/election/<group>`.
     pub path: String,
     pub recipe: RecipeKind,
     pub step_down: StepDown,
-    /// `poll-race` tries this often, in milliseconds.
+    /// Interval of `poll-race`, in milliseconds.
     pub poll_interval_ms: u64,
-    /// Create the election's path (persistent) when it is missing at first. Without it, and once the path has been seen,
-    /// its absence means that the election was deleted.
+    /// Create the election's path (persistent) when it is missing at first. Without this flag, and once the path was
+    /// seen, its absence means that the election was deleted.
     pub create_missing: bool,
 }
 
-/// Rounds of listing and deleting against candidates that keep coming, before [`delete_election`] gives up.
+/// Rounds of listing and deleting while candidates keep enrolling, before [`delete_election`] gives up.
 const DELETE_ROUNDS_MAX: u32 = 100;
 
 /// Children deleted in one transaction, well below what fits into one request.
 const DELETE_AT_ONCE_MAX: usize = 1_000;
 
-/// Who leads an election, as ZooKeeper has it.
+/// The leader of an election, according to ZooKeeper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lead {
     /// Name of the znode that the lead rests on.
@@ -34,11 +34,11 @@ pub struct Lead {
     pub czxid: i64,
     /// The session that owns it.
     pub session: i64,
-    /// Host and candidate, as the znode says; `None` when it was not made by a recipe of this package.
+    /// Host and candidate, as written in the znode; `None` when no recipe of this package created it.
     pub who: Option<(u16, u32)>,
 }
 
-/// Asks who leads. `None`: nobody does, or there is no such election.
+/// Asks for the leader. `None`: there is no leader, or no such election.
 pub async fn leader<S: Session>(session: &S, path: &str, recipe: RecipeKind) -> Result<Option<Lead>, OpError> {
     let node = if recipe.is_lock() {
         names::LOCK.to_owned()
@@ -68,11 +68,11 @@ fn identity_of(data: &[u8]) -> Option<(u16, u32)> {
     Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
 }
 
-/// Deletes an election with all that is in it; one that is missing already is no error. What is left of the candidates goes
-/// together with the election, so that those who still race to join find it gone.
+/// Deletes an election with all its znodes; a missing one is no error. The last candidates' znodes are deleted together
+/// with the election, so that candidates that are still joining find it gone.
 ///
 /// # Errors
-/// What the ensemble refused; [`OpError::Unknown`] when the connection was lost, and then it may be called again.
+/// The ensemble's refusal; [`OpError::Unknown`] when the connection was lost, and then it may be called again.
 pub async fn delete_election<S: Session>(session: &S, path: &str) -> Result<(), OpError> {
     let mut refused = Refusal::NotEmpty;
     for _ in 0..DELETE_ROUNDS_MAX {

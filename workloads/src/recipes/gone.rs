@@ -1,5 +1,5 @@
-//! What was there and is gone: the own znode, or the whole election. An election's path comes before its first candidate, and
-//! its deletion ends all of them.
+//! Handling of a vanished znode: the own one, or the whole election. An election's path exists before its first
+//! candidate, and its deletion ends all candidates.
 
 use super::candidate::{Candidate, Flow, OperationAnswer};
 use super::own::{Own, OwnNode};
@@ -8,19 +8,19 @@ use crate::host::{Departure, Host};
 use hustings_record::STANDS_ANEW_AFTER_MS;
 
 impl<S: Session, H: Host> Candidate<'_, S, H> {
-    /// The own znode is gone though nobody here deleted it: ends with the election if that was deleted, else lets the recipe
-    /// stand anew.
+    /// The own znode is gone although this candidate did not delete it. Ends if the election was deleted, else lets the
+    /// recipe enrol again.
     pub(super) async fn deposed(&mut self, node: &OwnNode) -> Flow<()> {
-        // What it was told before has led to this and no further.
+        // The consequences of earlier notifications end here.
         self.settle();
         self.drop_own_watch(node.name()).await;
         self.vanished().await
     }
 
-    /// What is to be done once the notification of that was taken in, which is not settled before the candidate stands again:
-    /// until then no watch of its is armed.
+    /// The steps after that notification was taken in. It is not settled before the candidate is enrolled again: until
+    /// then none of its watches is armed.
     pub(super) async fn vanished(&mut self) -> Flow<()> {
-        // Whoever does not stand waits for nobody: what the watch on the one before it would tell now is of another queue.
+        // Without an own znode it has no predecessor: an event of the old watch would be about another queue.
         self.rearm(None);
         self.own = Own::None;
         self.breadcrumb = None;
@@ -28,7 +28,7 @@ impl<S: Session, H: Host> Candidate<'_, S, H> {
         self.pause(STANDS_ANEW_AFTER_MS).await
     }
 
-    /// The ensemble said that there is no election: creates its path if that is still to be done, else ends.
+    /// The ensemble answered that there is no election: creates its path if that is still due, else ends.
     pub(super) async fn election_missing(&mut self) -> Flow<()> {
         if self.election_seen || !self.election.create_missing {
             return Err(Departure::ElectionDeleted);

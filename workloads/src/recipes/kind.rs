@@ -1,4 +1,4 @@
-//! The kinds of recipes: their names, what they declare, and which of them are broken on purpose.
+//! The kinds of recipes: their names, their declarations, and which of them are broken on purpose.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use hustings_record::Declaration;
 use super::declares::Declares;
 use super::registry::recipes;
 
-/// What candidates compete for.
+/// The object that candidates compete for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// Places in a queue: a znode each.
@@ -25,7 +25,7 @@ struct KindEntry {
     about: &'static str,
 }
 
-/// Makes the kinds of recipes and their table.
+/// Defines the kinds of recipes and their table.
 macro_rules! kinds {
     ($(
         $kind:ident: $file:ident::$recipe:ident $(but $bug:ident)?, $name:literal, $form:ident, $about:literal;
@@ -66,25 +66,25 @@ impl RecipeKind {
         self.entry().name
     }
 
-    /// What the recipe declares. A broken one declares what the sound one declares that it pretends to be.
+    /// The recipe's declaration. A broken one declares the same as the sound one that it pretends to be.
     #[must_use]
     pub fn declares(self) -> Declaration {
         self.entry().declares
     }
 
-    /// One line about what it does.
+    /// Its description in one line.
     #[must_use]
     pub fn describe(self) -> &'static str {
         self.entry().about
     }
 
-    /// True for the recipes with a known bug, which exist so that the checkers can be seen to catch them.
+    /// True for recipes with a known bug, which exist to show that the checks catch them.
     #[must_use]
     pub fn is_broken(self) -> bool {
         self.name().starts_with("broken:")
     }
 
-    /// True for the recipes in which all compete for one znode; the others queue.
+    /// True for recipes in which all candidates compete for one znode; the others queue.
     #[must_use]
     pub fn is_lock(self) -> bool {
         self.entry().form == Form::Lock
@@ -102,7 +102,7 @@ impl fmt::Display for RecipeKind {
     }
 }
 
-/// A recipe that there is not.
+/// The error for an unknown recipe.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown recipe `{given}`: did you mean `{nearest}`? There are {known}")]
 pub struct UnknownRecipe {
@@ -120,7 +120,7 @@ impl FromStr for RecipeKind {
         }
         let distance = |kind: &Self| strsim::damerau_levenshtein(kind.name(), text);
         let nearest = Self::all().min_by_key(distance).map_or("predecessor-watch", Self::name);
-        // The broken ones are many, and few who mistype a name mean one of them.
+        // There are many broken recipes, and a mistyped name rarely means one of them.
         let meant = |kind: &Self| kind.is_broken() == text.starts_with("broken");
         let known = Self::all().filter(meant).map(Self::name).collect::<Vec<_>>().join(", ");
         Err(UnknownRecipe { given: text.to_owned(), nearest, known })

@@ -1,13 +1,13 @@
-//! What the lead of a program of others can rest on.
+//! The znode on which the lead of an external program rests.
 
 use serde::{Deserialize, Serialize};
 
-/// What a program's lead rests on.
+/// The kind of that znode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LeadKind {
-    /// The znode that came first of those that end in a sequence number.
+    /// The first created znode among those that end in a sequence number.
     Queue,
-    /// The one znode of a fixed name: `lock`, unless told.
+    /// The one znode of a fixed name, by default `lock`.
     Lock,
 }

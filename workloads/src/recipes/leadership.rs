@@ -1,4 +1,4 @@
-//! The leadership of a leader: the owner check, the grant, and what may end it.
+//! Leadership: the owner check, the grant, and the events that end it.
 
 use std::pin::pin;
 
@@ -10,13 +10,13 @@ use super::own::{Own, OwnNode};
 use crate::coordination::{OpError, Refusal, Session, SessionState, Stat, States, Watch, WatchEvent};
 use crate::host::{Event, Host, Nanos, RevokeReason, Token};
 
-/// Between two owner checks while the answers are lost.
+/// Interval between owner checks while the answers are lost.
 const CHECK_AGAIN_MS: u64 = 50;
 
-/// An owner check older than this fraction of T is no ground to lead on: the process may have been stopped since.
+/// An owner check older than T divided by this is no basis to lead on: the process may have been stopped since.
 const CHECK_AGE_PER_T: u64 = 3;
 
-/// The own znode, if it is proven to be there and its own. The watch on it is armed then.
+/// The own znode, if the owner check confirms it. The watch on it is armed then.
 pub(super) async fn check_owner<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     owns: impl Fn(&S, Stat) -> bool,
@@ -42,7 +42,7 @@ pub(super) async fn check_owner<S: Session, H: Host>(
     Ok(Some(node))
 }
 
-/// Says that it leads from now on, then believes it.
+/// Records the grant, then believes it.
 pub(super) fn grant<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, node: &OwnNode, token: Token) {
     let term = candidate.lifecycle.next_term();
     let Token { czxid, session } = token;
@@ -53,16 +53,17 @@ pub(super) fn grant<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, no
     candidate.settle();
 }
 
-/// How a leadership ended after which the candidate goes on standing.
+/// How a leadership ended that leaves the candidate enrolled.
 pub(super) enum LeadershipEnd {
     /// The belief is over.
     Deposed,
-    /// The step-down policy says that it is to end now.
+    /// The step-down policy ends it now.
     Overdue,
 }
 
-/// Believes until the step-down policy, the end of the session or the loss of the znode ends it. The policy: so long after
-/// the loss of the connection was seen (`None`: not before the session ends), taken by this timer.
+/// Believes until the step-down policy, the end of the session or the loss of the znode ends it. The policy ends it
+/// `step_down_ns` after the loss of the connection was noticed (`None`: not before the session ends), measured by
+/// `timer`.
 pub(super) async fn hold<S: Session, H: Host, F: Future<Output = ()>>(
     candidate: &mut Candidate<'_, S, H>,
     owns: impl Fn(&S, Stat) -> bool,
@@ -121,7 +122,7 @@ pub(super) async fn hold<S: Session, H: Host, F: Future<Output = ()>>(
                     candidate.revoke(RevokeReason::Deposed);
                     return candidate.deposed(&node).await.map(|()| LeadershipEnd::Deposed);
                 }
-                // The lead outlived the loss: the policy's time starts anew with the next one.
+                // The lead outlived the loss: the policy's time restarts with the next loss.
                 waiting = false;
                 step_down.set(Fuse::terminated());
                 candidate.settle();
@@ -134,7 +135,7 @@ pub(super) async fn hold<S: Session, H: Host, F: Future<Output = ()>>(
     }
 }
 
-/// What may happen to a leader.
+/// The events of a leader.
 enum LeaderEvent<W> {
     State(SessionState),
     StepDown,
@@ -142,16 +143,17 @@ enum LeaderEvent<W> {
     Checked(Result<Sight<W>, OpError>),
 }
 
-/// A znode as it was seen: nothing, or what it is, with the watch if one was asked for.
+/// An observed znode: absent, or its stat, with the watch if one was requested.
 type Sight<W> = Option<(Stat, Option<W>)>;
 
 async fn look<S: Session>(session: &S, path: &str, arm: bool) -> Result<Sight<S::Watch>, OpError> {
     if !arm {
-        // It led by this znode before and was cut off: the server that it has come to may lag behind the end of its session.
+        // It led by this znode before and was disconnected: the server that it is connected to now may lag behind the
+        // end of its session.
         session.sync(path).await?;
         return Ok(session.exists(path).await?.map(|stat| (stat, None)));
     }
-    // A get leaves no watch behind on a znode that is gone.
+    // A get arms no watch on a znode that is gone.
     match session.get_and_watch(path).await {
         Ok((_, stat, watch)) => Ok(Some((stat, Some(watch)))),
         Err(OpError::Refused(Refusal::NoNode)) => Ok(None),
@@ -159,7 +161,7 @@ async fn look<S: Session>(session: &S, path: &str, arm: bool) -> Result<Sight<S:
     }
 }
 
-/// Whether what was seen is this very znode, owned by this very session; keeps the watch that came with it.
+/// Whether the observed znode is exactly this one and owned by this session; keeps the watch that came with it.
 fn accept<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     node: &OwnNode,
@@ -175,7 +177,7 @@ fn accept<S: Session, H: Host>(
     }
 }
 
-/// Waits for a watch; for ever if there is none.
+/// Waits for a watch; forever if there is none.
 async fn fired<W: Watch>(watch: Option<&mut W>) -> WatchEvent {
     match watch {
         Some(watch) => watch.fired().await,

@@ -1,4 +1,4 @@
-//! Leaving by order: the belief ends first, then the znode goes, over lost answers too, and all of it in bounded time.
+//! Leaving by order. The belief ends first, then the znode is deleted, despite lost answers, and all in bounded time.
 
 use std::pin::pin;
 
@@ -11,15 +11,15 @@ use super::own::Own;
 use crate::coordination::{Refusal, Session};
 use crate::host::{Host, Nanos};
 
-/// A departure by order takes no longer than this, whatever the ensemble does.
+/// Bound on a departure by order, whatever the ensemble does.
 const LEAVE_MAX_MS: u64 = 1_800;
 
-/// When the deletion of the own znode was first sent and when it was answered; `None`: there was nothing to delete, or no
-/// answer came that says that this deletion did it. That the znode is not there is no such answer: it may have gone otherwise.
+/// When the deletion of the own znode was first sent and when it was answered. `None`: there was nothing to delete, or
+/// no answer confirmed this deletion. A missing znode does not confirm it: there may have been another cause.
 pub(super) type Left = Option<(Nanos, Nanos)>;
 
-/// Gives back what it has, for good, by this way of deleting the own znode: once nothing of the term is under way any more, for
-/// whoever leads next must not be overtaken by it.
+/// Releases all that it holds, for good, with this deletion of the own znode. It waits until no write of the term is in
+/// flight, because such a write must not arrive during the next leader's term.
 pub(super) async fn give_back<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     work_done: impl Future<Output = ()>,
@@ -49,7 +49,7 @@ pub(super) async fn give_back<S: Session, H: Host>(
     left.flatten()
 }
 
-/// Removes what an incarnation before this one left behind under the same session, over lost answers too.
+/// Removes the remains of an earlier incarnation under the same session, despite lost answers.
 pub(super) async fn clear_up<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     delete_own: impl AsyncFnOnce(&mut Candidate<'_, S, H>) -> Flow<Left>,
@@ -64,8 +64,8 @@ pub(super) async fn clear_up<S: Session, H: Host>(
     Ok(())
 }
 
-/// Deletes the own znode, over lost answers too. `certain`: what it has is known to be its own still; `recover` finds out what
-/// it has. The watch on it stays armed until the answer is here: to drop it would be one more request.
+/// Deletes the own znode, despite lost answers. `certain`: the znode is known to be its own still; `recover` finds the
+/// own znode. The watch on it stays armed until the answer arrives: to drop it would cost one more request.
 pub(super) async fn delete_own<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     mut certain: bool,
@@ -82,7 +82,8 @@ pub(super) async fn delete_own<S: Session, H: Host>(
             }
             Own::Node(node) => node,
         };
-        // The lock may have gone while the connection was, by a lost deletion too, and may be another's by now.
+        // The lock may have been deleted while the connection was lost, also by a lost deletion, and may be another's
+        // by now.
         if !certain && node.name() == names::LOCK && !still_holds_lock(candidate, node.czxid).await? {
             candidate.own = Own::None;
             continue;
@@ -107,8 +108,8 @@ pub(super) async fn delete_own<S: Session, H: Host>(
     }
 }
 
-/// Whether the lock is still the very one that this session created. What it cannot find out it takes for a no only when the
-/// session has ended.
+/// Whether the lock is still the one that this session created. While this is unknown it asks again, until the session
+/// ends.
 async fn still_holds_lock<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, czxid: i64) -> Flow<bool> {
     let (session, path) = (candidate.session, names::lock(&candidate.election.path));
     loop {

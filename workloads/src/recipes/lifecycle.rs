@@ -1,11 +1,11 @@
-//! What outlives an incarnation: the number of terms, and a znode that could not be taken along.
+//! State that outlives an incarnation: the number of terms, and a znode that may be left behind.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use super::own::Own;
 
-/// What one candidate's incarnations in one process share. Clones share it too.
+/// State shared by one candidate's incarnations in one process. Clones share it too.
 #[derive(Clone, Debug, Default)]
 pub struct Lifecycle(Rc<LifecycleShared>);
 
@@ -15,8 +15,8 @@ struct LifecycleShared {
     behind: RefCell<Option<Behind>>,
 }
 
-/// A znode whose deletion was not answered in time, or one that may be there: the session that owns it, the guid in its name,
-/// and what is known of it.
+/// A znode whose deletion was not answered in time, or that may exist: the session that owns it, the guid in its name,
+/// and its known state.
 #[derive(Clone, Debug)]
 pub(super) struct Behind {
     pub(super) session: i64,
@@ -41,7 +41,7 @@ impl Lifecycle {
         self.0.behind.replace(behind);
     }
 
-    /// What an incarnation under this session left behind. The end of another session took with it what was its own.
+    /// The remains of an incarnation under this session. Those of another session ended with that session.
     pub(super) fn behind(&self, session: i64) -> Option<Behind> {
         self.0.behind.borrow().clone().filter(|behind| behind.session == session)
     }

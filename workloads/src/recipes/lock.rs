@@ -1,4 +1,4 @@
-//! The one znode that the lock recipes compete for: taking it, telling whether it is one's own.
+//! The one znode that the lock recipes compete for: taking it, and checking whether it is the own one.
 
 use super::candidate::{Candidate, Flow, OperationAnswer};
 use super::names;
@@ -6,16 +6,16 @@ use super::own::{Own, OwnNode};
 use crate::coordination::{CreateMode, Refusal, Session, Stat};
 use crate::host::Host;
 
-/// What came of an attempt to take the lock.
+/// The result of an attempt to take the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Attempt {
     Holds,
     Taken,
-    /// Not known yet.
+    /// Unknown so far.
     Again,
 }
 
-/// Tries to create the lock. After a lost answer the znode's owner decides.
+/// Tries to create the lock. After a lost answer the znode's content and owner decide.
 pub(super) async fn attempt<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     recover: impl AsyncFn(&mut Candidate<'_, S, H>) -> Flow<()>,
@@ -68,19 +68,19 @@ fn joined<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, attempt: Att
     attempt
 }
 
-/// Whether a lock that was read is this candidate's. Candidates of one group may share a session, so the owner alone does
-/// not tell.
+/// Whether a lock that was read is this candidate's. Candidates of one group may share a session, so the owner alone is
+/// not enough.
 pub(super) fn is_own<S: Session, H: Host>(candidate: &Candidate<'_, S, H>, data: &[u8], stat: Stat) -> bool {
     stat.ephemeral_owner == candidate.session.id() && data == candidate.identity().as_bytes()
 }
 
-/// Finds out whether a create whose answer was lost made the lock.
+/// Finds out whether a create with a lost answer created the lock.
 pub(super) async fn recover<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     holds: impl Fn(&Candidate<'_, S, H>, &[u8], Stat) -> bool,
 ) -> Flow<()> {
     let (session, path) = (candidate.session, names::lock(&candidate.election.path));
-    // The server may lag behind the one that took the create.
+    // The server may lag behind the one that executed the create.
     let OperationAnswer::Ok(()) = candidate.ask(session.sync(&path)).await? else { return Ok(()) };
     candidate.own = match candidate.ask(session.get(&path)).await? {
         OperationAnswer::Ok((data, stat)) if holds(candidate, &data, stat) => {

@@ -1,6 +1,6 @@
-//! `lock-race`: one ephemeral lock znode that everyone watches and races to create; whoever wins makes sure that the one
-//! that the breadcrumb names cannot act any more, then puts its own name there, and only then leads. After Hadoop's
-//! ActiveStandbyElector.
+//! `lock-race`: one ephemeral lock znode that everyone watches and races to create. The winner makes sure that the
+//! leader named in the breadcrumb cannot act any more. Then it writes its own name there, and only then leads. After
+//! Hadoop's ActiveStandbyElector.
 
 use std::convert::Infallible;
 
@@ -16,13 +16,13 @@ use super::steps::{Recipe, Steps};
 use crate::coordination::{Refusal, Session, WatchEvent};
 use crate::host::{Host, Predecessor, Token};
 
-/// Between two attempts when the lock is said to exist and not to exist in turn (a server that lags behind).
+/// The pause between two attempts when answers alternate between "exists" and "does not exist" (a server lags behind).
 const CONTRADICTED_MS: u64 = 10;
 
-/// Reads and writes in one take-over, before the lock is given back.
+/// Reads and writes in one takeover, before the lock is given back.
 const STEPS_MAX: u32 = 8;
 
-/// Between giving the lock back and trying again.
+/// The pause between giving the lock back and the next attempt.
 const TRY_AGAIN_MS: u64 = 1_000;
 
 pub(super) struct LockRace;
@@ -31,7 +31,7 @@ impl Declares for LockRace {
     const DECLARES: Declaration = Declaration {
         leader_wakes: FanOut::AllOthers,
         follower_wakes: FanOut::None,
-        // Whoever loses the race tries and watches again; whoever wins it reads the breadcrumb, writes it, and checks its lock.
+        // The losers try and watch again; the winner reads the breadcrumb, writes it, and checks its lock.
         requests_per_wake_max: Some(4),
         watches_max: None,
     };
@@ -84,7 +84,7 @@ async fn follow<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, steps:
     }
 }
 
-/// Fences the one that led before and leaves the own name. Needs the lock. False: the lock was given back.
+/// Fences the previous leader and writes the own name. Needs the lock. False: the lock was given back.
 async fn take_over<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, steps: &dyn Steps<S, H>) -> Flow<bool> {
     if candidate.breadcrumb.is_some() {
         return Ok(true);
@@ -102,7 +102,7 @@ async fn take_over<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, ste
         };
         if let Some((old, version)) = &found {
             if *old == me {
-                // An earlier write of ours whose answer was lost.
+                // An earlier write of this candidate whose answer was lost.
                 candidate.breadcrumb = Some(*version);
                 return Ok(true);
             }

@@ -1,5 +1,6 @@
-//! The election recipes: one file a recipe, and what they share. Each is written once against
-//! [`Session`](crate::coordination::Session) and [`Host`](crate::host::Host) and cannot tell a model from a real ensemble.
+//! The election recipes: one file per recipe, and their shared parts. Each is written once against
+//! [`Session`](crate::coordination::Session) and [`Host`](crate::host::Host), and cannot tell a model from a real
+//! ensemble.
 
 mod breadcrumb;
 pub mod broken;

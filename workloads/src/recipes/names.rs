@@ -1,23 +1,23 @@
 //! Names of the candidates' znodes, and their order in the queue.
 
-/// Stands between the guid and the sequence number.
+/// The separator between the guid and the sequence number.
 const MARK: &str = "-n_";
 
-/// A sequential create appends so many characters, or one more where the number is negative and long.
+/// The number of characters that a sequential create appends; one more where the number is negative and long.
 const NUMBER_CHARS: usize = 10;
 
 /// Name of the one znode that the lock recipes compete for.
 pub const LOCK: &str = "lock";
 
-/// Name of the persistent znode that says who led last.
+/// Name of the persistent znode that names the last leader.
 pub const BREADCRUMB: &str = "breadcrumb";
 
-/// The guid of one incarnation, made of two fresh numbers.
+/// The guid of one incarnation, made of two new random numbers.
 pub(super) fn guid(high: u64, low: u64) -> String {
     format!("{high:016x}{low:016x}")
 }
 
-/// What is given to a sequential create; the ensemble appends the number.
+/// The path for a sequential create; the ensemble appends the number.
 pub(super) fn prefix(election: &str, guid: &str) -> String {
     format!("{election}/{guid}{MARK}")
 }
@@ -27,7 +27,7 @@ pub(super) fn lock(election: &str) -> String {
     format!("{election}/{LOCK}")
 }
 
-/// Whether a name was made under this guid.
+/// Whether a name contains this guid.
 pub(super) fn bears(name: &str, guid: &str) -> bool {
     name.strip_prefix(guid).is_some_and(|rest| rest.starts_with(MARK))
 }
@@ -45,7 +45,7 @@ pub fn sequence(name: &str) -> Option<i32> {
     number.parse().ok()
 }
 
-/// Whether a name ends as a sequential create makes it, whatever stands before that: in ten digits, or fewer behind a sign.
+/// Whether a name ends like one of a sequential create, whatever precedes that: in ten digits, or fewer behind a sign.
 #[must_use]
 pub fn ends_in_number(name: &str) -> bool {
     let number = name.len().checked_sub(NUMBER_CHARS).and_then(|at| name.get(at..));
@@ -53,7 +53,7 @@ pub fn ends_in_number(name: &str) -> bool {
     digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The candidates' names among `names`, by number, ties by name: the order in which they came as long as
+/// The candidates' names among `names`, by number, ties by name. This is the order of creation as long as
 /// [`numbers_tell`].
 #[must_use]
 pub fn by_number(names: Vec<String>) -> Vec<String> {
@@ -63,9 +63,9 @@ pub fn by_number(names: Vec<String>) -> Vec<String> {
     numbered.into_iter().map(|(_, name)| name).collect()
 }
 
-/// Whether these numbers are in the order in which their znodes came. At the end of its range the parent's counter sticks: the
-/// same number is given again and again, or, while creates are under way, negative ones, after which it falls back. From
-/// there on only the czxid tells who came first.
+/// Whether these numbers are in the order of creation of their znodes. At the end of its range the parent's counter
+/// repeats the same number. While creates are in flight it gives negative numbers instead, and falls back afterwards.
+/// From then on only the czxid shows the order.
 #[must_use]
 pub fn numbers_tell(names: &[String]) -> bool {
     names.iter().filter_map(|name| sequence(name)).all(|number| (0..i32::MAX).contains(&number))

@@ -1,15 +1,15 @@
-//! Who came first.
+//! The order of creation.
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::names;
 use crate::coordination::{OpError, Session};
 
-/// Questions under way at once.
+/// Requests in flight at once.
 const AT_ONCE: usize = 64;
 
-/// The candidates' names among `names`, in the order in which they came: by their numbers, or, where these do not tell, by the
-/// czxid of each. A znode that is gone meanwhile is left out.
+/// The candidates' names among `names`, in the order of creation: by their numbers, or by their czxids where the
+/// numbers are not sufficient. A znode that is gone in the meantime is left out.
 pub(super) async fn first_come_first<S: Session>(
     session: &S,
     election: &str,

@@ -1,4 +1,4 @@
-//! What a candidate knows of its own znode.
+//! A candidate's knowledge of its own znode.
 
 use super::names;
 
@@ -6,7 +6,7 @@ use super::names;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Own {
     None,
-    /// A create is under way, or its answer was lost.
+    /// A create is in flight, or its answer was lost.
     Maybe,
     Node(OwnNode),
 }

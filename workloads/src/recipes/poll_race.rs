@@ -1,4 +1,4 @@
-//! `poll-race`: everyone tries to create one ephemeral lock znode at every interval and nobody watches it. No herd, slow
+//! `poll-race`: everyone tries to create one ephemeral lock znode at every interval, without a watch. No herd, but slow
 //! and chatty.
 
 use std::convert::Infallible;
@@ -12,7 +12,7 @@ use super::steps::{Recipe, Steps};
 use crate::coordination::Session;
 use crate::host::Host;
 
-/// The shortest interval that is honoured, in milliseconds.
+/// The shortest interval, in milliseconds.
 const INTERVAL_MIN_MS: u64 = 1;
 
 pub(super) struct PollRace;
@@ -21,7 +21,7 @@ impl Declares for PollRace {
     const DECLARES: Declaration = Declaration {
         leader_wakes: FanOut::None,
         follower_wakes: FanOut::None,
-        // Nobody is woken.
+        // No candidate is ever woken.
         requests_per_wake_max: Some(0),
         watches_max: None,
     };

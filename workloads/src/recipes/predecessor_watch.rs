@@ -1,4 +1,4 @@
-//! `predecessor-watch`: queue up, watch only the next lower znode, list again when it goes. One wake-up a death.
+//! `predecessor-watch`: queue up, watch only the next lower znode, list again when it goes. One wake-up per death.
 
 use std::convert::Infallible;
 

@@ -1,4 +1,4 @@
-//! The queue: an ephemeral-sequential znode each, and their order.
+//! The queue: one ephemeral-sequential znode per candidate, and their order.
 
 use super::candidate::{Armed, Candidate, Flow, OperationAnswer};
 use super::own::{Own, OwnNode};
@@ -6,7 +6,7 @@ use super::{names, order};
 use crate::coordination::{CreateMode, Created, Refusal, Session, Stat};
 use crate::host::Host;
 
-/// Sees to it that it has a znode of its own in the queue.
+/// Makes sure that the candidate has its own znode in the queue.
 pub(super) async fn enrol<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     create: impl AsyncFn(&mut Candidate<'_, S, H>) -> Flow<OperationAnswer<Created>>,
@@ -43,7 +43,7 @@ pub(super) async fn enrol<S: Session, H: Host>(
     }
 }
 
-/// Asks for an ephemeral-sequential znode that bears its guid.
+/// Creates an ephemeral-sequential znode with its guid.
 pub(super) async fn create<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<OperationAnswer<Created>> {
     let session = candidate.session;
     let prefix = names::prefix(&candidate.election.path, &candidate.guid);
@@ -51,13 +51,13 @@ pub(super) async fn create<S: Session, H: Host>(candidate: &mut Candidate<'_, S,
     candidate.ask(session.create(&prefix, data.as_bytes(), CreateMode::EphemeralSequential)).await
 }
 
-/// Looks for the znode of a create whose answer was lost: by guid, and only one that this very session owns is its own.
+/// Looks for the znode of a create with a lost answer: it must have this guid, and this session must own it.
 pub(super) async fn recover<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     owns: impl Fn(&S, Stat) -> bool,
 ) -> Flow<()> {
     let (session, path) = (candidate.session, candidate.election.path.as_str());
-    // The server may lag behind the one that took the create.
+    // The server may lag behind the one that executed the create.
     let OperationAnswer::Ok(()) = candidate.ask(session.sync(path)).await? else { return Ok(()) };
     let names = match candidate.ask(session.children(path)).await? {
         OperationAnswer::Ok(names) => names,
@@ -97,25 +97,25 @@ pub(super) async fn recover<S: Session, H: Host>(
     Ok(())
 }
 
-/// Apart, since the compiler sorts anew for every kind of candidate otherwise.
+/// A separate function, because the compiler would otherwise compile the sort for every kind of candidate.
 fn oldest_first(nodes: &mut [OwnNode]) {
     nodes.sort_by_key(|node| node.czxid);
 }
 
-/// The queue as it was listed, first come first, and the own place in it, from 0.
+/// The listed queue in the order of creation, and the own place in it, from 0.
 pub(super) struct Queue {
     names: Vec<String>,
     pub(super) place: usize,
 }
 
 impl Queue {
-    /// The name at that place.
+    /// The name at this place.
     pub(super) fn into_name(mut self, place: usize) -> String {
         self.names.swap_remove(place)
     }
 }
 
-/// The candidates' names among `names`, first come first; `None` when the queue has to be looked at again.
+/// The candidates' names among `names` in the order of creation; `None` when the queue must be listed again.
 pub(super) async fn in_order<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     names: Vec<String>,
@@ -128,7 +128,7 @@ pub(super) async fn in_order<S: Session, H: Host>(
     }
 }
 
-/// Lists the queue; `None` when it has to be looked at again.
+/// Lists the queue; `None` when it must be listed again.
 pub(super) async fn list<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     in_order: impl AsyncFn(&mut Candidate<'_, S, H>, Vec<String>) -> Flow<Option<Vec<String>>>,
@@ -155,13 +155,14 @@ pub(super) async fn list<S: Session, H: Host>(
     Ok(None)
 }
 
-/// Arms the watch on another candidate's znode; false when that is gone and the queue has to be listed again. With a get,
-/// since an exists would leave a watch behind on a znode that is gone. A watch that was armed before a reconnect is armed anew.
+/// Arms the watch on another candidate's znode; false when that is gone and the queue must be listed again. It uses a
+/// get, because an exists would leave a watch on a znode that is gone. A watch from before a reconnect is armed again.
 pub(super) async fn watch<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, name: &str) -> Flow<bool> {
     let session = candidate.session;
     let path = format!("{}/{name}", candidate.election.path);
     match candidate.ask(session.get_and_watch(&path)).await? {
-        // Who is before it is older: this one has the name of one that is gone, and so is its own znode.
+        // A predecessor must be older. This znode reuses the name of one that is gone, and so the own znode is gone,
+        // too.
         OperationAnswer::Ok((_, stat, _)) if matches!(&candidate.own, Own::Node(own) if stat.czxid > own.czxid) => {
             candidate.rearm(None);
             Ok(false)

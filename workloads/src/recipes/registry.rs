@@ -1,8 +1,8 @@
 //! The registry of recipes.
 
-/// Hands all recipes to the macro `$then`. A new recipe is a file and an entry here: its kind; the sound recipe that it is, or
-/// that it is *but* for the steps of its file in `broken/`, where they bear its kind's name; its name, what is competed for,
-/// and one line about it.
+/// Passes all recipes to the macro `$then`. A new recipe is a file and an entry here. The entry has its kind, the sound
+/// recipe that it is or derives from, its name, its form, and one line about it. After *but* comes its file in
+/// `broken/`, whose changed steps have its kind's name.
 macro_rules! recipes {
     ($then:ident) => {
         $then! {

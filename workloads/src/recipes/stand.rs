@@ -1,4 +1,4 @@
-//! How a candidate comes to stand by its recipe, and how that ends.
+//! How a candidate takes part by its recipe, and how that ends.
 
 use std::pin::pin;
 
@@ -14,14 +14,15 @@ use super::{broken, leave};
 use crate::coordination::Session;
 use crate::host::{Departure, Host, Order};
 
-/// Stands in `election` under `session` until it is told to go, the session ends, or the election is deleted. This is one
-/// incarnation: for another one, call it again with another session.
+/// Takes part in `election` under `session` until it is ordered to leave, the session ends, or the election is deleted.
+/// This is one incarnation: for another one, call it again with another session.
 ///
-/// `lifecycle` belongs to the candidate and outlives its incarnations, so that no two of its terms in one process share a number,
-/// and what one of them left behind under a session is removed before the next one stands under it.
+/// `lifecycle` belongs to the candidate and outlives its incarnations. So no two of its terms in one process share a
+/// number. The remains of an incarnation under a session are removed before the next one enrols under it.
 ///
-/// A departure by order comes within 2 s, whatever the ensemble does. When the znode could not be deleted by then, a note
-/// says so, `delete` is `None`, and whoever does not stand again under the session should close it, which removes it too.
+/// A departure by order ends within 2 s, whatever the ensemble does. When the znode could not be deleted by then, a
+/// note says so and `delete` is `None`. A caller that does not call it again under the session should close the
+/// session, which removes the znode too.
 pub async fn stand<S: Session, H: Host>(
     session: &S,
     host: &H,
@@ -41,10 +42,10 @@ macro_rules! steps {
     };
 }
 
-/// Makes the way from a kind to its recipe.
+/// Defines the dispatch from a kind to its recipe.
 macro_rules! dispatch {
     ($($kind:ident: $file:ident::$recipe:ident $(but $bug:ident)?, $($facts:tt),+;)+) => {
-        /// Stands by the recipe of the candidate's election. Boxed, since the recipes differ in size.
+        /// Runs the recipe of the candidate's election. Boxed, because the recipes differ in size.
         fn stand_by_recipe<'c, S: Session, H: Host>(
             candidate: Box<Candidate<'c, S, H>>,
         ) -> LocalBoxFuture<'c, Departure> {
@@ -59,7 +60,7 @@ macro_rules! dispatch {
 
 recipes!(dispatch);
 
-/// What is large is boxed: there may be a million of these, and a future holds its parameters twice.
+/// Large parts are boxed: there may be a million of these, and a future holds its parameters twice.
 async fn stand_by<R: Recipe, S: Session, H: Host>(
     mut candidate: Box<Candidate<'_, S, H>>,
     steps: &dyn Steps<S, H>,

@@ -1,8 +1,9 @@
-//! The steps that recipes are made of. Each recipe's own file tells in which order they are taken; how each is done is given
-//! here. A broken recipe is a sound one that takes a step otherwise.
+//! The steps of recipes. Each recipe's own file defines their order; this file defines each step. A broken recipe is a
+//! sound one with a changed step.
 //!
-//! Steps are called through `dyn Steps`, so that a recipe is compiled once and not once for each broken one. Many candidates wait
-//! for long: a step is boxed while it is taken, and a waiting candidate holds no room for the other steps.
+//! Steps are called through `dyn Steps`, so that a recipe is compiled once and not once for each broken one. Many
+//! candidates wait for long: a step is boxed while it runs, so that a waiting candidate holds no memory for the other
+//! steps.
 
 use std::convert::Infallible;
 
@@ -20,18 +21,18 @@ use super::queue::{self, Queue};
 use crate::coordination::{Created, Session, Stat};
 use crate::host::{Host, Nanos, Predecessor, RevokeReason, Token};
 
-/// An algorithm: stands until the incarnation ends by itself, taking these steps.
+/// An algorithm: takes part with these steps until the incarnation ends by itself.
 pub(super) trait Recipe: Declares {
     async fn run<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, steps: &dyn Steps<S, H>)
     -> Flow<Infallible>;
 }
 
-/// Every step as it should be taken.
+/// The correct form of every step.
 pub(super) struct Sound;
 
 impl<S: Session, H: Host> Steps<S, H> for Sound {}
 
-/// Steps of any kind as a trait object, which a provided method cannot make of itself.
+/// Steps of any kind as a trait object, because a provided method cannot coerce `self` to one.
 pub(super) trait AsDyn<S: Session, H: Host> {
     fn as_dyn(&self) -> &dyn Steps<S, H>;
 }
@@ -42,46 +43,46 @@ impl<S: Session, H: Host, T: Steps<S, H>> AsDyn<S, H> for T {
     }
 }
 
-/// How the steps are taken; by default as they should be.
+/// The steps; the defaults are correct.
 #[async_trait(?Send)]
 pub(super) trait Steps<S: Session, H: Host>: AsDyn<S, H> {
-    /// What it brings along when it begins to stand.
+    /// Preparation before the candidate first enrols.
     fn begin(&self, _candidate: &mut Candidate<'_, S, H>) {}
 
-    /// Finds out what became of a create whose answer was lost. Afterwards the own znode is known, or known to be absent, or
-    /// the question has to be put again.
+    /// Resolves a create whose answer was lost. Afterwards the own znode is known, or known to be absent, or the
+    /// question must be repeated.
     async fn recover(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
         recover(candidate, self.as_dyn()).await
     }
 
     // ---- the queue
 
-    /// Sees to it that it has a znode of its own in the queue.
+    /// Makes sure that the candidate has its own znode in the queue.
     async fn enrol(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
         enrol(candidate, self.as_dyn()).await
     }
 
-    /// Asks for a znode in the queue.
+    /// Creates a znode in the queue.
     async fn create(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<OperationAnswer<Created>> {
         queue::create(candidate).await
     }
 
-    /// The queue and its own place in it; `None` when it has to be looked at again.
+    /// The queue and its own place in it; `None` when it must be listed again.
     async fn list(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Option<Queue>> {
         list(candidate, self.as_dyn()).await
     }
 
-    /// The candidates' names among these, first in the queue first; `None` when the queue has to be looked at again.
+    /// The candidates' names among these, in queue order; `None` when the queue must be listed again.
     async fn in_order(&self, candidate: &mut Candidate<'_, S, H>, names: Vec<String>) -> Flow<Option<Vec<String>>> {
         queue::in_order(candidate, names).await
     }
 
-    /// The place of the own name in the queue; `None`: it is not there.
+    /// The place of the own name in the queue; `None` if it is missing.
     fn place(&self, queue: &[String], own: &str) -> Option<usize> {
         queue.iter().position(|name| name == own)
     }
 
-    /// The place before its own, which is not the first.
+    /// The place before the own one, which is not the first.
     fn predecessor(&self, place: usize) -> usize {
         place - 1
     }
@@ -91,12 +92,12 @@ pub(super) trait Steps<S: Session, H: Host>: AsDyn<S, H> {
         queue::watch(candidate, name).await
     }
 
-    /// Waits until there is reason to look at the queue again.
+    /// Waits until there is a reason to list the queue again.
     async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
         candidate.wait().await
     }
 
-    /// Whether being woken is ground enough to lead, without a look at the queue.
+    /// Whether a wake-up alone is reason enough to lead, without listing the queue.
     fn presumes(&self, _wake: Wake) -> bool {
         false
     }
@@ -113,7 +114,7 @@ pub(super) trait Steps<S: Session, H: Host>: AsDyn<S, H> {
         lock::is_own(candidate, data, stat)
     }
 
-    /// Leaves the own name in the breadcrumb, if it still has this version; `None`: if there is none.
+    /// Writes the own name to the breadcrumb, if it still has this version; `None`: if there is none.
     async fn write_breadcrumb(
         &self,
         candidate: &mut Candidate<'_, S, H>,
@@ -125,7 +126,8 @@ pub(super) trait Steps<S: Session, H: Host>: AsDyn<S, H> {
 
     // ---- the leadership
 
-    /// Leads if the own znode is proven to be its own, until the belief ends. On return the recipe looks at the world afresh.
+    /// Leads until the belief ends, if the owner check confirms the own znode. On return the recipe starts again from
+    /// current state.
     async fn lead(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
         if self.take_leadership(candidate).await? { self.hold_leadership(candidate).await } else { Ok(()) }
     }
@@ -137,7 +139,7 @@ pub(super) trait Steps<S: Session, H: Host>: AsDyn<S, H> {
         Ok(true)
     }
 
-    /// The own znode, if it is proven to be there and its own.
+    /// The own znode, if the owner check confirms it.
     async fn check_owner(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Option<OwnNode>> {
         check_owner(candidate, self.as_dyn()).await
     }
@@ -147,7 +149,7 @@ pub(super) trait Steps<S: Session, H: Host>: AsDyn<S, H> {
         stat.ephemeral_owner == session.id()
     }
 
-    /// Says that it leads from now on, then believes it.
+    /// Records the grant, then believes it.
     fn grant(&self, candidate: &mut Candidate<'_, S, H>, node: &OwnNode) {
         let token = self.token(node, candidate.session.id());
         leadership::grant(candidate, node, token);
@@ -162,37 +164,37 @@ pub(super) trait Steps<S: Session, H: Host>: AsDyn<S, H> {
         hold_leadership(candidate, self.as_dyn()).await
     }
 
-    /// How long after it saw the loss of the connection a leader steps down, in nanoseconds; `None`: not before its session
-    /// ends.
+    /// The delay from noticing the loss of the connection to the step-down of a leader, in nanoseconds; `None`: not
+    /// before its session ends.
     fn step_down_delay_ns(&self, policy: StepDown, timeout_ms: u64) -> Option<Nanos> {
         policy.delay_ns(timeout_ms)
     }
 
-    /// Waits for that long.
+    /// Waits for `delay_ns`.
     async fn step_down_timer(&self, host: &H, delay_ns: Nanos) {
         host.sleep_until(host.now() + delay_ns).await;
     }
 
-    /// Gives up a belief that the step-down policy has ended.
+    /// Ends a belief when the step-down policy requires it.
     async fn step_down(&self, candidate: &mut Candidate<'_, S, H>) {
         candidate.revoke(RevokeReason::SteppedDown);
     }
 
     // ---- the end
 
-    /// Gives the lead or the place in the queue back, by order.
+    /// Releases the lead or the place in the queue, by order.
     async fn leave(&self, candidate: &mut Candidate<'_, S, H>) -> Left {
         let certain = candidate.leads_undisturbed();
         candidate.revoke(RevokeReason::Resigned);
         self.give_back(candidate, certain).await
     }
 
-    /// Waits until nothing of its terms is under way any more.
+    /// Waits until no write of its terms is in flight.
     async fn work_done(&self, host: &H) {
         host.work_done().await;
     }
 
-    /// Gives back what it has, for good and in bounded time. `certain`: it is known to be its own still.
+    /// Releases all that it holds, for good and in bounded time. `certain`: it is known to be its own still.
     async fn give_back(&self, candidate: &mut Candidate<'_, S, H>, certain: bool) -> Left {
         give_back(candidate, self.as_dyn(), certain).await
     }
@@ -203,7 +205,7 @@ pub(super) trait Steps<S: Session, H: Host>: AsDyn<S, H> {
     }
 }
 
-// Steps that take others. They are outside the trait, because its provided methods are compiled for each kind of steps.
+// Steps that call others. They are outside the trait, because its provided methods are compiled for each kind of steps.
 
 async fn recover<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, steps: &dyn Steps<S, H>) -> Flow<()> {
     if candidate.election.recipe.is_lock() {

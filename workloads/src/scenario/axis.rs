@@ -1,4 +1,4 @@
-//! The axes of a scenario's matrix. The same keys say which cells an expectation is about.
+//! The axes of a scenario's matrix. The same keys select the cells of an expectation.
 
 use hustings_record::{Fencing, FencingMethod, SessionUse, StepDown};
 use std::fmt;
@@ -52,17 +52,17 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrMany<T> {
     }
 }
 
-/// `[matrix]`, and `when` of an expectation: values of what may vary from cell to cell.
+/// `[matrix]`, and `when` of an expectation: the values of each dimension that may vary from cell to cell.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Coordinates {
-    /// Numbers of servers. Cells with other servers than the cell before run on an ensemble of their own.
+    /// Numbers of servers. Cells whose servers differ from the previous cell's run on their own ensemble.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub servers: Option<Axis<u32>>,
-    /// ZooKeeper's ticks, in milliseconds; as with the number of servers.
+    /// ZooKeeper's ticks, in milliseconds; a change also needs another ensemble.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick_ms: Option<Axis<u64>>,
-    /// Recipes, and programs of others.
+    /// Recipes, and external programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe: Option<Axis<Contender>>,
     /// Step-down policies.
@@ -83,7 +83,7 @@ pub struct Coordinates {
     /// Intervals in which every leader writes, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_interval_ms: Option<Axis<u64>>,
-    /// Names of faults; in the matrix all of them unless told.
+    /// Names of faults; the matrix has all of them by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<Axis<String>>,
     /// Ledgers of the resource.

@@ -11,7 +11,7 @@ use super::schema::PhasesSpec;
 use crate::faults::Fault;
 use crate::recipes::{Contender, Election, LeadNode, RecipeKind};
 
-/// The znode under which all elections are.
+/// The znode that contains all elections.
 pub const ROOT: &str = "/election";
 
 /// One combination of a scenario's matrix, with everything resolved.
@@ -21,15 +21,15 @@ pub struct Cell {
     pub index: u32,
     /// Unique in the run, lower case, safe as a file name, the same for the same scenario.
     pub name: String,
-    /// Which repetition it is, where each cell is run several times.
+    /// Number of this repetition, where each cell is run several times.
     #[serde(default)]
     pub repetition: Option<Repetition>,
-    /// Which side it is on, where two scenarios are run against each other.
+    /// Its side, where two scenarios are compared in one run.
     #[serde(default)]
     pub contest: Option<Contest>,
-    /// The election recipe, or whose program stands.
+    /// The election recipe, or the external program.
     pub recipe: Contender,
-    /// That program.
+    /// The external program.
     #[serde(default)]
     pub program: Option<ResolvedProgram>,
     /// When a leader that lost its connection stops believing.
@@ -54,25 +54,25 @@ pub struct Cell {
     pub session_timeout_ms: u64,
     /// How many candidates share a session.
     pub sessions: SessionUse,
-    /// Every leader writes this often, in milliseconds.
+    /// Interval between a leader's writes, in milliseconds.
     pub work_interval_ms: u64,
     /// The ledger that the verdict counts.
     pub resource: Fencing,
     /// How `lock-race` fences.
     pub fencing: FencingMethod,
-    /// Whether hosts reach the servers over links: `links` of the scenario and the fault's need, put together.
+    /// Whether hosts reach the servers over links: from the scenario's `links` and the needs of the fault.
     pub over_links: bool,
-    /// Whether links read along on what passes.
+    /// Whether links decode the traffic.
     #[serde(default)]
     pub witness: bool,
-    /// Whether a recipe reaches servers and resource by the paths that programs have.
+    /// Whether a recipe reaches servers and resource over the same paths as external programs.
     #[serde(default)]
     pub equal_paths: bool,
     /// Interval of `poll-race`, in milliseconds.
     pub poll_interval_ms: u64,
     /// Sessions that one host opens at a time.
     pub connect_concurrency: u32,
-    /// From a resign or the end of a session to standing again, in milliseconds.
+    /// The pause between a resignation or the end of a session and the next enrolment, in milliseconds.
     pub rejoin_after_ms: u64,
     /// Number of servers.
     pub servers: u32,
@@ -80,14 +80,14 @@ pub struct Cell {
     pub tick_ms: u64,
     /// Whether the servers force their log to disk.
     pub fsync: bool,
-    /// `initLimit` and `syncLimit`, in ticks, where they are told.
+    /// `initLimit` and `syncLimit`, in ticks, where the scenario sets them.
     pub init_limit: Option<u32>,
     pub sync_limit: Option<u32>,
-    /// How often servers are asked for their state, in milliseconds; None in cells without faults on servers.
+    /// Interval at which servers are asked for their state, in milliseconds; `None` in cells without faults on servers.
     pub watch_ms: Option<u64>,
     /// How long the phases take.
     pub phases: PhasesSpec,
-    /// What must be seen and what not.
+    /// The expected findings, and those that must not occur.
     pub expect: Expect,
     /// A cell of the self-test: its recipe is broken on purpose, and must be caught.
     #[serde(default)]
@@ -95,13 +95,13 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Whether another cell can run on the ensemble that this one ran on.
+    /// Whether another cell can run on the same ensemble as this one.
     #[must_use]
     pub fn same_ensemble(&self, other: &Self) -> bool {
         (self.servers, self.tick_ms) == (other.servers, other.tick_ms)
     }
 
-    /// The session timeout that an ensemble with this tick grants: the one asked for, kept within 2 and 20 ticks.
+    /// The session timeout that an ensemble with this tick grants: the requested one, clamped to 2 to 20 ticks.
     #[must_use]
     pub fn timeout_granted_ms(&self) -> u64 {
         self.session_timeout_ms.clamp(2 * self.tick_ms, 20 * self.tick_ms)
@@ -116,8 +116,8 @@ impl Cell {
         }
     }
 
-    /// What the candidates of a group stand for by this recipe. `create_missing` for their first incarnation at most: a later
-    /// one that created the election anew would undo its deletion.
+    /// The election of a group's candidates by this recipe. Set `create_missing` for their first incarnation at most: a
+    /// later one that created the election again would undo its deletion.
     #[must_use]
     pub fn election(&self, group: u32, recipe: RecipeKind, create_missing: bool) -> Election {
         Election {
@@ -129,8 +129,8 @@ impl Cell {
         }
     }
 
-    /// The step-down policy that is kept: a recipe's is the cell's. None: a program that declares none, of which nothing can be
-    /// expected that rests on one.
+    /// The step-down policy in effect: for a recipe the cell's. `None` for a program that declares none; nothing that
+    /// depends on one can be expected of it.
     #[must_use]
     pub fn policy(&self) -> Option<StepDown> {
         match &self.recipe {
@@ -139,7 +139,7 @@ impl Cell {
         }
     }
 
-    /// What the recipe, or the program, declares; None: nothing is promised.
+    /// The declaration of the recipe or the program; `None`: nothing is promised.
     #[must_use]
     pub fn declares(&self) -> Option<Declaration> {
         match &self.recipe {
@@ -148,7 +148,7 @@ impl Cell {
         }
     }
 
-    /// Which of a group's znodes can be its leader's.
+    /// The znodes of a group that can be its leader's.
     #[must_use]
     pub fn lead_node(&self) -> LeadNode {
         match (&self.recipe, &self.program) {
@@ -173,7 +173,7 @@ impl Cell {
         }
     }
 
-    /// The kinds of its faults: the one it is called after, and the one that hits with it.
+    /// The kinds of its faults: the main one, and the one that hits with it.
     pub fn kinds(&self) -> impl Iterator<Item = FaultKind> {
         std::iter::once(&self.fault).chain(&self.with).map(FaultSpec::kind)
     }
@@ -184,7 +184,7 @@ impl Cell {
         std::iter::once((self.fault_name.as_str(), &self.fault)).chain(with)
     }
 
-    /// What one of its faults does, with all durations in milliseconds.
+    /// One of its faults with all durations in milliseconds.
     #[must_use]
     pub fn resolved(&self, fault: &FaultSpec) -> Fault {
         fault.fault.resolved(self.timeout_granted_ms(), self.servers)
@@ -196,22 +196,22 @@ impl Cell {
         self.resolved(fault).for_ms()
     }
 
-    /// The most hosts that may be out when a fault has hit: fewer than half of them, but one at least; all of them
-    /// where the fault allows a majority.
+    /// The most hosts that may be out when a fault has hit: fewer than half of them, but at least one; all of them if
+    /// the fault allows a majority.
     #[must_use]
     pub fn hosts_out_max(&self, allow_majority: bool) -> u16 {
         if allow_majority { self.hosts } else { (self.hosts.saturating_sub(1) / 2).max(1) }
     }
 
-    /// The most servers that may be out when a fault has hit: fewer than half of them, so that a quorum is left; all
-    /// of them where the fault allows a majority.
+    /// The most servers that may be out when a fault has hit: fewer than half of them, so that a quorum is left; all of
+    /// them if the fault allows a majority.
     #[must_use]
     pub fn servers_out_max(&self, allow_majority: bool) -> u32 {
         if allow_majority { self.servers } else { self.servers.saturating_sub(1) / 2 }
     }
 
-    /// How long a leader and a follower of the ensemble may hear nothing of each other, in milliseconds: as told, else
-    /// 10 s and 5 ticks at least.
+    /// How long a leader and a follower of the ensemble may have no contact, in milliseconds. The default is 10 s, but
+    /// at least 5 ticks.
     #[must_use]
     pub fn sync_limit_ms(&self) -> u64 {
         self.sync_limit.map_or_else(|| (5 * self.tick_ms).max(10_000), |limit| u64::from(limit) * self.tick_ms)

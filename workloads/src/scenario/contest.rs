@@ -1,4 +1,4 @@
-//! Two scenarios in one run, cell against cell: in turn, on one ensemble, so that whatever drifts hits both alike.
+//! Two scenarios in one run, cell against cell: alternating on one ensemble, so that any drift affects both alike.
 
 use std::borrow::Cow;
 
@@ -9,17 +9,17 @@ use super::cell::Cell;
 use super::error::Problem;
 use crate::seed;
 
-/// What the new side's cells are called, behind the names of the base's.
+/// The suffix of the new side's cells, after the names of the base's.
 const NEW: &str = "-new";
 
-/// The cells of two sides: as many of each, the base's first of every pair.
+/// The cells of two sides: as many of each, the base's first in every pair.
 pub type Sides = Vec<Cell>;
 
-/// Pairs the cells of two scenarios: those of the same name, and where no two bear one, in their order. The base's keep their names
-/// and places; the new ones are called after their pairs, and come after them.
+/// Pairs the cells of two scenarios: by name, or in their order where no two share a name. The base's cells keep their
+/// names and places. The new ones are named after their pairs and come after them.
 ///
 /// # Errors
-/// A cell is without a pair, or shares its name with one that is made.
+/// A cell has no pair, or the name of another cell equals a generated one.
 pub fn sides(base: &[Cell], new: &[Cell]) -> Result<Sides, Problem> {
     let refused = |what: String| Problem {
         key: "--against".into(),
@@ -68,8 +68,8 @@ fn words(cells: &[Cell]) -> String {
     hustings_record::words::plural(cells.len() as u64, "cell", "cells")
 }
 
-/// The cells of round `number`, counted from 1: which side of a pair comes first is drawn for every other round, and the round
-/// after has it the other way round, as in ABBA. Others stay as they are.
+/// The cells of round `number`, counted from 1. The first side of a pair is drawn for every other round; the round
+/// after it has the reverse order, as in ABBA. Other cells stay in place.
 #[must_use]
 pub fn in_turn(mut cells: Vec<Cell>, seed: u64, number: u32) -> Vec<Cell> {
     for pair in cells.chunk_by_mut(|one, other| one.pair().is_some() && one.pair() == other.pair()) {
@@ -85,14 +85,14 @@ pub fn in_turn(mut cells: Vec<Cell>, seed: u64, number: u32) -> Vec<Cell> {
 }
 
 impl Cell {
-    /// Whether it is of the side that another one is compared with.
+    /// Whether it is on the base side, with which the other one is compared.
     #[must_use]
     pub fn is_base(&self) -> bool {
         self.contest.as_ref().is_some_and(|contest| contest.side == Side::Base)
     }
 
-    /// What its times, victims and places are drawn by: its name, and where two sides are compared with each other that of their
-    /// pair, so that neither has the better between-round variance.
+    /// The seed scope for its times, targets and placement: its name, or that of its pair where two sides are compared.
+    /// So between-round variance favours neither side.
     #[must_use]
     pub fn round_variance(&self) -> Cow<'_, str> {
         match (&self.contest, &self.repetition) {

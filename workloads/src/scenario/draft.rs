@@ -1,8 +1,9 @@
-//! `[faults.<name>]` as it is written: one table with the keys of every kind, so that a key that there is not is refused where
-//! it stands. Which of them a kind takes its typed fault says; the others are handed on, to be refused with what would be right.
+//! `[faults.<name>]` as it is written: one table with the keys of every kind, so that an unknown key is rejected where
+//! it is written. The typed fault of a kind takes its keys. The others are passed on, to be rejected with the correct
+//! alternative.
 
 use hustings_record::{Direction, FaultKind};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 use toml::Table;
 
 use super::fault::{FaultSpec, TargetKind};
@@ -71,11 +72,17 @@ fn one() -> u32 {
     1
 }
 
+impl<'de> Deserialize<'de> for FaultSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Draft::deserialize(deserializer)?.try_into().map_err(de::Error::custom)
+    }
+}
+
 impl TryFrom<Draft> for FaultSpec {
     type Error = String;
 
     fn try_from(draft: Draft) -> Result<Self, Self::Error> {
-        // Keys without a value are left out of a table, and each kind takes out of it what is its own.
+        // Keys without a value are omitted from the table, and each kind takes its own keys from it.
         let given = Table::try_from(&draft).map_err(|error| error.to_string())?;
         let fault: ToldFault = given.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
         let mut spec = Self {
@@ -104,7 +111,7 @@ impl TryFrom<Draft> for FaultSpec {
 const KEYS: &str = "for_ms = 1\nfor_t = 1.0\nlatency_ms = 1\njitter_ms = 1\nrate_kb = 1\ndirection = \"both\"\n\
                     step_ms = 1\norder = []\ngap_ms = 1\nempty = true\nbehind = []\n";
 
-/// The kinds that take this key: those of which something is left of it.
+/// The kinds that take this key: those that do not report it as misplaced.
 pub(super) fn kinds_taking(key: &String) -> impl Iterator<Item = FaultKind> {
     let full = |kind: FaultKind| toml::from_str::<FaultSpec>(&format!("kind = \"{kind}\"\n{KEYS}"));
     let takes = move |kind: FaultKind| full(kind).is_ok_and(|spec| !spec.misplaced.contains(key));

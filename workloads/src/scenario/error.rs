@@ -1,15 +1,15 @@
-//! What can be wrong with a scenario, said so that it can be put right.
+//! Errors in a scenario, worded so that the user can fix them.
 
 use std::fmt;
 
-/// One thing that is wrong, and what to do about it.
+/// One error, with its remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The key it is about.
+    /// The affected key.
     pub key: String,
-    /// What is wrong with it.
+    /// The error.
     pub what: String,
-    /// What would be right.
+    /// The correct alternative.
     pub remedy: String,
 }
 
@@ -19,10 +19,10 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A key or a value that there is not.
+/// An unknown key or value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownWord {
-    /// The file, or the argument, that it stands in.
+    /// The file or argument that contains it.
     pub origin: String,
     /// Its line, from 1.
     pub line: Option<usize>,
@@ -30,22 +30,22 @@ pub struct UnknownWord {
     pub what: &'static str,
     /// What was written.
     pub given: String,
-    /// The known one that was probably meant.
+    /// The known word that was probably meant.
     pub nearest: Option<String>,
-    /// All that are known there.
+    /// All words known in this place.
     pub known: Vec<String>,
 }
 
-/// Why a scenario is refused.
+/// Why a scenario is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScenarioError {
-    /// It is not TOML, or a value is of the wrong kind.
+    /// It is not TOML, or a value has the wrong type.
     #[error("{origin}{}: {message}", at(*.line))]
     Syntax { origin: String, line: Option<usize>, message: String },
-    /// A key or a value that there is not.
+    /// An unknown key or value.
     #[error("{}{}: unknown {} `{}`{}; known are {}", .0.origin, at(.0.line), .0.what, .0.given, hint(.0.nearest.as_deref()), .0.known.join(", "))]
     Unknown(Box<UnknownWord>),
-    /// Well formed, and not sensible.
+    /// Well formed, but not sensible.
     #[error("{origin}: {}", list(problems))]
     Invalid { origin: String, problems: Vec<Problem> },
 }
@@ -68,20 +68,20 @@ fn list(problems: &[Problem]) -> String {
     }
 }
 
-/// "; did you mean `x`?" behind an error about a name, where a known one is near enough.
+/// "; did you mean `x`?" for an error about a name, where a known one is near enough.
 #[must_use]
 pub fn meant(given: &str, known: &[String]) -> String {
     nearest(given, known).map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
 }
 
-/// Names of anything are shorter.
+/// No valid name is longer.
 const NEAR_BYTES_MAX: usize = 200;
 
 /// The known name nearest to a given one, if any is near enough to have been meant.
 #[must_use]
 pub fn nearest(given: &str, known: &[String]) -> Option<String> {
-    // What is as long as that is no slip of the hand, and to compare it takes long.
-    if given.len() > NEAR_BYTES_MAX {
+    // An empty name has no neighbour. A name this long is not a typing error, and comparing it takes long.
+    if given.is_empty() || given.len() > NEAR_BYTES_MAX {
         return None;
     }
     let scored = known.iter().map(|name| (strsim::damerau_levenshtein(given, name), name));

@@ -1,4 +1,4 @@
-//! A scenario's matrix multiplied out to cells, each with a name that can be a file's.
+//! Expands a scenario's matrix to cells, each with a name that is valid as a file name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,10 +15,10 @@ use super::schema::{Links, Paths, Scenario, SelfTest};
 /// The longest name of a cell.
 const NAME_MAX: usize = 100;
 
-/// What tells cells apart beside recipe and fault.
+/// Number of coordinates that distinguish cells beside recipe and fault.
 const COORDINATES: usize = 11;
 
-/// Multiplies the matrix out, one axis after the other; the last one varies fastest.
+/// Expands the matrix, one axis after the other; the last one varies fastest.
 pub(super) fn expand(scenario: &Scenario) -> Vec<Cell> {
     let mut cells: Vec<Cell> = scenario.matrices().flat_map(|matrix| multiply(scenario, matrix)).collect();
     one_of_each(&mut cells);
@@ -30,7 +30,7 @@ pub(super) fn expand(scenario: &Scenario) -> Vec<Cell> {
 fn multiply(scenario: &Scenario, matrix: &Coordinates) -> Vec<Cell> {
     let (ensemble, election) = (&scenario.ensemble, &scenario.election);
     let cells = vec![base(scenario)];
-    // First what takes another ensemble, so that each is started once.
+    // First the axes that need another ensemble, so that each ensemble is started once.
     let cells = vary(cells, &values(&matrix.servers, ensemble.servers), |cell, v| cell.servers = *v);
     let cells = vary(cells, &values(&matrix.tick_ms, ensemble.tick_ms), |cell, v| cell.tick_ms = *v);
     let cells = vary(cells, &values(&matrix.recipe, election.recipe.clone()), |cell, v| {
@@ -53,7 +53,7 @@ fn multiply(scenario: &Scenario, matrix: &Coordinates) -> Vec<Cell> {
     vary(cells, &values(&matrix.sessions, election.sessions), |cell, v| cell.sessions = *v)
 }
 
-/// What tells recipes apart is nothing to a program: cells of one that are the same for it are one cell.
+/// Differences between recipes do not affect a program: cells of a program that are equal for it are merged.
 fn one_of_each(cells: &mut Vec<Cell>) {
     let mut seen: Vec<Cell> = Vec::new();
     cells.retain(|cell| {
@@ -69,7 +69,8 @@ fn one_of_each(cells: &mut Vec<Cell>) {
     });
 }
 
-/// A program that does not keep the policy that it is told is the same one in the cells of all policies: one of them is left.
+/// A program that ignores the cell's step-down policy is the same in the cells of all policies: only one of them is
+/// kept.
 fn one_of_each_policy(mut cells: Vec<Cell>) -> Vec<Cell> {
     let mut first: Option<StepDown> = None;
     cells.retain(|cell| {
@@ -80,7 +81,7 @@ fn one_of_each_policy(mut cells: Vec<Cell>) -> Vec<Cell> {
     cells
 }
 
-/// The first cell of every fault once more, with the recipe that must be caught.
+/// The first cell of every fault of the self-test again, with the recipe that must be caught.
 fn self_tests(scenario: &Scenario, cells: &[Cell]) -> Vec<Cell> {
     let Some(SelfTest { recipe, fault }) = &scenario.self_test else { return Vec::new() };
     let faults = fault.as_ref().map_or_else(|| fault_names(scenario), |fault| vec![fault.clone()]);
@@ -92,7 +93,7 @@ fn self_tests(scenario: &Scenario, cells: &[Cell]) -> Vec<Cell> {
         .collect()
 }
 
-/// The values of an axis; one of its own where it is not varied.
+/// The values of an axis; the default alone where it is not varied.
 pub(super) fn values<T: Clone>(axis: &Option<Axis<T>>, otherwise: T) -> Vec<T> {
     axis.as_ref().map_or_else(|| vec![otherwise], |axis| axis.0.clone())
 }
@@ -107,7 +108,7 @@ fn vary<T>(cells: Vec<Cell>, values: &[T], set: impl Fn(&mut Cell, &T)) -> Vec<C
     cells.iter().flat_map(|cell| values.iter().map(|value| one(cell, value)).collect::<Vec<_>>()).collect()
 }
 
-/// How many cells the matrix has, without making them.
+/// Number of cells in the matrix, without building them.
 pub(super) fn count(scenario: &Scenario) -> usize {
     scenario.matrices().map(|matrix| count_of(scenario, matrix)).fold(0, usize::saturating_add)
 }
@@ -135,7 +136,7 @@ fn len<T>(axis: &Option<Axis<T>>) -> usize {
     axis.as_ref().map_or(1, |axis| axis.0.len())
 }
 
-/// The numbers of servers under which a fault hits; as the ensemble has it where none does.
+/// The numbers of servers in the cells where a fault hits; the ensemble's default if it hits in none.
 pub(super) fn servers_under(scenario: &Scenario, fault: &str) -> BTreeSet<u32> {
     let injections = |name: &String| {
         name == fault || scenario.faults.get(name).is_some_and(|spec| spec.with.as_deref() == Some(fault))
@@ -145,14 +146,14 @@ pub(super) fn servers_under(scenario: &Scenario, fault: &str) -> BTreeSet<u32> {
     if servers.is_empty() { BTreeSet::from([scenario.ensemble.servers]) } else { servers }
 }
 
-/// Names of the faults that are run, each once.
+/// Names of the faults in use, each once.
 pub(super) fn fault_names(scenario: &Scenario) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let all = scenario.matrices().flat_map(|matrix| faults_of(scenario, matrix));
     all.filter(|name| seen.insert(name.clone())).collect()
 }
 
-/// Names of the faults of a matrix: as it says, else all of them, else a control.
+/// Names of the faults of a matrix: those it lists, else all, else a control.
 fn faults_of(scenario: &Scenario, matrix: &Coordinates) -> Vec<String> {
     match &matrix.fault {
         Some(axis) => axis.0.clone(),
@@ -216,7 +217,7 @@ fn base(scenario: &Scenario) -> Cell {
     }
 }
 
-/// What follows from a cell's coordinates: names and expectations.
+/// Derives a cell's names and expectations from its coordinates.
 fn finish(scenario: &Scenario, cells: &mut [Cell]) {
     let mut taken = BTreeSet::new();
     cells.iter_mut().filter(|cell| cell.groups == 0).for_each(|cell| cell.hosts = 0);
@@ -241,7 +242,7 @@ fn names(given: &[String], count: u64, letter: char) -> Vec<String> {
     given.take(usize::try_from(count).unwrap_or(usize::MAX)).collect()
 }
 
-/// Recipe and fault. Without candidates nothing follows a recipe.
+/// Recipe and fault. Without candidates there is no recipe.
 fn title(cell: &Cell) -> Vec<String> {
     let recipe = match (cell.self_test, cell.groups) {
         (true, _) => Some("self-test".to_owned()),
@@ -251,7 +252,7 @@ fn title(cell: &Cell) -> Vec<String> {
     recipe.into_iter().chain([cell.fault_name.clone()]).collect()
 }
 
-/// The other coordinates, as names tell them.
+/// The other coordinates, as words for names.
 fn coordinates(cell: &Cell) -> [String; COORDINATES] {
     [
         format!("s{}", cell.servers),
@@ -268,7 +269,7 @@ fn coordinates(cell: &Cell) -> [String; COORDINATES] {
     ]
 }
 
-/// Recipe and fault, and whatever else tells the cell from others with the same two.
+/// Recipe and fault, and the other coordinates that distinguish the cell from others with the same two.
 fn describe(cells: &[Cell]) -> Vec<String> {
     let mut same: BTreeMap<Vec<String>, ([String; COORDINATES], [bool; COORDINATES])> = BTreeMap::new();
     for cell in cells {

@@ -1,4 +1,4 @@
-//! What is expected of one cell: all entries that are about it, merged.
+//! The expectations for one cell: all entries that apply to it, merged.
 
 use hustings_record::{Expect, Expectation};
 
@@ -7,18 +7,19 @@ use super::cell::Cell;
 use super::expect::ExpectSpec;
 
 impl Coordinates {
-    /// Whether the cell keeps one of the policies named here, if any is. Of a program that declares none, no policy is known.
+    /// Whether the cell keeps one of the policies listed here, if any are. The policy of a program that declares none
+    /// is unknown.
     fn asks_for_policy_of(&self, cell: &Cell) -> bool {
         self.step_down.is_none() || cell.policy().is_some_and(|policy| Axis::holds(self.step_down.as_ref(), &policy))
     }
 
-    /// The same, whatever policy a program keeps that declares none: entries about policies are not about it.
+    /// As `covers`, but entries with policies also match a program that declares none.
     pub(super) fn may_cover(&self, cell: &Cell) -> bool {
         let whatever_policy = || Self { step_down: None, ..self.clone() };
         self.covers(cell) || cell.policy().is_none() && whatever_policy().covers(cell)
     }
 
-    /// Whether a cell lies in all the values given here.
+    /// Whether a cell matches all the values given here.
     #[must_use]
     pub fn covers(&self, cell: &Cell) -> bool {
         Axis::holds(self.servers.as_ref(), &cell.servers)
@@ -37,13 +38,14 @@ impl Coordinates {
     }
 }
 
-/// Merges all entries that are about this cell, later ones first. Whom a loss wakes is what the recipe declares: entries that
-/// say otherwise are refused.
+/// Merges all entries that apply to this cell; later ones take precedence. Which others a loss wakes is declared by the
+/// recipe: entries that contradict it are rejected.
 pub(super) fn resolve(entries: &[ExpectSpec], cell: &Cell) -> Expect {
     let declared = cell.declares().map(|declared| declared.leader_wakes);
     let mut expect = Expect { fan_out: declared, ..Expect::default() };
     for entry in entries.iter().filter(|entry| entry.when.covers(cell)) {
-        // Theory tells what recipes must show. Of a program it does only where that follows from the policy that it declares.
+        // Theory predicts the findings of recipes. For a program it does so only where they follow from its declared
+        // policy.
         let is_certain = cell.recipe.own().is_some() || entry.when.step_down.is_some();
         let shown = |asked: Expectation| if is_certain { asked } else { asked.at_most() };
         expect.overlap = entry.overlap.map_or(expect.overlap, shown);

@@ -1,4 +1,4 @@
-//! The plan of a run in words, for `--dry-run`.
+//! The plan of a run as text, for `--dry-run`.
 
 use std::fmt::Write;
 
@@ -11,33 +11,33 @@ use super::schema::Scenario;
 use crate::faults::{Fault, Moment, Restart};
 use crate::plan::{Plan, PlannedFault, plan};
 
-/// Sessions that a modest machine connects and enrols in a second, for the estimate alone.
+/// Sessions that a modest machine connects and enrols in a second; only for the estimate.
 const ENROL_A_SECOND: u64 = 1_000;
 
-/// Starting and ending hosts, links and records of a cell, for the estimate alone, in milliseconds.
+/// Time to start and end hosts, links and records of a cell, in milliseconds; only for the estimate.
 const AROUND_A_CELL_MS: u64 = 1_500;
 
-/// Starting and stopping an ensemble, for the estimate alone, in milliseconds.
+/// Time to start and stop an ensemble, in milliseconds; only for the estimate.
 const AROUND_AN_ENSEMBLE_MS: u64 = 5_000;
 
-/// Descriptors of a process beside its sessions.
+/// Descriptors of a process in addition to its sessions.
 const DESCRIPTORS_BESIDE: u64 = 64;
 
-/// About how long a cell takes, in milliseconds.
+/// Estimated duration of a cell, in milliseconds.
 #[must_use]
 pub fn cell_duration_ms(cell: &Cell, plan: &Plan) -> u64 {
     let enrol = cell.candidates() * 1_000 / ENROL_A_SECOND;
     AROUND_A_CELL_MS + enrol + cell.phases.warm_up_ms + plan.measure_ms + cell.phases.drain_ms
 }
 
-/// What a run of these cells of a scenario with this seed would do: their faults and when they hit, how long it takes and what
-/// it needs. Says the same for the same arguments. Of repetitions it says how many there are.
+/// Describes a run of these cells with this seed: their faults and times, its duration and its needs. The same
+/// arguments give the same text. For repetitions it gives only their number.
 #[must_use]
 pub fn explain(scenario: &Scenario, cells: &[Cell], seed: u64) -> String {
     let count = scenario.repeat;
     let cells_ms: u64 = rounds(cells, count).map(|cell| cell_duration_ms(&cell, &plan(&cell, seed))).sum();
     let shapes = cells.chunk_by(Cell::same_ensemble).count() as u64;
-    // Where they have several, each round goes through all of them.
+    // With several ensembles, each round goes through all of them.
     let ensembles = if shapes == 1 { 1 } else { shapes * u64::from(count) };
     let how_many = match count {
         1 => format!("{} cells", cells.len()),

@@ -1,32 +1,31 @@
-//! Faults as a scenario writes them: what is done, to whom, how often, for how long.
+//! Faults as a scenario writes them: kind, target, repetitions and duration.
 
 use std::fmt;
 
 use hustings_record::{FaultKind, Hits, words};
 use serde::{Deserialize, Serialize};
 
-use super::draft::Draft;
 use crate::faults::{Fault, FaultDuration, Moment, ToldFault};
 
-/// Whom a fault hits. Who that is at the moment is decided when the fault is due, by the run's seed.
+/// The target of a fault. It is resolved when the fault is due, by the run's seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetKind {
-    /// The leaders of `groups` groups; a fault that hits hosts hits theirs.
+    /// The leaders of `groups` groups; a fault on hosts hits theirs.
     Leaders,
-    /// The `hosts` hosts that lead the most groups; a fault that hits candidates hits those that lead there.
+    /// The `hosts` hosts that lead the most groups; a fault on candidates hits the leaders there.
     HostLeadingMost,
-    /// Any `hosts` hosts; a fault that hits candidates hits those that lead there.
+    /// Any `hosts` hosts; a fault on candidates hits the leaders there.
     Host,
-    /// One follower in each of `groups` groups; a fault that hits hosts hits theirs.
+    /// One follower in each of `groups` groups; a fault on hosts hits theirs.
     Followers,
     /// A `share` of all hosts, or of all candidates.
     Share,
-    /// Of faults on servers: the one that leads the ensemble.
+    /// For faults on servers: the one that leads the ensemble.
     EnsembleLeader,
-    /// Of faults on servers: any one that follows.
+    /// For faults on servers: any follower.
     EnsembleFollower,
-    /// Of faults on servers: those with the ids in `servers`.
+    /// For faults on servers: those with the ids in `servers`.
     Servers,
 }
 
@@ -54,50 +53,50 @@ impl TargetKind {
 }
 
 /// One entry of `[faults.<name>]`: a fault with what all of them share. What it is read from is in `draft.rs`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Draft")]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FaultSpec {
-    /// What is done.
+    /// The fault itself.
     #[serde(flatten)]
     pub fault: ToldFault,
-    /// Whom it hits, if told.
+    /// Its target, if given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<TargetKind>,
-    /// For the targets `leaders` and `followers`: in how many groups, if told.
+    /// For the targets `leaders` and `followers`: the number of groups, if given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub groups: Option<u32>,
-    /// For the targets `host` and `host-leading-most`: how many hosts, if told.
+    /// For the targets `host` and `host-leading-most`: the number of hosts, if given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<u16>,
-    /// For the target `share`: how much of all.
+    /// For the target `share`: the fraction of all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
-    /// How often it is done in the cell.
+    /// Number of injections in the cell.
     pub repeat: u32,
-    /// From one to the next, in milliseconds, if told.
+    /// Interval between them, in milliseconds, if given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub every_ms: Option<u64>,
-    /// Allows it to take more than a minority of the hosts, or of the servers, out at a time.
+    /// Allows it to take out more than a minority of the hosts or servers at a time.
     pub allow_majority: bool,
-    /// For the target `servers`: their ids, from 1. For partitions: the servers that hosts are cut off from; all without it.
+    /// For the target `servers`: their ids, from 1. For partitions: the servers that hosts are cut off from; empty
+    /// means all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<u32>,
-    /// When it hits, once its time has come.
+    /// The exact moment, once its time has come.
     #[serde(skip_serializing_if = "Moment::is_planned")]
     pub moment: Moment,
     /// Name of another fault that is injected each time this one does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub with: Option<String>,
-    /// How long after this one the other injections, in milliseconds, if told.
+    /// How long after this one the other fault hits, in milliseconds, if given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub with_after_ms: Option<u64>,
-    /// Keys that were given and that its kind does not take; none in a scenario that has been checked.
+    /// Given keys that its kind does not take; empty in a validated scenario.
     #[serde(skip)]
     pub(crate) misplaced: Vec<String>,
 }
 
 impl FaultSpec {
-    /// This fault done once, to whom it usually hits.
+    /// This fault, injected once on its default target.
     #[must_use]
     pub fn of(fault: ToldFault) -> Self {
         Self {
@@ -117,7 +116,7 @@ impl FaultSpec {
         }
     }
 
-    /// A control: nothing is done for the usual time.
+    /// A control: no fault, for the default duration.
     #[must_use]
     pub fn none() -> Self {
         Self::of(Fault::None { lasts: FaultDuration::default() })
@@ -129,7 +128,7 @@ impl FaultSpec {
         self.fault.kind()
     }
 
-    /// Of a partition: the servers that hosts are cut off from; none: all of them.
+    /// For a partition: the servers that hosts are cut off from; empty: all of them.
     #[must_use]
     pub fn from(&self) -> Vec<u32> {
         let mut from = if self.kind().is_partition() { self.servers.clone() } else { Vec::new() };
@@ -137,13 +136,13 @@ impl FaultSpec {
         from
     }
 
-    /// Whether it takes the hosts that it hits out. Who is cut off from some of the servers has the others.
+    /// Whether it takes out the hosts that it hits. A host that is cut off from some servers still has the others.
     #[must_use]
     pub fn takes_hosts_out(&self) -> bool {
         self.kind().takes_hosts_out() && self.from().is_empty()
     }
 
-    /// Whom it hits, told or not.
+    /// Its target, given or default.
     #[must_use]
     pub fn target(&self) -> Target {
         let usual = match self.kind().facts().hits {
@@ -169,7 +168,7 @@ impl FaultSpec {
     }
 }
 
-/// Whom a fault hits, with how many of them.
+/// The target of a fault, with its size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
@@ -183,9 +182,9 @@ pub enum Target {
     Followers { groups: u32 },
     /// A share of all.
     Share { share: f64 },
-    /// The server that leads the ensemble.
+    /// The leader of the ensemble.
     EnsembleLeader,
-    /// A server that follows.
+    /// A follower in the ensemble.
     EnsembleFollower,
     /// The servers with these ids.
     Servers { ids: Vec<u32> },

@@ -1,14 +1,15 @@
-//! A scenario that was written for recipes, fitted to a program: what no program can take part in is left out, and named.
+//! Fits a scenario that was written for recipes to a program: leaves out the parts that no program supports, and lists
+//! them.
 
 use super::axis::{Axis, Coordinates};
 use super::expand::expand;
 use super::schema::Scenario;
 use crate::faults::Moment;
 
-/// A program is a process for each of its hosts: no more are started than so many, unless the scenario asks for them.
+/// A program needs one process per host: no more than this many are started, unless the scenario requests them.
 const HOSTS_MAX: u32 = 20;
 
-/// Leaves out what the cells of a program cannot ask of it. Gives a line for each thing, with the reason.
+/// Removes the parts of the cells that a program does not support. Returns a line for each, with the reason.
 pub(super) fn fit(scenario: &mut Scenario) -> Vec<String> {
     let mut left_out = faults(scenario);
     left_out.extend(sizes(scenario));
@@ -23,7 +24,7 @@ fn is_sound(matrix: &Coordinates) -> bool {
     matrix.fault.as_ref().is_none_or(|faults| !faults.0.is_empty())
 }
 
-/// Faults that injection whoever has won: a program does not say when that is.
+/// Faults that wait for a winner: a program does not report the moment of winning.
 fn faults(scenario: &mut Scenario) -> Vec<String> {
     let waits = |name: &String| scenario.faults.get(name).is_some_and(|fault| fault.moment == Moment::Won);
     let with = |name: &String| scenario.faults.get(name).and_then(|fault| fault.with.as_ref()).is_some_and(waits);
@@ -48,7 +49,7 @@ fn faults(scenario: &mut Scenario) -> Vec<String> {
         .collect()
 }
 
-/// Groups that have more candidates than there are hosts: a program holds one candidate of a group.
+/// Groups with more candidates than hosts: a program holds one candidate of a group.
 fn sizes(scenario: &mut Scenario) -> Vec<String> {
     let mut left_out = Vec::new();
     let least =

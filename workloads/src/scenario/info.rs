@@ -1,4 +1,4 @@
-//! A cell in the words of the record.
+//! A cell in the schema of the record.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use super::schema::Paths;
 use crate::recipes::cases;
 
 impl Cell {
-    /// What a self-test must be caught with.
+    /// The findings that must catch a self-test.
     fn must_show(&self) -> Vec<Caught> {
         let case = cases().iter().find(|case| self.self_test && self.recipe.is(case.recipe));
         case.map_or_else(Vec::new, |case| case.caught.to_vec())
     }
 
-    /// Its resolved parameters as the record keeps them, for hosts that reach the servers like this. `own_servers`: the run
-    /// started them.
+    /// Its resolved parameters as the record keeps them, for hosts that reach the servers in this way. `own_servers`:
+    /// the run started the servers.
     #[must_use]
     pub fn info(&self, links: LinkUse, own_servers: bool) -> CellInfo {
         CellInfo {
@@ -53,7 +53,7 @@ impl Cell {
         }
     }
 
-    /// What the record's other fields do not tell: parameters of faults and phases, by name.
+    /// Parameters that the record's other fields do not contain: of faults and phases, by name.
     fn parameters(&self) -> BTreeMap<String, String> {
         let mut told = BTreeMap::new();
         let mut add = |name: &str, value: Result<Value, toml::ser::Error>| {
@@ -78,7 +78,7 @@ impl Cell {
     }
 }
 
-/// Each value of a table by its dotted name.
+/// Each value of a table with its dotted name.
 fn flatten(name: &str, value: &Value, into: &mut BTreeMap<String, String>) {
     match value {
         Value::Table(fields) => {

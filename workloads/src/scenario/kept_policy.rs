@@ -1,4 +1,4 @@
-//! The step-down policy that a program keeps: the one that it is told, or always the same one.
+//! The step-down policy that a program keeps: the cell's, or always the same one.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,17 +7,17 @@ use hustings_record::StepDown;
 
 const AS_TOLD: &str = "as-told";
 
-/// Spelled `as-told`, or as a [`StepDown`].
+/// Written `as-told`, or as a [`StepDown`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum KeptPolicy {
-    /// Whatever the cell asks for.
+    /// The policy that the cell requests.
     AsTold,
-    /// This one, whatever the cell asks for.
+    /// This policy, whatever the cell requests.
     Always(StepDown),
 }
 
 impl KeptPolicy {
-    /// The policy in a cell that asks for `asked`.
+    /// The policy in a cell that requests `asked`.
     #[must_use]
     pub fn in_cell(self, asked: StepDown) -> StepDown {
         match self {

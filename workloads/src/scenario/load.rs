@@ -1,4 +1,4 @@
-//! Reading a scenario and the `--set` arguments. The schema's own refusals are turned into errors that name the line and the
+//! Reads a scenario and the `--set` arguments. Errors of the schema are turned into errors with the line and the
 //! nearest known key.
 
 use std::ops::Range;
@@ -10,7 +10,7 @@ use super::error::{ScenarioError, UnknownWord, nearest};
 use super::program::ForeignSpec;
 use super::schema::Scenario;
 
-/// The longest scenario that is read, in bytes.
+/// The largest scenario that is accepted, in bytes.
 const TEXT_MAX: usize = 1 << 20;
 
 pub(super) fn load(text: &str, origin: &str, sets: &[String]) -> Result<Scenario, ScenarioError> {
@@ -33,11 +33,11 @@ pub(super) fn load(text: &str, origin: &str, sets: &[String]) -> Result<Scenario
     Ok(scenario)
 }
 
-/// A program with this command, which `option` of a command line names, and what is said of it as `leader_wakes=one`, by the keys
-/// of `[foreign.<name>]`.
+/// A program with this command, given by the command line's `option`. Its declarations are given as in
+/// `leader_wakes=one`, with the keys of `[foreign.<name>]`.
 ///
 /// # Errors
-/// A key that there is not, or a value that it does not take.
+/// An unknown key, or an invalid value for it.
 pub fn declared_program(option: &str, command: Vec<String>, sets: &[String]) -> Result<ForeignSpec, ScenarioError> {
     let mut spec = ForeignSpec { command, ..ForeignSpec::default() };
     let mut table = Table::try_from(&spec).map_err(|error| syntax(option, error.to_string()))?;
@@ -66,17 +66,17 @@ fn split(set: &str, origin: &str) -> Result<(Vec<String>, Value), ScenarioError>
     Ok((path, value(text)))
 }
 
-/// A value on the command line: TOML if it is that, else a string.
+/// A value on the command line: TOML if it parses, else a string.
 #[must_use]
 pub fn value(text: &str) -> Value {
     let parsed = format!("value = {text}").parse::<Table>().ok().filter(|table| table.len() == 1);
     parsed.and_then(|mut table| table.remove("value")).unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
-/// A value of `[election]` that the matrix varies would be set to no effect.
+/// Rejects a value of `[election]` that would have no effect because the matrix varies it.
 fn overridden(scenario: &Scenario, path: &[String], origin: &str) -> Result<(), ScenarioError> {
     let [section, key] = path else { return Ok(()) };
-    // What one matrix leaves out would still be set.
+    // It would still apply to a matrix that does not vary it.
     let varies = |matrix| Table::try_from(matrix).is_ok_and(|matrix| matrix.contains_key(key));
     if section == "election" && scenario.matrices().all(varies) {
         let message = format!("the matrix varies {key}, so this would have no effect; set matrix.{key} instead");
@@ -89,7 +89,7 @@ fn put(table: &mut Table, path: &[String], value: Value, origin: &str) -> Result
     let Some((last, sections)) = path.split_last() else { return Ok(()) };
     let mut at = table;
     for (depth, section) in sections.iter().enumerate() {
-        // A fault is an entry of the user's own: a misspelt name must not make a new one.
+        // Faults have names of the user's choice: a misspelt name must not create a new one.
         if depth == 1 && sections[0] == "faults" && !at.contains_key(section) {
             let known: Vec<String> = at.keys().cloned().collect();
             let nearest = nearest(section, &known);
@@ -104,7 +104,7 @@ fn put(table: &mut Table, path: &[String], value: Value, origin: &str) -> Result
     Ok(())
 }
 
-/// Turns a refusal of the parser into one that names the line and the nearest known word.
+/// Turns an error of the parser into one with the line and the nearest known word.
 fn refusal(error: &toml::de::Error, origin: &str, text: Option<&str>) -> ScenarioError {
     let line = text.zip(error.span()).map(|(text, span)| line_of(text, &span));
     let message = error.message();
@@ -133,7 +133,7 @@ fn refusal(error: &toml::de::Error, origin: &str, text: Option<&str>) -> Scenari
     }
 }
 
-/// What a type of the parser's is called where people read.
+/// The user-facing words for the parser's type names.
 const PARSER_WORDS: [(&str, &str); 9] = [
     ("a sequence", "a list, as [\"a\", \"b\"]"),
     ("a map", "a table, as { key = value }"),
@@ -146,7 +146,7 @@ const PARSER_WORDS: [(&str, &str); 9] = [
     ("f64", "a number"),
 ];
 
-/// An error of the parser without its names of types.
+/// An error of the parser without its type names.
 #[must_use]
 pub fn in_words(message: &str) -> String {
     let parts = ["invalid type: ", "invalid value: "].iter().find_map(|begin| message.strip_prefix(begin));
@@ -156,7 +156,7 @@ pub fn in_words(message: &str) -> String {
     let given = match given {
         "map" => "a table",
         "sequence" => "a list",
-        // `string "x"`, ``floating point `5.0` ``: what was written says what it is.
+        // `string "x"`, ``floating point `5.0` ``: the written value shows its type.
         other => other.find(['"', '`']).map_or(other, |at| &other[at..]),
     };
     let is_table = expected.starts_with("struct ") || expected.starts_with("internally tagged enum ");

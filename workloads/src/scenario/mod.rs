@@ -1,4 +1,4 @@
-//! Scenarios: what is run, what is broken, what is expected. TOML in, cells out.
+//! Scenarios: what runs, which faults are injected, what is expected. TOML in, cells out.
 //!
 //! ```toml
 //! name = "example"
@@ -63,10 +63,10 @@ use crate::recipes::Contender;
 impl Scenario {
     /// Reads a scenario, applies the `--set` arguments (`dotted.key=value`) in turn, and checks the whole.
     ///
-    /// `origin` is what errors call the text, a file's path for one.
+    /// `origin` is the name of the text in errors, for example a file's path.
     ///
     /// # Errors
-    /// Syntax, unknown keys with the nearest known one, and everything that [`Problem`] can say, all at once.
+    /// Syntax, unknown keys with the nearest known one, and every [`Problem`], all at once.
     pub fn parse(text: &str, origin: &str, sets: &[String]) -> Result<Self, ScenarioError> {
         load::load(text, origin, sets)?.checked(origin)
     }
@@ -76,11 +76,11 @@ impl Scenario {
         if problems.is_empty() { Ok(self) } else { Err(ScenarioError::Invalid { origin: origin.to_owned(), problems }) }
     }
 
-    /// The same scenario with a program of somebody else's in place of its recipes; and what it asks that no program can take part
-    /// in, which is left out, a line each.
+    /// The same scenario with an external program in place of its recipes. Parts that no program supports are left out,
+    /// and returned as one line each.
     ///
     /// # Errors
-    /// As [`Scenario::parse`], of what the two make together.
+    /// As [`Scenario::parse`], for the combination of both.
     pub fn with_program(
         mut self,
         name: &str,
@@ -97,16 +97,16 @@ impl Scenario {
         Ok((self.checked(origin)?, left_out))
     }
 
-    /// The same scenario with each cell run so many times.
+    /// The same scenario with each cell run this many times.
     ///
     /// # Errors
-    /// As [`Scenario::parse`], of what the number makes of it.
+    /// As [`Scenario::parse`], for the resulting scenario.
     pub fn repeated(mut self, repeat: u32, origin: &str) -> Result<Self, ScenarioError> {
         self.repeat = repeat;
         self.checked(origin)
     }
 
-    /// How many rounds there may be. Cells that are run once have no others to tell what a spoilt one leaves open.
+    /// The largest number of rounds. Cells that run only once get no further rounds when one is spoilt.
     #[must_use]
     pub fn rounds_max(&self) -> u32 {
         if self.repeat > 1 { self.repeat.saturating_add(self.further_rounds).min(REPETITIONS_MAX) } else { self.repeat }
@@ -118,7 +118,7 @@ impl Scenario {
         expand::expand(self)
     }
 
-    /// What is allowed but probably not meant.
+    /// Settings that are allowed but probably not intended.
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
         validate::warnings(self)
@@ -127,7 +127,7 @@ impl Scenario {
     /// The scenario with all defaults filled in, as TOML that [`Scenario::parse`] reads back.
     ///
     /// # Errors
-    /// A value that TOML cannot hold.
+    /// A value that TOML cannot represent.
     pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
         toml::to_string(self)
     }

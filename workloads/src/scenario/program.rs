@@ -1,4 +1,4 @@
-//! Programs of others in a scenario: `[foreign.<name>]`, named `foreign:<name>` where a recipe is named.
+//! External programs in a scenario: `[foreign.<name>]`, written `foreign:<name>` in place of a recipe.
 
 use std::collections::BTreeMap;
 
@@ -10,48 +10,49 @@ use super::kept_policy::KeptPolicy;
 use crate::adapters::Adapter;
 use crate::recipes::{LeadKind, LeadNode};
 
-/// What the command of a program that does not speak the protocol is told by. Whoever is told where to write by its command is
-/// told nothing else.
+/// The placeholder that marks a program without the protocol. A program whose command says where to write gets no other
+/// information.
 pub const TOLD_BY_COMMAND: &str = "{resource}";
-/// What stands in a command for the cell's step-down policy.
+/// The placeholder for the cell's step-down policy in a command.
 pub const POLICY_BY_COMMAND: &str = "{step_down}";
 
-/// `[foreign.<name>]`: a program that stands for election.
+/// `[foreign.<name>]`: an external program that takes part in elections.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ForeignSpec {
-    /// The adapter that ships whose program it is. Neither told nor a command given: the one of this name.
+    /// The shipped adapter that provides the program. Without it and without a command: the adapter with this entry's
+    /// name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adapter: Option<String>,
-    /// The program and its arguments, run as they are given, by no shell. In them `{adapters}` stands for the folder of the
-    /// adapters that ship, `{hustings}` for this program, `{step_down}` and `{poll_interval_ms}` for what the cell says. A program
-    /// that does not speak the protocol is told all it needs here: `{connect}`, `{group}`, `{timeout_ms}` and `{resource}`.
+    /// The program and its arguments, run unchanged and without a shell. The placeholder `{adapters}` is the folder of
+    /// the shipped adapters, `{hustings}` this program, `{step_down}` and `{poll_interval_ms}` the cell's values. A
+    /// program without the protocol gets all it needs here: `{connect}`, `{group}`, `{timeout_ms}` and `{resource}`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// What its lead rests on: "queue" (the znode that came first of those that end in a sequence number), or "lock" (the one
-    /// of a fixed name).
+    /// The znode of its lead: "queue" (the first created one among those that end in a sequence number), or "lock" (the
+    /// one of a fixed name).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lead: Option<LeadKind>,
-    /// The name of that one znode, where it is not "lock"; said alone, it says that the lead rests on it.
+    /// The name of that one znode, if it is not "lock"; given alone, it implies a lock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lock: Option<String>,
-    /// Which others the loss of a leader, and that of a follower, is to wake. Nothing is promised unless both are told.
+    /// Which others the loss of a leader, and that of a follower, wakes. Nothing is promised unless both are given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leader_wakes: Option<FanOut>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub follower_wakes: Option<FanOut>,
-    /// Requests that one wake-up may cause.
+    /// The most requests that one wake-up may cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_per_wake_max: Option<u32>,
-    /// Znodes of its group, besides its own, that a candidate of it watches at once, at most; untold: as many as whom a loss wakes
-    /// makes it watch.
+    /// The most znodes of its group, besides its own, that a candidate watches at once. The default follows from the
+    /// wake-ups that it declares.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watches_max: Option<u32>,
-    /// When it stops believing that it leads, having lost its connection: a step-down policy, or "as-told" where it keeps the one
-    /// that `start` or `{step_down}` in its command tells it. Nothing that rests on a policy is expected of it otherwise.
+    /// The step-down policy after it has lost its connection, or "as-told" if it keeps the policy given by `start` or
+    /// by `{step_down}` in its command. Without it, nothing that depends on a policy is expected of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step_down: Option<KeptPolicy>,
-    /// Parameters of its own, which the program is told as they are.
+    /// Its own parameters, passed to the program unchanged.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub config: BTreeMap<String, Value>,
 }
@@ -59,29 +60,29 @@ pub struct ForeignSpec {
 /// A program with everything resolved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResolvedProgram {
-    /// Its name, without what tells that it is foreign.
+    /// Its name, without the prefix for foreign programs.
     pub name: String,
     /// As [`ForeignSpec::command`].
     pub command: Vec<String>,
     pub lead: LeadKind,
-    /// The name of the znode that a lock is; None: the usual one.
+    /// The name of the lock znode; `None`: the default one.
     pub lock: Option<String>,
-    /// What it declares; None: nothing is promised.
+    /// Its declarations; `None`: nothing is promised.
     pub declared: Option<Declaration>,
-    /// The step-down policy that it keeps; None: it declares none.
+    /// The step-down policy that it keeps; `None`: it declares none.
     #[serde(default)]
     pub step_down: Option<KeptPolicy>,
     pub config: BTreeMap<String, Value>,
 }
 
 impl ResolvedProgram {
-    /// Whether it speaks the protocol; else its command tells it everything, and it holds one seat.
+    /// Whether it speaks the protocol. If not, its command contains all it needs, and it holds one slot (`seat`).
     #[must_use]
     pub fn speaks(&self) -> bool {
         !self.command.iter().any(|word| word.contains(TOLD_BY_COMMAND))
     }
 
-    /// The znodes that a lead of it can rest on.
+    /// The znodes on which its lead can rest.
     #[must_use]
     pub fn lead_node(&self) -> LeadNode {
         match (self.lead, &self.lock) {
@@ -91,8 +92,8 @@ impl ResolvedProgram {
         }
     }
 
-    /// The program of this name: as the scenario has it, else the adapter that ships. None: there is none, or nothing that could
-    /// be started.
+    /// The program of this name: the scenario's entry, else the shipped adapter. `None`: there is neither, or no
+    /// command to start.
     #[must_use]
     pub fn find(specs: &BTreeMap<String, ForeignSpec>, name: &str) -> Option<Self> {
         let blank = ForeignSpec::default();
@@ -112,7 +113,7 @@ impl ResolvedProgram {
             declared: spec.declared().or(adapter.map(|adapter| adapter.declared)),
             step_down: spec.step_down.or_else(|| {
                 let told = spec.command.iter().any(|word| word.contains(POLICY_BY_COMMAND));
-                // Parameters may make another one of it.
+                // With parameters of its own, its policy may differ from the adapter's.
                 let of_adapter = adapter.filter(|_| spec.config.is_empty()).map(|_| Adapter::STEP_DOWN);
                 if told { Some(KeptPolicy::AsTold) } else { of_adapter.map(KeptPolicy::Always) }
             }),
@@ -122,7 +123,7 @@ impl ResolvedProgram {
 }
 
 impl ForeignSpec {
-    /// What it promises; None: nothing.
+    /// Its promises; `None`: there are none.
     pub(super) fn declared(&self) -> Option<Declaration> {
         Some(Declaration {
             leader_wakes: self.leader_wakes?,

@@ -19,28 +19,30 @@ use crate::seed;
 
 /// Cells of a random scenario.
 const CELLS: usize = 2;
-/// Of so many draws one is a scenario that can be run.
+/// At least one in this many draws is a scenario that can be run.
 const DRAWS_MAX: u32 = 1_000;
-/// A server that is cut off from the others goes on answering its clients for `syncLimit`. Where that is longer than T no recipe
-/// is safe; here it is shorter than this part of it.
+/// A server that is cut off from the others goes on answering its clients for `syncLimit`. If that is longer than T, no
+/// recipe is safe; here it is at most T divided by this.
 const SYNC_LIMIT_PER_T: u64 = 2;
-/// Links are slowed by less than this part of T, so that what takes five questions is still no matter of the link.
+/// Links are slowed by less than T divided by this, so that an action of five requests does not fail because of the
+/// link.
 const SLOWEST_PER_T: u64 = 45;
 /// Clocks jump by less than a day.
 const STEP_DRAWN_MAX_MS: u64 = 86_400_000;
 
-/// What can be done where random scenarios are run.
+/// The capabilities of the place where random scenarios are run.
 #[derive(Clone, Copy, Debug)]
 pub struct Possible {
-    /// The servers are the run's own: they can be as many as it likes, and be hit.
+    /// The servers belong to the run: their number is free, and they can be hit.
     pub own_servers: bool,
-    /// The links read what passes.
+    /// The links decode the traffic.
     pub reading_links: bool,
 }
 
-/// The scenario of a round of this seed: recipe, step-down policy, timeout and tick are those of one of the cells, everything
-/// else is drawn. The same arguments give the same scenario, which is valid. Whatever is expected to be safe may show what no
-/// recipe can promise not to be, and no more; what is not, need not show it each time. None where no cell has candidates.
+/// The scenario of a round of this seed. Recipe, step-down policy, timeout and tick come from one of the cells;
+/// everything else is drawn. The same arguments give the same scenario, which is valid. A cell expected to be safe may
+/// show violations that no recipe can exclude, and no others. An unsafe one need not show its violations each time.
+/// `None` where no cell has candidates.
 #[must_use]
 pub fn random(base: &Scenario, cells: &[Cell], seed: u64, round: u64, possible: Possible) -> Option<Scenario> {
     let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.groups > 0 && !cell.self_test).collect();
@@ -126,7 +128,7 @@ fn scenario(base: &Scenario, cell: &Cell, name: String, possible: Possible, rng:
     })
 }
 
-/// Whether faults of a kind can be drawn. A control shows nothing by chance.
+/// Whether faults of a kind can be drawn. A control shows nothing in a random scenario.
 fn can(kind: FaultKind, servers: u32, possible: Possible) -> bool {
     let on_servers = possible.own_servers && (servers >= 3 || kind == FaultKind::ServerRestartAll);
     kind != FaultKind::None
@@ -134,13 +136,13 @@ fn can(kind: FaultKind, servers: u32, possible: Possible) -> bool {
         && (!kind.needs_reading_links() || possible.reading_links)
 }
 
-/// A fault of this kind with all else about it drawn. It may turn out to be more than a cell can bear.
+/// A fault of this kind with everything else drawn. It may be more than a cell allows.
 fn fault(kind: FaultKind, election: &ElectionSpec, servers: u32, t_ms: u64, rng: &mut ChaCha8Rng) -> Option<FaultSpec> {
     let mut told = Table::from_iter([("kind".to_owned(), Value::from(kind.name()))]);
     let mut tell = |key: &str, value: Value| _ = told.insert(key.to_owned(), value);
     let facts = kind.facts();
     if facts.lasts != Lasts::No {
-        // From a hiccup to longer than anybody waits.
+        // From a short interruption to longer than any timeout.
         tell("for_ms", whole(rng.random_range(t_ms / 20..t_ms * 5 / 2)));
     }
     if kind == FaultKind::Slow {
@@ -182,12 +184,12 @@ fn fault(kind: FaultKind, election: &ElectionSpec, servers: u32, t_ms: u64, rng:
         tell("servers", Value::Array(vec![whole(rng.random_range(1..=servers).into())]));
     }
     tell("repeat", whole(rng.random_range(1..=2)));
-    // What takes a majority away is for chance to do, too, but not every time.
+    // Chance also allows faults on a majority, but not every time.
     tell("allow_majority", rng.random_bool(0.1).into());
     told.try_into().ok()
 }
 
-/// Everybody who leads resigns: somebody comes by what lies in wait for one who joins, or wins.
+/// All leaders resign, so that sync points for a candidate that joins or wins are reached.
 fn goes(election: &ElectionSpec) -> Option<FaultSpec> {
     let told = Table::from_iter([
         ("kind".to_owned(), Value::from(FaultKind::Resign.name())),

@@ -1,4 +1,4 @@
-//! Cells that are run several times: in rounds over all of them, so that what drifts on a machine hits all alike.
+//! Cells that are run several times: in rounds over all of them, so that any drift of the machine affects all alike.
 
 use std::collections::BTreeSet;
 
@@ -7,30 +7,31 @@ use hustings_record::Repetition;
 use super::cell::Cell;
 use super::error::Problem;
 
-/// The cells of so many rounds, in the order in which they are run.
+/// The cells of this many rounds, in the order in which they run.
 pub fn rounds(cells: &[Cell], count: u32) -> impl Iterator<Item = Cell> {
     let rounds = Rounds::new(cells, count, count);
     (1..=count).flat_map(move |number| rounds.round(cells, number))
 }
 
-/// Rounds over cells that need not all be run together.
+/// Rounds over cells that need not all run together.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
     count: u32,
     at_most: u32,
-    /// Places in a run that one round takes.
+    /// Indices that one round takes.
     places: u32,
 }
 
 impl Rounds {
-    /// So many over all of these, and no more than `at_most` where they do not tell enough.
+    /// `count` rounds over all of these cells, and up to `at_most` where they are not sufficient.
     #[must_use]
     pub fn new(cells: &[Cell], count: u32, at_most: u32) -> Self {
         Self { count, at_most, places: cells.iter().map(|cell| cell.index + 1).max().unwrap_or(0) }
     }
 
-    /// Some of the cells as they are in this round. Whatever is drawn by a cell's name is drawn anew for each repetition; the
-    /// first one keeps the name, and so is what it would be alone. Of one round they are as they were.
+    /// Some of the cells as they are in this round. Everything that is seeded by a cell's name is drawn again for each
+    /// repetition. The first repetition keeps the name, and so equals a single run. With only one round the cells are
+    /// unchanged.
     pub fn round(self, cells: &[Cell], number: u32) -> impl Iterator<Item = Cell> {
         cells.iter().map(move |cell| self.repeated(cell, number))
     }
@@ -47,10 +48,10 @@ impl Rounds {
     }
 }
 
-/// Whether these cells, all of a scenario, can be run in so many rounds.
+/// Whether these cells, all of a scenario, can be run in this many rounds.
 ///
 /// # Errors
-/// One of them bears the name that a repetition of another one would have.
+/// A cell has the name that a repetition of another one would have.
 pub fn check_rounds(cells: &[Cell], count: u32) -> Result<(), Problem> {
     let names: BTreeSet<&str> = cells.iter().map(|cell| cell.name.as_str()).collect();
     let taken = names.iter().find_map(|name| {

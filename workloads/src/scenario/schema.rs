@@ -1,4 +1,4 @@
-//! The schema of a scenario: every section and key, with what it means and its unit. Unknown keys are refused.
+//! The schema of a scenario: every section and key, with its meaning and unit. Unknown keys are rejected.
 
 use std::collections::BTreeMap;
 
@@ -11,27 +11,27 @@ use super::fault::FaultSpec;
 use super::program::ForeignSpec;
 use crate::recipes::{Contender, RecipeKind, StepDown};
 
-/// A scenario: what is run, what is broken, and what is expected of it.
+/// A scenario: what runs, which faults are injected, and what is expected.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// Its name.
     pub name: String,
-    /// One line on what it is for.
+    /// One line on its purpose.
     #[serde(default)]
     pub summary: String,
-    /// Prose on what to look at in its results.
+    /// Prose on how to read its results.
     #[serde(default)]
     pub analysis: String,
-    /// Seed of every random choice; at most 2⁶³−1. The command line's `--seed` goes before it.
+    /// Seed of every random choice; at most 2⁶³−1. The command line's `--seed` overrides it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// How many times each cell is run, in as many rounds over all of them. The command line's `--repeat` goes before it.
+    /// How many times each cell is run, in as many rounds over all of them. The command line's `--repeat` overrides it.
     #[serde(default = "once")]
     pub repeat: u32,
-    /// At most so many rounds more than `repeat` says, where it is two or more: of cells of which a stall of the harness spoilt a
-    /// repetition, until as many others are there as were planned; then, of a run with two sides, of cells of which the comparison
-    /// cannot tell, in all of the rounds that are left.
+    /// The most rounds in addition to `repeat`, where that is two or more. First they replace repetitions that a stall
+    /// of the harness spoilt, until the planned number is reached. Then, in a run with two sides, all remaining rounds
+    /// rerun cells whose comparison is undecided.
     #[serde(default)]
     pub further_rounds: u32,
     /// Allows recipes that are broken on purpose.
@@ -46,22 +46,23 @@ pub struct Scenario {
     /// How long the phases of a cell take.
     #[serde(default)]
     pub phases: PhasesSpec,
-    /// Programs of others that stand for election, by a name of their own.
+    /// External programs that take part in elections, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub foreign: BTreeMap<String, ForeignSpec>,
-    /// The faults, by a name of their own.
+    /// The faults, by name.
     #[serde(default)]
     pub faults: BTreeMap<String, FaultSpec>,
-    /// What is varied: one cell for every combination.
+    /// The varied values: one cell for every combination.
     #[serde(default)]
     pub matrix: Coordinates,
-    /// Further cells: one more matrix each. What one of them leaves out is as the election says, and not as the matrix.
+    /// Further cells: one more matrix each. Keys that one of them omits default to the election's values, not to the
+    /// matrix's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Coordinates>,
     /// A recipe that is broken on purpose, and must be caught.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_test: Option<SelfTest>,
-    /// What cells must show. Later entries go before earlier ones, key by key.
+    /// The findings that cells must show. Later entries override earlier ones, key by key.
     #[serde(default)]
     pub expect: Vec<ExpectSpec>,
 }
@@ -71,7 +72,7 @@ fn once() -> u32 {
 }
 
 impl Scenario {
-    /// The matrix, and those beside it.
+    /// The matrix, and the additional ones.
     pub(super) fn matrices(&self) -> impl Iterator<Item = &Coordinates> {
         std::iter::once(&self.matrix).chain(&self.also)
     }
@@ -81,14 +82,14 @@ impl Scenario {
     }
 }
 
-/// `[self_test]`: cells of their own, for a recipe that is broken on purpose. Where it is caught in none of them, the run is
-/// inconclusive: its faults and checkers would not have shown such a bug.
+/// `[self_test]`: additional cells for a recipe that is broken on purpose. If none of them catches it, the run is
+/// inconclusive: its faults and checks would not have shown such a bug.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SelfTest {
     /// One of the broken recipes.
     pub recipe: RecipeKind,
-    /// The fault under which it stands; every fault of the matrix without it.
+    /// The fault under which it runs; by default every fault of the matrix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
 }
@@ -97,22 +98,24 @@ pub struct SelfTest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EnsembleSpec {
-    /// How many servers: 1, 3 or 5.
+    /// Number of servers: 1, 3 or 5.
     pub servers: u32,
-    /// ZooKeeper's tick, in milliseconds. Session timeouts are kept within 2 and 20 of them.
+    /// ZooKeeper's tick, in milliseconds. Session timeouts are clamped to 2 to 20 ticks.
     pub tick_ms: u64,
     /// Whether the servers force their log to disk.
     pub fsync: bool,
-    /// `initLimit`, in ticks: how long a server may take to join its leader. 20 s, and 10 ticks at least, without it.
+    /// `initLimit`, in ticks: how long a server may take to join its leader. The default is 20 s, but at least 10
+    /// ticks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub init_limit: Option<u32>,
-    /// `syncLimit`, in ticks: how long a leader and a follower may hear nothing of each other before they part. 10 s, and 5
-    /// ticks at least, without it.
+    /// `syncLimit`, in ticks: how long a leader and a follower may have no contact before they part. The default is 10
+    /// s, but at least 5 ticks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sync_limit: Option<u32>,
-    /// How long the servers are kept busy before the first cell, so that it does not pay for cold ones, in milliseconds.
+    /// How long the servers are kept busy before the first cell, so that it does not measure cold ones, in
+    /// milliseconds.
     pub warm_up_ms: u64,
-    /// How often every server is asked for its state in cells with faults on servers, in milliseconds.
+    /// Interval at which every server is asked for its state in cells with faults on servers, in milliseconds.
     pub watch_ms: u64,
 }
 
@@ -130,25 +133,25 @@ impl Default for EnsembleSpec {
     }
 }
 
-/// `[election]`: who stands where, and how.
+/// `[election]`: the candidates, their placement and their parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ElectionSpec {
-    /// The recipe, or the program of somebody else's, unless the matrix varies it.
+    /// The recipe or the external program, unless the matrix varies it.
     pub recipe: Contender,
     /// When a leader that lost its connection stops believing, unless the matrix varies it.
     pub step_down: StepDown,
-    /// How many groups.
+    /// Number of groups.
     pub groups: u32,
-    /// How many hosts: processes that carry candidates.
+    /// Number of hosts: processes with candidates.
     pub hosts: u16,
-    /// How many candidates each group has. There may be more than hosts; they are spread evenly.
+    /// Candidates per group. There may be more than hosts; they are spread evenly.
     pub candidates_per_group: u32,
-    /// The session timeout asked for, in milliseconds. The ensemble may grant another one.
+    /// The requested session timeout, in milliseconds. The ensemble may grant another one.
     pub session_timeout_ms: u64,
-    /// Whether every candidate has a session of its own, or all of a host share one.
+    /// Whether every candidate has its own session, or all of a host share one.
     pub sessions: SessionUse,
-    /// Every leader writes to the resource this often, in milliseconds.
+    /// Interval between a leader's writes to the resource, in milliseconds.
     pub work_interval_ms: u64,
     /// Which ledger of the resource the verdict on stale writes counts.
     pub resource: Fencing,
@@ -156,22 +159,22 @@ pub struct ElectionSpec {
     pub fencing: FencingMethod,
     /// Whether hosts reach the servers over links that faults can act on.
     pub links: Links,
-    /// Whether links read along on what passes: what candidates say of themselves is compared with that. In every cell, over links
-    /// of hustings' own.
+    /// Whether links decode the traffic, to compare the candidates' reports with it. Applies to every cell, over
+    /// hustings' own links.
     pub witness: bool,
-    /// How this program's own recipes reach the servers and the resource.
+    /// How hustings' own recipes reach the servers and the resource.
     pub paths: Paths,
-    /// `poll-race` tries this often, in milliseconds.
+    /// Interval of `poll-race`, in milliseconds.
     pub poll_interval_ms: u64,
-    /// Names of the groups, as many as there are or more; `g0`, `g1`, … without it.
+    /// Names of the groups, at least as many as there are groups; by default `g0`, `g1`, ….
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub group_names: Vec<String>,
-    /// Names of the hosts, as many as there are or more; `h0`, `h1`, … without it.
+    /// Names of the hosts, at least as many as there are hosts; by default `h0`, `h1`, ….
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub host_names: Vec<String>,
     /// How many sessions one host opens at a time.
     pub connect_concurrency: u32,
-    /// How long a candidate stays away after a resign or the end of its session, in milliseconds.
+    /// How long a candidate stays away after a resignation or the end of its session, in milliseconds.
     pub rejoin_after_ms: u64,
 }
 
@@ -200,15 +203,15 @@ impl Default for ElectionSpec {
     }
 }
 
-/// `[phases]`: how long the phases of a cell take, in milliseconds. How long is measured comes from the faults.
+/// `[phases]`: how long the phases of a cell take, in milliseconds. The measured time follows from the faults.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PhasesSpec {
     /// Every group must be led this long after the first connect.
     pub enrol_max_ms: u64,
-    /// From there to the first fault.
+    /// The time from there to the first fault.
     pub warm_up_ms: u64,
-    /// After the last fault is healed, at least this long is waited.
+    /// The least wait after the last fault is healed.
     pub drain_ms: u64,
     /// A group without a leader this long after the last heal has lost its liveness.
     pub drain_max_ms: u64,
@@ -220,27 +223,27 @@ impl Default for PhasesSpec {
     }
 }
 
-/// When hosts reach the servers over links.
+/// Where hosts reach the servers over links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Links {
-    /// In the cells whose faults act on links, and where links tell when a session was last heard of (crash, pause).
+    /// In cells whose faults act on links, or whose links record the last contact with a session (crash, pause).
     Auto,
     /// In every cell.
     Always,
-    /// In none. Refused when a fault needs them.
+    /// In none. Rejected when a fault needs them.
     Never,
 }
 
-/// How this program's own recipes reach the servers and the resource. A program of somebody else's connects through a relay that
-/// reads along, and writes over HTTP, which takes part of a millisecond more than it has to.
+/// How hustings' own recipes reach the servers and the resource. An external program connects through a relay that
+/// decodes the traffic, and writes over HTTP. That costs a fraction of a millisecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Paths {
-    /// By equal ones in scenarios in which a program stands, too, so that nobody has a head start; by short ones elsewhere.
+    /// Equal ones in scenarios that also have a program, so that neither has an advantage; short ones elsewhere.
     Auto,
-    /// As programs do.
+    /// The same as external programs.
     Equal,
-    /// As directly as they can.
+    /// The most direct ones.
     Short,
 }

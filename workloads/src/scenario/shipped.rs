@@ -2,7 +2,7 @@
 
 use super::{Scenario, ScenarioError};
 
-/// A scenario to begin with, in which every key there is stands with what it means.
+/// A scenario to start from, with every key and its meaning.
 pub const TEMPLATE: &str = include_str!("../../scenarios/template.toml");
 
 /// A scenario that ships in the binary.
@@ -14,7 +14,7 @@ pub struct Shipped {
     pub text: &'static str,
 }
 
-/// All of them. A new one is a file and a line here.
+/// All shipped scenarios. A new one is a file and a line here.
 pub const SHIPPED: [Shipped; 13] = [
     Shipped { name: "quick", text: include_str!("../../scenarios/quick.toml") },
     Shipped { name: "herd", text: include_str!("../../scenarios/herd.toml") },
@@ -32,7 +32,7 @@ pub const SHIPPED: [Shipped; 13] = [
 ];
 
 impl Shipped {
-    /// The one with this name.
+    /// The scenario with this name.
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         SHIPPED.into_iter().find(|shipped| shipped.name == name)
@@ -41,7 +41,7 @@ impl Shipped {
     /// Reads it.
     ///
     /// # Errors
-    /// What `sets` make of it.
+    /// Those that `sets` cause.
     pub fn parse(self, sets: &[String]) -> Result<Scenario, ScenarioError> {
         Scenario::parse(self.text, self.name, sets)
     }

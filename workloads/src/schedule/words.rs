@@ -1,4 +1,4 @@
-//! A schedule in words.
+//! A schedule as text.
 
 use std::fmt::{self, Display, Formatter};
 

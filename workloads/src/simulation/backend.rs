@@ -20,7 +20,7 @@ use crate::driver::{
 use crate::plan::{Hit, PlannedFault};
 use crate::write_gaps::TIMEOUT;
 
-/// After the last step of a schedule its consequences are waited for as long as this many session timeouts.
+/// How long to wait for consequences after the last step of a schedule, in session timeouts.
 const AFTERMATH_T: u64 = 3;
 
 impl Backend for SimCell {
@@ -58,14 +58,14 @@ impl Backend for SimCell {
         std::future::pending().await
     }
 
-    /// Nobody is stopped: a simulated world leaves nothing behind that somebody would have to take away. What stood and led
-    /// stands and leads where the record ends.
+    /// Does not stop the candidates: a simulated world leaves nothing to clean up. Enrolled and leading candidates stay
+    /// so at the end of the record.
     async fn tear_down(self: &Rc<Self>) -> Result<(), String> {
         self.running().into_iter().for_each(|host| self.host_ended(host, false));
         Ok(())
     }
 
-    /// Under a schedule candidates join one after the other.
+    /// Under a schedule, candidates join one after the other.
     async fn start_hosts(self: &Rc<Self>) -> Result<(), String> {
         let cell = self.state.cell.clone();
         if let Some(steps) = &self.schedule {
@@ -101,7 +101,7 @@ impl Backend for SimCell {
 
     async fn connect_to(&self, server: u32) -> Option<SimSession> {
         let client = self.world.open_at(ClientOwner::NOBODY, TIMEOUT.as_millis() as u64, &[server as usize - 1]);
-        // Given up before it is there: nobody goes on dialling.
+        // On drop before the session exists, the client stops dialling.
         let mut dialling = Dialling { world: &self.world, client, done: false };
         let session = SimSession::of(&self.world, client).await;
         dialling.done = true;
@@ -135,7 +135,7 @@ impl Backend for SimCell {
         Ok(self.world.servers.holdings())
     }
 
-    /// Under a schedule anybody may have been felled by now.
+    /// Under a schedule, any host may have been felled by now.
     fn has_floor(&self) -> bool {
         self.schedule.is_none()
     }
@@ -183,7 +183,7 @@ impl Backend for SimCell {
     }
 }
 
-/// A client that has no session yet.
+/// A client without a session so far.
 struct Dialling<'a> {
     world: &'a Rc<World>,
     client: ClientId,

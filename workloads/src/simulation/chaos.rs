@@ -1,6 +1,6 @@
-//! Random schedules: how many candidates and servers there are, faults on them, lost and late messages, lagging servers, and
-//! service times, all from one seed, within what ZooKeeper and a network may do. And the way back: the least of a schedule that
-//! still does what it did.
+//! Random schedules from one seed, within what ZooKeeper and a network may do: numbers of candidates and servers,
+//! faults on them, lost and late messages, lagging servers, and service times. Also the reduction of a schedule to a
+//! smallest one with the same effect.
 
 use hustings_record::Direction;
 use rand::RngExt as _;
@@ -15,18 +15,18 @@ use crate::scenario::Cell;
 use crate::schedule::{Action, LEADER, ScheduledRequest, Step, When};
 use crate::seed;
 
-/// Steps of a schedule, at most, besides those that only hand the lead on.
+/// The most steps of a schedule, besides those that only hand over the lead.
 const STEPS_MAX: usize = 8;
-/// And so many more of those.
+/// The most of those additional steps.
 const HANDOVERS_MAX: usize = 8;
-/// Faults injection within so many session timeouts.
+/// Faults begin within this many session timeouts.
 const WINDOW_T: u64 = 6;
-/// How many candidates a group has, from one on, each as often as its weight.
+/// Relative weights of the group sizes, from one candidate on.
 const SIZES: [u32; 7] = [6, 14, 26, 16, 22, 8, 8];
-/// A server that is cut off from the others goes on answering its clients for `syncLimit`. Where that is longer than T no recipe
-/// is safe; here it is shorter than this part of it.
+/// A server that is cut off from the others goes on answering its clients for `syncLimit`. If that is longer than T, no
+/// recipe is safe; here it is at most T divided by this.
 const SYNC_LIMIT_PER_T: u64 = 2;
-/// Servers that are harmed are watched as closely as in runs.
+/// Servers under faults are watched as closely as in runs.
 const WATCH_MS: u64 = 20;
 
 const KINDS: [ScheduledRequest; 7] = [
@@ -39,11 +39,11 @@ const KINDS: [ScheduledRequest; 7] = [
     ScheduledRequest::Any,
 ];
 
-/// The simulation of a seed: this cell in a size of its own, under a schedule and with service times of its own. `only`: no more
-/// than these steps, by place.
+/// The simulation of a seed: this cell with its own size, schedule and service times. `only`: no steps except these, by
+/// index.
 #[must_use]
 pub fn chaos(cell: &Cell, bugs: Bugs, seed: u64, only: Option<&[usize]>) -> Simulation {
-    // Not by the cell's name: every recipe meets the same schedules.
+    // The cell's name is not part of the seed: every recipe gets the same schedules.
     let mut rng = seed::rng(seed, "", "chaos");
     let mut cell = sized(cell, &mut rng);
     let count = rng.random_range(1..=STEPS_MAX);
@@ -60,7 +60,7 @@ pub fn chaos(cell: &Cell, bugs: Bugs, seed: u64, only: Option<&[usize]>) -> Simu
     Simulation { cell, seed, timing, bugs, schedule: Some(chosen) }
 }
 
-/// The cell with one to seven candidates, a host each, on three or five servers.
+/// The cell with one to seven candidates, one host each, on three or five servers.
 fn sized(cell: &Cell, rng: &mut ChaCha8Rng) -> Cell {
     let mut cell = cell.clone();
     let mut lot = rng.random_range(0..SIZES.iter().sum());
@@ -79,7 +79,7 @@ fn sized(cell: &Cell, rng: &mut ChaCha8Rng) -> Cell {
     cell
 }
 
-/// Leaders that give the lead on, or lose it, one after the other.
+/// Leaders that resign or lose the lead, one after the other.
 fn handovers(cell: &Cell, rng: &mut ChaCha8Rng) -> Vec<Step> {
     let t_ms = cell.timeout_granted_ms();
     let one = |rng: &mut ChaCha8Rng| {
@@ -110,7 +110,7 @@ fn step(cell: &Cell, rng: &mut ChaCha8Rng) -> Step {
             Step { when, action: fault(cand, t_ms, rng) }
         }
         19..=20 => {
-            // Somebody is stopped in the middle of what it does: of standing, or of taking the lead.
+            // A process is stopped in the middle of an action: while enrolling, or taking the lead.
             let kind = KINDS.choose(rng).copied().unwrap_or(ScheduledRequest::Any);
             let when =
                 When::Sent { cand, kind, part: "", nth: 1, after_ms: Some(rng.random_range(0..WINDOW_T * t_ms)) };
@@ -122,7 +122,7 @@ fn step(cell: &Cell, rng: &mut ChaCha8Rng) -> Step {
         }
         23 => Step { when: When::At(rng.random_range(0..WINDOW_T * t_ms)), action: Action::DeleteParent },
         _ => {
-            // The counter of sequential znodes comes to its end while they join, or when they stand again.
+            // The counter of sequential znodes reaches its end while the candidates join, or when they enrol again.
             let first = When::Sent { cand: 0, kind: ScheduledRequest::Create, part: "", nth: 1, after_ms: None };
             let left = i32::try_from(rng.random_range(0..3 * cands)).unwrap_or(0);
             Step { when: first, action: Action::CountFrom(i32::MAX - left) }
@@ -134,7 +134,7 @@ fn of_request(t_ms: u64, rng: &mut ChaCha8Rng) -> Action {
     match rng.random_range(0..4) {
         0 => Action::LoseReply,
         1 => Action::LoseRequest,
-        // What is later than that is a slow link, of which the record would have to tell.
+        // A longer delay is a slow link, which the record would have to contain.
         2 => Action::DelayRequest(rng.random_range(1..t_ms / 6)),
         _ => Action::DelayReply(rng.random_range(1..t_ms / 6)),
     }
@@ -151,7 +151,7 @@ fn fault(cand: u32, t_ms: u64, rng: &mut ChaCha8Rng) -> Action {
         10..=11 => Action::Crash { cand, for_ms: Some(for_ms) },
         12..=13 => Action::Resign(cand),
         14 => Action::Expire(cand),
-        // Both last: together they are no more than what a client can get a session over before it gives up.
+        // Both last: together they leave a client enough time to get a session before it gives up.
         15 => Action::Lag { cand, by_ms: rng.random_range(1..t_ms / 8) },
         16 => Action::Slow { cand, by_ms: rng.random_range(1..t_ms / SLOWEST_PER_T) },
         _ => Action::SetClockBack { cand, by_ms: rng.random_range(1..3_600_000) },
@@ -173,7 +173,7 @@ fn timing(rng: &mut ChaCha8Rng) -> Timing {
     }
 }
 
-/// The least of a schedule that still fails: steps are left out as long as that changes nothing about it.
+/// A smallest schedule that still fails: steps are removed as long as it does.
 #[must_use]
 pub fn smallest<T: Clone>(steps: &[T], mut fails: impl FnMut(&[T]) -> bool) -> Vec<T> {
     let mut kept = steps.to_vec();
@@ -183,7 +183,7 @@ pub fn smallest<T: Clone>(steps: &[T], mut fails: impl FnMut(&[T]) -> bool) -> V
         fewer.remove(place);
         if fails(&fewer) {
             kept = fewer;
-            // What could not be spared before may be now.
+            // A step that was necessary before may be removable now.
             place = 0;
         } else {
             place += 1;

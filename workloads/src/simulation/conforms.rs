@@ -1,4 +1,4 @@
-//! Simulated sessions on the model show what every implementation of [`Session`] has to show.
+//! Simulated sessions on the model pass the conformance suite of [`Session`].
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -20,10 +20,10 @@ const TICK_MS: u64 = 300;
 const TIMEOUT_MS: u64 = 6_000;
 const CLOSE_MAX_US: Micros = 10_000_000;
 
-/// Each linked session is on a host of its own.
+/// Each linked session has its own host.
 const HOSTS: u16 = 1_000;
 
-/// A simulated ensemble whose sessions are on a host each.
+/// A simulated ensemble whose sessions have one host each.
 pub(super) struct Simulated {
     pub(super) world: Rc<World>,
     next_host: Cell<u16>,
@@ -102,7 +102,7 @@ impl Arm for Simulated {
     }
 }
 
-/// What comes of something done on an ensemble of so many servers.
+/// The result of an action on an ensemble of this many servers.
 pub(super) fn on_simulated<T: 'static>(
     servers: usize,
     seed: u64,
@@ -141,7 +141,7 @@ pub(super) fn on_simulated<T: 'static>(
     done
 }
 
-/// What the checks come to on an ensemble of so many servers.
+/// The result of the checks on an ensemble of this many servers.
 fn conformance(servers: usize, seed: u64, bugs: Bugs) -> Conformance {
     on_simulated(servers, seed, bugs, async |arm| check_all(arm).await)
 }

@@ -1,4 +1,4 @@
-//! What is done to simulated processes by their own means: they are told to end, their work hangs, their wall clocks are set.
+//! Faults within simulated processes: they are ordered to end, their work hangs, their wall clocks are set.
 
 use std::rc::Rc;
 
@@ -10,15 +10,15 @@ use super::world::nanos;
 use crate::driver::{Backend as _, Injury, Proof, Remedy};
 use crate::model::Micros;
 
-/// A process that was told to end has this long.
+/// How long a process may take to end when ordered to.
 const GRACE_US: Micros = 10_000_000;
-/// Between two looks at whether it has.
+/// Interval between checks for that.
 const LOOK_AGAIN_US: Micros = 1_000;
-/// A leader that has anything to write does so within this.
+/// A leader with anything to write does so within this.
 const WRITES_WITHIN_US: Micros = 1_000_000;
 
 impl SimCell {
-    /// Tells all candidates of these hosts to stop, and ends their processes once they have, or their time is over.
+    /// Orders all candidates of these hosts to stop. Ends their processes once they have, or after the grace period.
     pub(super) async fn terminate(self: &Rc<Self>, hosts: &[u16]) -> Injury {
         let (world, from) = (&self.world, self.world.clock.now());
         let touches = self.touches(hosts);
@@ -46,7 +46,7 @@ impl SimCell {
         Injury { proof, remedy: Remedy::Restart(ended) }
     }
 
-    /// The resource takes no writes of these hosts, and answers none.
+    /// The resource accepts no writes of these hosts, and answers none.
     pub(super) async fn hang(self: &Rc<Self>, hosts: &[u16]) -> Injury {
         let (world, from) = (&self.world, self.world.clock.now());
         hosts.iter().for_each(|host| _ = self.hung.borrow_mut().entry(*host).or_default());
@@ -72,7 +72,7 @@ impl SimCell {
         Injury { proof, remedy: Remedy::Take(hosts.to_vec()) }
     }
 
-    /// The resource takes what has come meanwhile, and what comes from now on.
+    /// The resource accepts the withheld writes, and new ones from now on.
     pub(super) fn take_again(self: &Rc<Self>, hosts: &[u16]) -> Proof {
         let mut taken = Vec::new();
         for host in hosts {

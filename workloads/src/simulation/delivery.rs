@@ -1,4 +1,4 @@
-//! How long what is sent over a host's link is on its way.
+//! The delay of messages on a host's link.
 
 use hustings_record::Direction;
 
@@ -6,17 +6,17 @@ use super::world::{Due, Link, World};
 use crate::model::{Conn, Micros};
 
 impl World {
-    /// How long a message that leaves now is on its way; `way` is up or down.
+    /// The latency of a message that leaves now; `way` is up or down.
     pub(super) fn latency(&self, host: u16, way: Direction) -> Micros {
         self.hop_us() + self.added_us(host, way)
     }
 
-    /// Between any two machines.
+    /// The latency between any two machines.
     pub(super) fn hop_us(&self) -> Micros {
         self.timing.link_us + self.draw(self.timing.link_jitter_us + 1)
     }
 
-    /// What a slow link adds to the latency of a message.
+    /// The additional latency of a slow link for a message.
     pub(super) fn added_us(&self, host: u16, way: Direction) -> Micros {
         let (latency_us, jitter_us) =
             self.network.if_slow(host, way, |slow| (slow.latency_ms * 1_000, slow.jitter_ms * 1_000));
@@ -26,14 +26,14 @@ impl World {
         (latency_us + self.draw(2 * jitter_us + 1)).saturating_sub(jitter_us)
     }
 
-    /// When a message of so many bytes that leaves at `from` arrives, behind those before it on its connection.
+    /// The arrival of a message of this size that leaves at `from`, after the earlier ones on its connection.
     pub(super) fn arrival(&self, conn: Conn, way: Direction, from: Micros, bytes: impl FnOnce() -> u64) -> Micros {
         let host = self.network.host_of(conn);
         let at = from + self.latency(host, way);
         self.network.in_turn(conn, way, at, self.network.line_us(host, way, bytes))
     }
 
-    /// Everything passes again over a host's link. What was held arrives at once, before all that is sent from now on.
+    /// Everything passes again over a host's link. Held messages arrive at once, before any that are sent from now on.
     pub(super) fn release(&self, host: u16) {
         let (up, down) = self.network.of_link(host, Link::release);
         let at = self.clock.now() + self.timing.link_us;

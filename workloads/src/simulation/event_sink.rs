@@ -1,18 +1,18 @@
-//! Where the events of a simulation are written: it keeps none of its own.
+//! Where a simulation writes its events: it stores none itself.
 
 use hustings_record::Event;
 
-/// Takes events in the order in which they happen. A host's segment begins with its `HostStarted`.
+/// Takes events in the order in which they occur. A host's segment begins with its `HostStarted`.
 pub trait EventSink {
     fn record(&self, writer: Writer, event: Event);
 }
 
-/// Keeps nothing.
+/// Discards all events.
 impl EventSink for () {
     fn record(&self, _: Writer, _: Event) {}
 }
 
-/// Whose segment of the record an event belongs to.
+/// The segment of the record that an event belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Writer {
     Coordinator,

@@ -1,4 +1,4 @@
-//! What fixed schedules do to the simulated world, and what is read off it for proofs.
+//! The actions of fixed schedules on the simulated world, and the evidence that is read from it for proofs.
 
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ use crate::scenario::Target;
 use crate::schedule::{Action, Harm, LEADER, SERVER_LEADER};
 
 impl SimCell {
-    /// When bytes of each live session of these hosts last went up.
+    /// When each live session of these hosts last sent bytes up.
     pub(super) fn touches(&self, hosts: &[u16]) -> Vec<Touch> {
         let (sides, clients) = (self.world.network.hosts.borrow(), self.world.clients.borrow());
         let of_hosts = hosts.iter().flat_map(|host| &sides[usize::from(*host)].clients);
@@ -26,13 +26,13 @@ impl SimCell {
         live.map(|client| Touch { session: client.session, last_up: nanos(client.last_up) }).collect()
     }
 
-    /// What is seen at this very moment.
+    /// A proof observed at this moment.
     pub(super) fn seen(&self, verified: bool, evidence: String, touches: Vec<Touch>, seen: Option<Evidence>) -> Proof {
         let now = self.world.clock.nanos();
         Proof { from: now, to: now, verified, evidence, touches, seen }
     }
 
-    /// The links of these hosts to these servers, to all without any, as they are.
+    /// The state of the links from these hosts to these servers, or to all if none are given.
     pub(super) fn links(&self, hosts: &[u16], servers: &[u32]) -> Vec<ModelledLink> {
         let sides = self.world.network.hosts.borrow();
         let ids = || (1..=self.world.servers.count() as u32).filter(|id| servers.is_empty() || servers.contains(id));
@@ -50,7 +50,7 @@ impl SimCell {
         hosts.iter().flat_map(|&host| ids().map(move |server| (host, server))).map(|(h, s)| of(h, s)).collect()
     }
 
-    /// What has become of the processes of these hosts.
+    /// The state of the processes of these hosts.
     pub(super) fn processes(&self, hosts: &[u16]) -> Evidence {
         let sides = self.world.network.hosts.borrow();
         let fate = |host: u16| match &sides[usize::from(host)] {
@@ -72,7 +72,7 @@ impl SimCell {
         due.into_iter().flatten().for_each(|action| self.act(action));
     }
 
-    /// Does what a fixed schedule wants done, with a fault and a receipt in the record where there is a kind for it.
+    /// Performs an action of a fixed schedule, with a fault and a receipt in the record if there is a kind for it.
     pub(super) fn act(self: &Rc<Self>, action: Action) {
         let world = &self.world;
         let of = |cand: u32| self.whom(cand);
@@ -155,13 +155,13 @@ impl SimCell {
         }
     }
 
-    /// The seat of a candidate, or of whoever leads the only group.
+    /// The slot (`seat`) of a candidate, or of the leader of the only group.
     fn whom(&self, cand: u32) -> Option<Rc<SimSeat>> {
         let leader = || self.state.leaders.borrow().of_groups().first().copied().flatten().map(|(cand, _)| cand);
         self.seat(if cand == LEADER { leader()? } else { cand })
     }
 
-    /// A scripted fault on servers, none of which may be harmed already.
+    /// A scripted fault on servers, none of which may be under a fault already.
     fn fault_on_servers(self: &Rc<Self>, fault: Fault, servers: Vec<u32>) {
         let harmed = self.state.injured_servers();
         if servers.is_empty() || servers.iter().any(|server| harmed.contains(server)) {

@@ -10,10 +10,10 @@ use super::world::ClientOwner;
 use crate::driver::{FloorPair, FloorPart, FloorTaken, Process as _, take_floor};
 use crate::scenario::ROOT;
 
-/// The close of the session under which a floor was measured is waited for this long.
+/// Bound on the wait for the close of the session used for a floor.
 const CLOSE_AT_MOST: Duration = Duration::from_secs(2);
 
-/// Has one host do its part.
+/// One host takes its part of the samples.
 pub(super) async fn take(sim: &SimCell, host: u16, part: FloorPart, one: FloorPair) -> FloorTaken {
     let (world, cell) = (Rc::clone(&sim.world), &sim.state.cell);
     let (timeout_ms, listed) = (cell.session_timeout_ms, format!("{ROOT}/{}", cell.group_names[0]));

@@ -1,4 +1,4 @@
-//! A candidate's seat as its recipe holds it: the [`Host`] that it sees, and the leader's work.
+//! A candidate's slot (`seat`) as its recipe sees it: the [`Host`], and the leader's work.
 
 use std::rc::Rc;
 use std::task::Poll;
@@ -17,7 +17,7 @@ use crate::coordination::Session as _;
 use crate::driver::{self, work};
 use crate::host::{Departure, Event, Host, Nanos, Order, Predecessor, Token};
 
-/// The seat as its recipe holds it.
+/// The slot as its recipe sees it.
 #[derive(Clone)]
 pub(super) struct HeldSeat {
     pub(super) sim: Rc<SimCell>,
@@ -25,7 +25,7 @@ pub(super) struct HeldSeat {
 }
 
 impl HeldSeat {
-    /// A write that was sent at `sent` has come to the resource.
+    /// A write sent at `sent` has arrived at the resource.
     fn written(&self, token: Token, sent: Nanos) {
         if let Some(withheld) = self.sim.hung.borrow_mut().get_mut(&self.seat.host) {
             return withheld.push(Withheld { seat: self.seat.clone(), token, sent });
@@ -33,7 +33,7 @@ impl HeldSeat {
         self.taken(token, sent);
     }
 
-    /// The resource takes it.
+    /// The resource accepts it.
     pub(super) fn taken(&self, token: Token, sent: Nanos) {
         let (world, seat) = (&self.sim.world, &self.seat);
         let taken = self.sim.state.resource.borrow_mut().write(seat.group as usize, seat.cand, token);
@@ -117,7 +117,7 @@ impl Host for HeldSeat {
                 self.sim.state.resource.borrow_mut().bar(seat.group as usize, old.token);
                 (FencingMethod::Resource, true)
             }
-            // A host cannot outlive its own fencing.
+            // A host cannot survive its own fencing.
             FencingMethod::Kill if old.host == seat.host => (FencingMethod::None, false),
             FencingMethod::Kill => {
                 self.sim.fell(old);
@@ -142,12 +142,12 @@ impl Host for HeldSeat {
             };
             let Some(tell) = sync_point.sprung.take() else { return };
             sync_point.held = Some(hold);
-            // Nobody waits any more: its time was over.
+            // The receiver is gone if its time was over.
             let _ = tell.send(seat.host);
         }
-        // Let go by being dropped, too.
+        // A drop of the sender also releases it.
         let _ = go_on.await;
-        // A process that is stopped meanwhile goes on when it is continued.
+        // A process that is stopped in the meantime goes on when it is continued.
         world.clock.sleep_until(seat.host, world.clock.now()).await;
     }
 
@@ -178,7 +178,7 @@ impl driver::Seat for HeldSeat {
     fn left(&self, departure: &Departure) {
         self.sim.stands(&self.seat, false);
         if let Some(waits) = self.seat.resigning.take() {
-            // The fault may have given up waiting.
+            // The receiver is gone if the fault has given up waiting.
             let _ = waits.send(departure.resignation());
         }
     }

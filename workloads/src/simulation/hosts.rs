@@ -17,11 +17,11 @@ use crate::host::Predecessor;
 use crate::model::Micros;
 use crate::scenario::Cell;
 
-/// A supervisor starts a fenced host again after this.
+/// Delay before a supervisor restarts a fenced host.
 const SUPERVISED_US: Micros = 100_000;
 
 impl SimCell {
-    /// Starts a host's process, without letting anybody stand yet.
+    /// Starts a host's process; its candidates do not enrol yet.
     pub(super) fn start_host(self: &Rc<Self>, host: u16) {
         let world = &self.world;
         let place = &self.hosts[usize::from(host)];
@@ -40,16 +40,16 @@ impl SimCell {
         }
     }
 
-    /// Lets a candidate stand, unless it does already or its process is dead: with that it stands again.
+    /// Lets a candidate enrol, unless it already has or its process is dead; a restarted process enrols it again.
     pub(super) fn enrol(self: &Rc<Self>, cand: u32) {
         let (abort, registration) = AbortHandle::new_pair();
         let begins = |seat: &Rc<SimSeat>| !seat.dead.get() && seat.abort.set(abort).is_ok();
         let Some(seat) = self.seat(cand).filter(begins) else { return };
-        // Aborted: its process was killed.
+        // Aborted when its process is killed.
         self.world.spawn(Abortable::new(live_on(self.clone(), seat), registration).map(drop));
     }
 
-    /// Kills a host's process: its connections are closed, its sessions left to expire. False: it was dead already.
+    /// Kills a host's process: its connections close, its sessions are left to expire. False: it was dead already.
     pub(super) fn kill_host(self: &Rc<Self>, host: u16) -> bool {
         let world = &self.world;
         let clients = {
@@ -77,14 +77,14 @@ impl SimCell {
         true
     }
 
-    /// Writes down that a host's process is gone.
+    /// Records that a host's process has ended.
     pub(super) fn host_ended(&self, host: u16, killed: bool) {
         let (t, generation) = (self.world.clock.nanos(), self.generation(host));
         let status = if killed { "killed" } else { "ended" }.to_owned();
         self.world.record(Writer::Coordinator, Event::HostEnded { t, host, generation, killed, status, rss_max_kb: 0 });
     }
 
-    /// Starts a dead host's process again; its candidates stand again.
+    /// Restarts a dead host's process; its candidates enrol again.
     pub(super) fn restart_host(self: &Rc<Self>, host: u16) {
         if self.world.network.is_alive(host) {
             return;
@@ -97,9 +97,9 @@ impl SimCell {
         placed.into_iter().for_each(|cand| self.enrol(cand));
     }
 
-    /// Fences a former leader off by killing its host, if it still leads there; a supervisor starts it again.
+    /// Fences a former leader by killing its host, if it still leads there; a supervisor restarts the host.
     pub(super) fn fell(self: &Rc<Self>, old: &Predecessor) {
-        // A process that was started since then never led under that session.
+        // A process started since then never led under that session.
         let led = |seat: Rc<SimSeat>| seat.host == old.host && seat.session.get() == old.token.session;
         let leads = self.seat(old.candidate).is_some_and(|seat| !seat.dead.get() && led(seat));
         if leads && self.kill_host(old.host) {
@@ -108,7 +108,7 @@ impl SimCell {
         }
     }
 
-    /// The number of the life of a host's process, from 0.
+    /// The generation of a host's process, from 0.
     pub(super) fn generation(&self, host: u16) -> u32 {
         self.hosts[usize::from(host)].generation.get()
     }
@@ -119,9 +119,9 @@ impl SimCell {
         side.alive && !std::mem::replace(&mut side.paused, true)
     }
 
-    /// The process goes on. Its own timers have run out meanwhile and fire at once, one after the other; its client's thread
-    /// is there a moment later, and when that looks at its clocks and when at what has come in, nobody can say. All of it takes
-    /// the host's time, in which the process is what it was before.
+    /// The process continues. Its own timers have run out in the meantime and fire at once, one after the other. Its
+    /// client's thread follows a moment later. Whether that thread first checks its clocks or its input is random. All
+    /// of this takes the host's time, during which the process keeps its old state.
     pub(super) fn continue_host(&self, host: u16) -> bool {
         let world = &self.world;
         let inbox = {
@@ -156,7 +156,7 @@ impl SimCell {
     }
 }
 
-/// What gives the candidates of a new process their sessions: nobody has one.
+/// The sessions for the candidates of a new process: none has one yet.
 pub(super) fn sessions(world: &Rc<World>, cell: &Cell, host: u16) -> Rc<Sessions<SimProcess>> {
     let process = SimProcess { world: world.clone(), host, timeout_ms: cell.session_timeout_ms };
     Rc::new(Sessions::new(Rc::new(process), cell.sessions, cell.connect_concurrency))

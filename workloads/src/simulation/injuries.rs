@@ -1,4 +1,5 @@
-//! Faults on hosts, links and candidates of the simulated world: each is done, verified by what is seen of it there, and healed.
+//! Faults on hosts, links and candidates of the simulated world: each is injected, verified by its observed effect, and
+//! healed.
 
 use std::rc::Rc;
 
@@ -13,14 +14,14 @@ use crate::faults::{Fault, Slow};
 use crate::model::Micros;
 use crate::plan::{Hit, PlannedFault};
 
-/// A host's word on what came of an order is waited for this long.
+/// Bound on the wait for a host's answer to an order.
 const ANSWER_MAX_US: Micros = 10_000_000;
 
-/// Between two looks at what has come by.
+/// Interval between checks for lost replies.
 const LOOK_AGAIN_US: Micros = 1_000;
 
 impl SimCell {
-    /// Does a fault to what it hits.
+    /// Injects a fault into its target.
     pub(super) async fn injure(self: &Rc<Self>, planned: &PlannedFault, hit: &Hit) -> Injury {
         let (world, hosts) = (&self.world, &hit.hosts);
         let of = |count: usize| (count == hosts.len() && count > 0, hosts.len());
@@ -72,10 +73,10 @@ impl SimCell {
         }
     }
 
-    /// Lets nothing pass between hosts and servers, and tells nobody.
+    /// Blocks all traffic between hosts and servers without notifying either side.
     fn cut(&self, hit: &Hit, way: Direction) -> Injury {
         let (hosts, servers) = (&hit.hosts, ServerSet::of(&hit.servers));
-        // Whoever has other servers to go to is heard of again.
+        // A host that can reach other servers makes contact again.
         let touches = if hit.servers.is_empty() { self.touches(hosts) } else { Vec::new() };
         hosts.iter().for_each(|host| self.world.network.hold_from(*host, way, servers));
         let links = self.links(hosts, &hit.servers);
@@ -86,7 +87,7 @@ impl SimCell {
         Injury { proof, remedy: Remedy::Links(hosts.clone()) }
     }
 
-    /// Lies in wait for the answers to creates that are carried out, one on each link.
+    /// Waits for the answers to executed creates, one on each link.
     async fn lose_replies(self: &Rc<Self>, hosts: &[u16], for_ms: u64) -> Injury {
         let (world, from) = (&self.world, self.world.clock.now());
         let of = |host: &u16| world.network.of_link(*host, |link| link.lost.clone());
@@ -116,7 +117,7 @@ impl SimCell {
         Injury { proof, remedy: Remedy::Links(hosts.to_vec()) }
     }
 
-    /// Undoes it.
+    /// Undoes a fault.
     pub(super) async fn mend(self: &Rc<Self>, remedy: &Remedy) -> Proof {
         let (verified, evidence, seen) = match remedy {
             Remedy::None => return Proof::default(),
@@ -129,7 +130,7 @@ impl SimCell {
                 (started == hosts.len(), evidence, self.processes(hosts))
             }
             Remedy::Continue(stopped) => {
-                // One that was killed meanwhile, to fence its leaders off, is gone.
+                // A process that was killed in the meantime, to fence its leaders, is gone.
                 let is_there = |stopped: &&Stopped| stopped.process == Some(self.generation(stopped.host));
                 stopped.iter().filter(is_there).for_each(|stopped| _ = self.continue_host(stopped.host));
                 let sides = self.world.network.hosts.borrow();
@@ -153,7 +154,7 @@ impl SimCell {
         self.seen(verified, evidence, Vec::new(), Some(seen))
     }
 
-    /// A fault on one candidate, carried out by its host. `done` is its proof in words.
+    /// A fault on one candidate, carried out by its host. `done` describes what its answer proves.
     async fn single(
         self: &Rc<Self>,
         hit: &Hit,
@@ -180,7 +181,7 @@ impl SimCell {
     fn resign(self: &Rc<Self>, seat: &Rc<SimSeat>, outcome: oneshot::Sender<CandidateOrderOutcome>) {
         let (world, own) = (&self.world, seat.clone());
         world.clock.host_later(seat.host, world.clock.now() + world.timing.resource_us, move || {
-            // One resignation at a time: whoever asked first is told.
+            // One resignation at a time: only the first one is answered with the result.
             if let Some(first) = own.resigning.take() {
                 own.resigning.set(Some(first));
                 let _ = outcome.send(Err("it is resigning already".to_owned()));
@@ -191,7 +192,7 @@ impl SimCell {
         });
     }
 
-    /// Ends the seat's session by a second connection that takes it over and closes it.
+    /// Ends the candidate's session by a second connection that takes it over and closes it.
     fn expire(self: &Rc<Self>, seat: &Rc<SimSeat>, outcome: oneshot::Sender<CandidateOrderOutcome>) {
         let (world, from) = (self.world.clone(), self.world.clock.now());
         self.world.end_session(seat.session.get(), seat.client.get(), move |ended| {

@@ -1,4 +1,4 @@
-//! Elections in virtual time: the recipes themselves on the model, with faults, delays and queues from one seed.
+//! Elections in virtual time: the recipes themselves run on the model, with faults, delays and queues from one seed.
 
 mod backend;
 pub mod bench;

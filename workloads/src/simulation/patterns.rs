@@ -1,4 +1,5 @@
-//! What random steps alone hardly ever come to: troubles that go on, or that meet. Some schedules have one of them on top.
+//! Patterns that random steps alone rarely produce: faults that last, or that coincide. Some schedules have one of them
+//! in addition.
 
 use hustings_record::Direction;
 use rand::RngExt as _;
@@ -8,15 +9,15 @@ use rand_chacha::ChaCha8Rng;
 use crate::scenario::Cell;
 use crate::schedule::{Action, Harm, LEADER, SERVER_LEADER, ScheduledRequest, Step, When};
 
-/// So many of a hundred schedules have each of the patterns.
+/// Percentage of schedules with each of the patterns.
 const PERCENT: u32 = 10;
-/// Links are slowed by less than this part of T, so that a client still gets a session before it gives up, and what takes five
-/// questions is still no matter of the link.
+/// Links are slowed by less than T divided by this. A client then still gets a session before it gives up, and an
+/// action of five requests does not fail because of the link.
 pub(super) const SLOWEST_PER_T: u64 = 45;
-/// Writes of each candidate to which a lossy network loses the answers.
+/// Number of writes of each candidate whose answers a lossy network loses.
 const LOST_WRITES: u32 = 16;
 const ROUNDS: u64 = 14;
-/// A pattern begins within so many session timeouts.
+/// A pattern begins within this many session timeouts.
 const BEGIN_T: u64 = 2;
 
 const WRITES: [ScheduledRequest; 3] = [ScheduledRequest::Create, ScheduledRequest::Set, ScheduledRequest::Delete];
@@ -38,7 +39,7 @@ pub(super) fn pattern(cell: &Cell, rng: &mut ChaCha8Rng) -> Vec<Step> {
     }
 }
 
-/// A network that loses the answer to every second write of one kind, whoever sends it, for a good while.
+/// A network that loses the answer to every second write of one kind, from all these candidates, for a long time.
 fn lossy(cands: &[u32], begin_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step> {
     let kind = WRITES.choose(rng).copied().unwrap_or(ScheduledRequest::Set);
     let after_ms = rng.random_bool(0.5).then_some(begin_ms);
@@ -50,8 +51,8 @@ fn lossy(cands: &[u32], begin_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step> {
     lost.collect()
 }
 
-/// Again and again somebody has to look around, and while the question is under way another one gives its place up: two take
-/// turns, or one looks and all others go.
+/// Repeatedly, one candidate has to look again, and while its request is in flight another one gives up its place.
+/// Either two take turns, or one looks and all others go.
 fn vanishing(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step> {
     let in_turn = rng.random_bool(0.5);
     let (first, others) = (cands[0], &cands[1..]);
@@ -72,7 +73,8 @@ fn vanishing(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8Rng) -> V
     (0..ROUNDS).flat_map(round).collect()
 }
 
-/// Everybody is equally far from the servers; one is lost for good while two others, one after the other, look around again.
+/// All candidates are equally far from the servers. One is lost for good while two others, one after the other, look
+/// again.
 fn far_away(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step> {
     let by_ms = rng.random_range(t_ms / 50..t_ms / SLOWEST_PER_T);
     let kind = READS.choose(rng).copied().unwrap_or(ScheduledRequest::Get);
@@ -90,8 +92,8 @@ fn far_away(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8Rng) -> Ve
     far.chain(then).collect()
 }
 
-/// Again and again the leader goes, and whoever then asks for what it needs to know before it leads, or leaves its name where it
-/// must, is hit before the answer is there.
+/// Repeatedly the leader goes, and the next one is hit before an answer arrives. The hit follows a read that it needs
+/// before it leads, or a write of its name.
 fn taking_leadership(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step> {
     let mut steps = Vec::new();
     for round in 0..ROUNDS / 4 {
@@ -120,7 +122,7 @@ fn taking_leadership(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8R
     steps
 }
 
-/// The servers are harmed one after the other, while leaders come and go.
+/// One server after the other is under a fault, while leaders come and go.
 fn harmed_in_turn(cell: &Cell, begin_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step> {
     let t_ms = cell.timeout_granted_ms();
     let mut steps = Vec::new();
@@ -137,12 +139,12 @@ fn harmed_in_turn(cell: &Cell, begin_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step>
     steps
 }
 
-/// From a hiccup to longer than anybody waits.
+/// From a short interruption to longer than any timeout.
 pub(super) fn lasting_ms(t_ms: u64, rng: &mut ChaCha8Rng) -> u64 {
     rng.random_range(t_ms / 20..t_ms * 5 / 2)
 }
 
-/// Something that is done to the servers.
+/// A fault on the servers.
 pub(super) fn harm(cell: &Cell, for_ms: u64, rng: &mut ChaCha8Rng) -> Action {
     let id = if rng.random_bool(0.5) { SERVER_LEADER } else { rng.random_range(1..=cell.servers) };
     match rng.random_range(0..8) {

@@ -29,21 +29,29 @@ pub(crate) struct Fake {
     they_stand: bool,
     /// The cell is cut short at this time.
     cut_at: Nanos,
-    /// A fault that is in effect is verified so much later.
-    verifies_for: Nanos,
+    verifying: Verifying,
+}
+
+/// How long a backend takes to verify a fault that is in effect.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Verifying {
+    /// Until it says since when the fault is in effect.
+    pub(crate) says_after: Nanos,
+    /// From then until it is done.
+    pub(crate) takes: Nanos,
 }
 
 /// The same of a backend whose verifications take so long.
-pub(crate) fn drive_verifying(cell: &Parameters, seed: u64, verifies_for: Nanos) -> Vec<Event> {
-    run(cell, seed, true, Nanos::MAX, verifies_for)
+pub(crate) fn drive_verifying(cell: &Parameters, seed: u64, verifying: Verifying) -> Vec<Event> {
+    run(cell, seed, true, Nanos::MAX, verifying)
 }
 
 /// Drives a cell from its set-up to its tear-down, and gives what was written down.
 pub(crate) fn drive(cell: &Parameters, seed: u64, they_stand: bool, cut_at: Nanos) -> Vec<Event> {
-    run(cell, seed, they_stand, cut_at, 0)
+    run(cell, seed, they_stand, cut_at, Verifying::default())
 }
 
-fn run(cell: &Parameters, seed: u64, they_stand: bool, cut_at: Nanos, verifies_for: Nanos) -> Vec<Event> {
+fn run(cell: &Parameters, seed: u64, they_stand: bool, cut_at: Nanos, verifying: Verifying) -> Vec<Event> {
     let mut pool = LocalPool::new();
     let fake = Rc::new(Fake {
         state: State::new(Rc::new(cell.clone()), seed, placement(cell, seed)),
@@ -53,7 +61,7 @@ fn run(cell: &Parameters, seed: u64, they_stand: bool, cut_at: Nanos, verifies_f
         spawner: pool.spawner(),
         they_stand,
         cut_at,
-        verifies_for,
+        verifying,
     });
     let (own, done) = (fake.clone(), Rc::new(Cell::new(false)));
     let over = done.clone();
@@ -231,8 +239,9 @@ impl Backend for Fake {
             }
         };
         let proof = self.proof();
+        self.sleep_until(self.now.get() + self.verifying.says_after).await;
         effect.took((proof.from, proof.to), remedy.clone());
-        self.sleep_until(self.now.get() + self.verifies_for).await;
+        self.sleep_until(self.now.get() + self.verifying.takes).await;
         Injury { proof, remedy }
     }
 

@@ -10,7 +10,7 @@ use hustings_workloads::leaders::Leaders;
 use hustings_workloads::plan::{Hit, LeaderView, plan, resolve};
 use hustings_workloads::scenario::{Cell, SHIPPED, Scenario, Shipped, placement};
 
-use fake::{drive, drive_verifying};
+use fake::{Verifying, drive, drive_verifying};
 
 const MS: Nanos = 1_000_000;
 const NEVER: Nanos = Nanos::MAX;
@@ -238,7 +238,7 @@ fn is_verified(events: &[Event]) -> bool {
 fn a_heal_waits_for_no_verification_and_what_is_not_verified_by_then_is_unverified() {
     let cell = one_cell("kind = \"pause\"\nfor_ms = 700");
     for (takes, verified) in [(0, true), (500 * MS, true), (900 * MS, false)] {
-        let events = drive_verifying(&cell, 1, takes);
+        let events = drive_verifying(&cell, 1, Verifying { takes, ..Verifying::default() });
         let (_, intended, _) = hit(&events)[0];
         assert_eq!(healed(&events, 0), Some(intended + 700 * MS), "{takes}");
         assert_eq!(is_verified(&events), verified, "{takes}");
@@ -247,6 +247,18 @@ fn a_heal_waits_for_no_verification_and_what_is_not_verified_by_then_is_unverifi
 
 #[test]
 fn a_fault_that_is_not_healed_is_verified_however_long_that_takes() {
-    let events = drive_verifying(&one_cell("kind = \"resign\""), 1, 900 * MS);
+    let verifying = Verifying { takes: 900 * MS, ..Verifying::default() };
+    let events = drive_verifying(&one_cell("kind = \"resign\""), 1, verifying);
     assert!(is_verified(&events));
+}
+
+#[test]
+fn a_process_that_dies_for_longer_than_it_was_to_be_dead_is_verified_after_that() {
+    let cell = one_cell("kind = \"crash\"\nfor_ms = 700");
+    for (takes, verified, heals_after) in [(0, true, 3_000), (600 * MS, true, 3_600), (800 * MS, false, 3_700)] {
+        let events = drive_verifying(&cell, 1, Verifying { says_after: 3_000 * MS, takes });
+        let (_, intended, _) = hit(&events)[0];
+        assert_eq!(is_verified(&events), verified, "{takes}");
+        assert_eq!(healed(&events, 0), Some(intended + heals_after * MS), "{takes}");
+    }
 }

@@ -37,7 +37,7 @@ pub use options::{
 
 use super::serving::{self, Starting};
 use super::{Ensemble, EnsembleError, ServerControl, four_letter, server_name};
-use crate::cleanup::workdir::{DOCKER_FILE, WorkDir};
+use crate::files::workdir::{DOCKER_FILE, WorkDir};
 use crate::links::External;
 use engine::Engine;
 use faults::ServerFaults;

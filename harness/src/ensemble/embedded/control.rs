@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::super::control::{SeenApart, ServerEvidence};
 use super::super::four_letter;
 use super::super::{EnsembleError, ServerControl};
-use crate::recording::sidecar;
+use crate::sidecar;
 
 use super::{EmbeddedEnsemble, EmbeddedError, ServerOrder};
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::recording::sidecar;
+use crate::sidecar;
 
 /// The longest line to the process.
 pub const ORDER_BYTES_MAX: u64 = 64 << 10;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::way::Way;
 use super::znodes;
 use crate::access::{AUTH_VARIABLE, Access, SASL_VARIABLE};
-use crate::cleanup::borrowed::{self, Note};
+use crate::files::borrowed::{self, Note};
 
 const FILE: &str = "external";
 

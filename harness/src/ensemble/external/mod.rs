@@ -24,11 +24,11 @@ pub use znodes::prefix;
 
 use super::{Ensemble, EnsembleError, ServerControl, server_name};
 use crate::access::{Access, addresses};
-use crate::cleanup::borrowed::Note;
-use crate::cleanup::workdir::WorkDir;
+use crate::files::borrowed::Note;
+use crate::files::workdir::WorkDir;
 use crate::links::External;
 use crate::recording::archive::AddSegment;
-use crate::recording::sidecar::SidecarOrder;
+use crate::sidecar::SidecarOrder;
 use survey::NamedServer;
 use way::Way;
 

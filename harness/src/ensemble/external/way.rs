@@ -4,8 +4,9 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::access::{Access, Tls, Tunnel};
+use crate::access::{Access, Tls};
 use crate::ensemble::four_letter::{self, FourLetterError};
+use crate::links::Tunnel;
 
 /// Where clients reach servers, and what keeps that way open.
 #[derive(Debug)]

@@ -28,7 +28,7 @@ pub(super) use ports::{check_free, reserve_row};
 
 use super::serving::{self, Starting};
 use super::{Ensemble, EnsembleError, ServerControl, four_letter, server_name};
-use crate::cleanup::workdir::WorkDir;
+use crate::files::workdir::WorkDir;
 use crate::links::{LinkError, Mesh};
 use crate::recording::archive::AddSegment;
 use ports::Ports;

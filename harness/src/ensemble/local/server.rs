@@ -14,7 +14,7 @@ use super::super::EnsembleError;
 use super::super::server_options::collector;
 use super::log::{self, LOG_FILE};
 use super::{Install, LocalOptions, config};
-use crate::cleanup::workdir::ChildNotes;
+use crate::files::workdir::ChildNotes;
 use crate::process::procfs::process_state;
 
 const MAIN_CLASS: &str = "org.apache.zookeeper.server.quorum.QuorumPeerMain";

@@ -24,11 +24,11 @@ use super::super::program::{Heard, Program};
 use super::super::words::ToldByCommand;
 use super::Command;
 use crate::access::Access;
-use crate::cleanup::workdir::WorkDir;
 use crate::client::session::ZkSession;
 use crate::ensemble::Ensemble as _;
 use crate::ensemble::embedded::{EmbeddedEnsemble, EmbeddedOptions};
 use crate::ensemble::server_options::ServerOptions;
+use crate::files::workdir::WorkDir;
 use crate::process::clock;
 use crate::witness::{EphemeralNode, Relay, SeatSeen, Seating, Seats, Tell};
 

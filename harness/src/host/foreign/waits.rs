@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt as _;
 
 use hustings_record::{Event, Nanos};
 
-use crate::process::stall::STALL_NS_MIN;
+use crate::recording::stall::STALL_NS_MIN;
 
 /// Threads are looked at so often: a wait is known to have ended since the last look.
 const LOOK_NS: Nanos = 20_000_000;

@@ -1,4 +1,4 @@
-//! One client's connection: its requests are read while it may ask, and what is to be sent is sent while it takes it.
+//! One client's connection: reads permitted requests, and sends pending data while the client accepts it.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,14 +19,14 @@ use super::line::{LineFate, ServedConnection};
 use super::member::Gate;
 use super::words;
 
-/// A client asks for a session within this time, as servers demand by default.
+/// A client must request a session within this time, as servers require by default.
 const ASKS_WITHIN: Duration = Duration::from_secs(10);
-/// What is to be sent before a connection closes goes out within this time.
+/// Time for sending pending data before a connection closes.
 const CLOSES_WITHIN: Duration = Duration::from_secs(5);
-/// How much is read at once.
+/// Maximum number of bytes per read.
 const READ_BYTES: usize = 16 << 10;
 
-/// Lives a connection's life.
+/// Serves a connection from start to end.
 pub(super) async fn serve(core: Rc<Core>, server: Server, stream: TcpStream, peer: SocketAddr) {
     let line = Rc::new(ServedConnection::new(peer));
     let conn = core.admit(server, &line);
@@ -50,14 +50,14 @@ struct Served<'a> {
     conn: Conn,
     line: &'a ServedConnection,
     stream: TcpStream,
-    /// Read, and not yet understood.
+    /// Bytes that are read but not yet parsed.
     inbox: Vec<u8>,
-    /// When the client was heard of last.
+    /// When the client last sent data.
     heard: Instant,
 }
 
 impl Served<'_> {
-    /// Until the connection ends by either side. An error is the client's, or the network's.
+    /// Runs until either side ends the connection. An error comes from the client or the network.
     async fn run(&mut self, mut gate: watch::Receiver<Gate>) -> io::Result<()> {
         loop {
             let is = *gate.borrow_and_update();
@@ -103,18 +103,18 @@ impl Served<'_> {
         }
     }
 
-    /// How long the client may say nothing.
+    /// Deadline for the client's next data.
     fn silent_until(&self) -> Instant {
         let may = match (self.line.fate.get(), self.line.timeout_ms.get()) {
             (LineFate::Open, 0) => ASKS_WITHIN,
-            // Its session ends earlier than that, wherever it is.
+            // Its session expires earlier than that, on whichever server it is.
             (LineFate::Open, timeout_ms) => 2 * Duration::from_millis(timeout_ms.unsigned_abs().into()) + ASKS_WITHIN,
             _ => CLOSES_WITHIN,
         };
         self.heard + may
     }
 
-    /// Reads what there is; false at the end of the stream.
+    /// Reads available data. False at the end of the stream.
     fn read(&mut self) -> io::Result<bool> {
         let mut scratch = [0; READ_BYTES];
         match self.stream.try_read(&mut scratch) {
@@ -129,7 +129,7 @@ impl Served<'_> {
         }
     }
 
-    /// Sends what the client takes.
+    /// Sends as much as the client accepts.
     fn flush(&self) -> io::Result<()> {
         let mut unsent = self.line.unsent.borrow_mut();
         let mut sent = 0;
@@ -148,7 +148,7 @@ impl Served<'_> {
         Ok(())
     }
 
-    /// Takes the requests that have arrived, as many as may be asked.
+    /// Processes the requests that have arrived, as many as are permitted.
     fn understand(&mut self) -> io::Result<()> {
         let mut taken = 0;
         while self.line.may_ask() {

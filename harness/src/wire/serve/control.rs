@@ -1,4 +1,4 @@
-//! What can be done to the servers, as to processes and networks.
+//! Faults of the servers, as of processes and networks.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(1);
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 
 impl EmbeddedServers {
-    /// Kills a server: its port is closed, its connections are reset. Its data stays. Tells what was seen.
+    /// Kills a server: its port closes, its connections are reset, its data remains. Returns the observation.
     ///
     /// # Errors
     /// There is no such server, or it does not run.
@@ -36,10 +36,10 @@ impl EmbeddedServers {
         Ok(format!("its port is closed, {connections} connections were reset"))
     }
 
-    /// Starts a killed server on its old port, on its data or, if `empty`, without it.
+    /// Starts a killed server on its old port, with its data or, if `empty`, without it.
     ///
     /// # Errors
-    /// There is no such server, it runs, or its port was taken.
+    /// There is no such server, it runs, or its port is taken.
     pub fn start_again(&self, server: u32, empty: bool) -> Result<String, String> {
         let (at, member) = self.member(server)?;
         if member.gate() != Gate::Down {
@@ -58,7 +58,7 @@ impl EmbeddedServers {
         ))
     }
 
-    /// Stops a server where it is: nothing is read, answered or accepted, and connections stay.
+    /// Pauses a server: it does not read, answer or accept, and connections remain.
     ///
     /// # Errors
     /// There is no such server, or it is not running.
@@ -72,7 +72,7 @@ impl EmbeddedServers {
         Ok(format!("it neither reads nor answers, {} connections stay", member.lines.borrow().len()))
     }
 
-    /// Lets a paused server go on.
+    /// Resumes a paused server.
     ///
     /// # Errors
     /// There is no such server, or it is not paused.
@@ -87,10 +87,10 @@ impl EmbeddedServers {
         Ok("it goes on".into())
     }
 
-    /// Parts these servers from the others, or joins them again.
+    /// Partitions these servers from the others, or ends that partition.
     ///
     /// # Errors
-    /// There is no such server, or none on one of the sides.
+    /// There is no such server, or no server on one of the sides.
     pub fn part(&self, servers: &[u32], parted: bool) -> Result<String, String> {
         let inside = servers.iter().map(|server| self.member(*server).map(|(at, _)| at));
         let inside = inside.collect::<Result<Vec<_>, _>>()?;
@@ -111,7 +111,7 @@ impl EmbeddedServers {
         Ok(format!("{pairs} pairs of servers {how} each other"))
     }
 
-    /// What a server has logged of its elections.
+    /// A server's log of its elections.
     ///
     /// # Errors
     /// There is no such server.

@@ -1,4 +1,4 @@
-//! The ensemble and its clock, and the way of what it puts out to the clients' connections.
+//! The ensemble and its clock, and the delivery of its outputs to the clients' connections.
 
 use hustings_record::{Holdings, ServerState};
 use std::cell::{Cell, RefCell};
@@ -20,10 +20,10 @@ use super::line::{DueAnswer, LineFate, ServedConnection};
 use super::log::Logs;
 use super::member::{Gate, ServedMember};
 
-/// While nothing is due.
+/// Sleep time when nothing is due.
 const IDLE: Duration = Duration::from_secs(3_600);
 
-/// The state of all servers. Nothing in it is borrowed while something is awaited.
+/// The state of all servers. Nothing in it is borrowed across an await.
 #[derive(Debug)]
 pub(super) struct Core {
     pub(super) options: Options,
@@ -32,7 +32,7 @@ pub(super) struct Core {
     pub(super) logs: Logs,
     started: Instant,
     next_conn: Cell<Conn>,
-    /// Something may be due earlier than the clock thinks.
+    /// Signals that something may be due earlier than the clock assumes.
     due: Notify,
 }
 
@@ -49,7 +49,7 @@ impl Core {
         })
     }
 
-    /// Calls the model at the present time, and carries out what follows.
+    /// Calls the model at the current time, and executes its outputs.
     pub(super) fn drive<T>(&self, act: impl FnOnce(&mut Ensemble, Micros) -> T) -> T {
         let now = self.now();
         let mut ensemble = self.ensemble.borrow_mut();
@@ -65,7 +65,7 @@ impl Core {
         result
     }
 
-    /// Who was cut off or paused catches up with what was committed meanwhile.
+    /// Servers that were partitioned or paused apply the transactions committed in the meantime.
     pub(super) fn catch_up(&self) {
         self.drive(|ensemble, now| {
             let last = ensemble.leader().map_or(0, |leader| ensemble.last_zxid(leader));
@@ -91,7 +91,7 @@ impl Core {
         metrics
     }
 
-    /// A new connection's number.
+    /// Registers a connection and returns its number.
     pub(super) fn admit(&self, server: Server, line: &Rc<ServedConnection>) -> Conn {
         let conn = self.next_conn.replace(self.next_conn.get() + 1);
         self.members[server].lines.borrow_mut().insert(conn, line.clone());
@@ -110,7 +110,7 @@ impl Core {
         self.drive(|ensemble, now| ensemble.connect(now, server, conn, ask));
     }
 
-    /// A request of a connection that has a session.
+    /// Processes a request of a connection that has a session.
     pub(super) fn request(&self, server: Server, conn: Conn, line: &ServedConnection, xid: i32, ask: Ask) {
         let refusal = |code, zxid, fate| {
             let frame = write_reply(xid, zxid, &Err(code), &Shape::Plain);
@@ -118,7 +118,7 @@ impl Core {
         };
         let due = match ask {
             Ask::Request(request, shape) => {
-                // It is due before the model is asked, which may answer at once.
+                // Must be queued before the model is called, because it may answer at once.
                 self.owe(server, line, DueAnswer::Answer(shape));
                 self.drive(|ensemble, now| ensemble.request(now, server, conn, xid, request));
                 return;
@@ -150,7 +150,7 @@ impl Core {
         self.owe(server, line, due);
     }
 
-    /// Advances the model whenever something is due, and has followers hand over what they have heard of sessions.
+    /// Advances the model whenever something is due, and makes followers report session activity to the leader.
     pub(super) async fn keep_time(self: Rc<Self>) {
         let half_tick = Duration::from_micros(self.options.tick_ms * 500);
         let mut touches = tokio::time::interval(half_tick);
@@ -200,7 +200,7 @@ impl Core {
                 let took_ms = self.members[server].has_become(state, now);
                 self.logs.has_become(now, server, state, (self.last_zxid(server), took_ms));
             }
-            // Settled before they come here, or not asked for.
+            // Already settled before this point, or not requested.
             Output::Forward { .. } | Output::Committed { .. } | Output::Changed { .. } => {}
         }
     }

@@ -1,5 +1,4 @@
-//! What is known of one client's connection beside its socket: what is to be sent, what has not been answered, and whether
-//! it is to end.
+//! The state of one client's connection without its socket: pending data, unanswered requests, and whether it must end.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -10,48 +9,48 @@ use tokio::sync::Notify;
 
 use super::super::reply::Shape;
 
-/// A client that reads so slowly that more than this waits for it is given up.
+/// A client is disconnected if it reads so slowly that more than this is pending.
 const UNSENT_BYTES_MAX: usize = 8 << 20;
-/// Of a connection that has more unanswered requests nothing is read for the moment.
+/// With more unanswered requests than this, nothing is read from the connection for the moment.
 const UNANSWERED_MAX: usize = 1_000;
 
-/// How a connection goes on.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineFate {
     Open,
-    /// It is closed once everything was sent.
+    /// It closes once all data is sent.
     Close,
     Reset,
 }
 
-/// What the next answer on a connection is.
+/// The next answer on a connection.
 #[derive(Debug)]
 pub(super) enum DueAnswer {
-    /// The ensemble's, in this shape.
+    /// The ensemble's answer, in this format.
     Answer(Shape),
     Ping,
-    /// One that needs no ensemble; the connection may end with it.
+    /// An answer without the ensemble. It may end the connection.
     Ready {
         frame: Vec<u8>,
         fate: LineFate,
     },
 }
 
-/// One connection, shared by its own task and whatever answers it.
+/// One connection, shared by its own task and the code that answers it.
 #[derive(Debug)]
 pub(super) struct ServedConnection {
     pub(super) peer: SocketAddr,
     pub(super) session: Cell<SessionId>,
-    /// T of its session, once that is granted.
+    /// T of its session, once granted.
     pub(super) timeout_ms: Cell<i32>,
-    /// The client asked for a session, and sends and expects the byte for read-only sessions.
+    /// Some: the client has requested a session. The value: whether it sends and expects the read-only byte.
     pub(super) asked: Cell<Option<bool>>,
     pub(super) received: Cell<u64>,
     pub(super) sent: Cell<u64>,
     pub(super) fate: Cell<LineFate>,
     pub(super) unsent: RefCell<Vec<u8>>,
     pub(super) wake: Notify,
-    /// By scheme and user: where it comes from, and what it has proven.
+    /// Scheme and user of its address and of each identity that it has proven.
     pub(super) identities: RefCell<Vec<(String, String)>>,
     due: RefCell<VecDeque<DueAnswer>>,
 }
@@ -73,13 +72,13 @@ impl ServedConnection {
         }
     }
 
-    /// Whether it may be read now: nothing is, between the request for a session and its answer.
+    /// Whether it may be read now. Nothing is read between the session request and its answer.
     pub(super) fn may_ask(&self) -> bool {
         let granted = self.asked.get().is_none() || self.timeout_ms.get() > 0;
         self.fate.get() == LineFate::Open && granted && self.due.borrow().len() < UNANSWERED_MAX
     }
 
-    /// The user of a digest is what stands before its colon.
+    /// The user of a digest is the part before the colon.
     pub(super) fn has_proven(&self, scheme: &str, id: &str) {
         let user = if scheme == "digest" { id.split(':').next().unwrap_or_default() } else { id };
         let identity = (scheme.to_owned(), user.to_owned());
@@ -98,7 +97,7 @@ impl ServedConnection {
         self.due.borrow().len()
     }
 
-    /// Puts a frame behind what is to be sent.
+    /// Appends a frame to the pending data.
     pub(super) fn send(&self, frame: &[u8]) {
         if self.fate.get() != LineFate::Open {
             return;
@@ -120,13 +119,13 @@ impl ServedConnection {
         self.wake.notify_one();
     }
 
-    /// Something is to be answered, after what is due already.
+    /// Queues an answer behind those already due.
     pub(super) fn owe(&self, due: DueAnswer, last_zxid: impl Fn() -> Zxid, ping: impl Fn(Zxid) -> Vec<u8>) {
         self.due.borrow_mut().push_back(due);
         self.pay(last_zxid, ping);
     }
 
-    /// The shape of the ensemble's next answer.
+    /// The format of the ensemble's next answer.
     pub(super) fn next_answer(&self) -> Shape {
         match self.due.borrow_mut().pop_front() {
             Some(DueAnswer::Answer(shape)) => shape,
@@ -134,7 +133,7 @@ impl ServedConnection {
         }
     }
 
-    /// Sends what is due and needs no ensemble.
+    /// Sends the answers that are due and do not need the ensemble.
     pub(super) fn pay(&self, last_zxid: impl Fn() -> Zxid, ping: impl Fn(Zxid) -> Vec<u8>) {
         let mut due = self.due.borrow_mut();
         while let Some(ready) = due.pop_front_if(|due| !matches!(due, DueAnswer::Answer(_))) {

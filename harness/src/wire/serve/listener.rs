@@ -13,9 +13,9 @@ use super::connection;
 use super::core::Core;
 use super::member::Gate;
 
-/// Connections that may wait to be accepted.
+/// Maximum number of connections that wait to be accepted.
 const BACKLOG: u32 = 4_096;
-/// After an accept that failed, as for want of descriptors.
+/// Pause after a failed accept, for example without free descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
@@ -26,7 +26,7 @@ pub(super) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 impl Core {
-    /// Starts a server that is down, on a port that is bound.
+    /// Starts a stopped server on a bound port.
     pub(super) fn run(self: &Rc<Self>, server: Server, socket: TcpListener) {
         let member = &self.members[server];
         member.is_bound.set(true);

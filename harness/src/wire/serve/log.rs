@@ -1,4 +1,4 @@
-//! What the servers log of their elections, in the words of ZooKeeper's own logs, which reports read.
+//! The servers' logs of their elections, in the format of ZooKeeper's logs, which reports parse.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -8,13 +8,13 @@ use hustings_workloads::model::{Ballots, Micros, Server, Zxid};
 
 use crate::process::utc::Epoch;
 
-/// The oldest lines go when there are more.
+/// With more lines, the oldest are removed.
 const LINES_MAX: usize = 10_000;
 
-/// The logs of all servers; they outlive kills, as files do.
+/// The logs of all servers. Like files, they survive kills.
 #[derive(Debug)]
 pub(super) struct Logs {
-    /// When the model's time began.
+    /// Start of the model's time.
     began: Epoch,
     of: Vec<RefCell<VecDeque<String>>>,
     ballots: RefCell<Ballots>,
@@ -30,13 +30,13 @@ impl Logs {
         self.of[server].borrow().iter().fold(String::new(), |text, line| text + line + "\n")
     }
 
-    /// From now on the servers hear each other, or do not.
+    /// From now on, these servers are partitioned from each other, or no longer are.
     pub(super) fn part(&self, now: Micros, a: Server, b: Server, parted: bool) {
         let said = self.ballots.borrow_mut().part(a, b, parted);
         said.into_iter().for_each(|(server, said)| self.say(now, server, &words(said)));
     }
 
-    /// A server has become this; `took_ms`: since it began to look for a leader.
+    /// A server has entered this state. `took_ms`: time since it began to look for a leader.
     pub(super) fn has_become(&self, now: Micros, server: Server, state: ServerState, (zxid, took_ms): (Zxid, u64)) {
         let said = self.ballots.borrow_mut().has_become(server, state, zxid, took_ms);
         said.into_iter().for_each(|(server, said)| self.say(now, server, &words(said)));

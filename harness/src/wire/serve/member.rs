@@ -1,4 +1,4 @@
-//! One server's own side: where it listens, who is connected, and what it counts beside the model.
+//! The harness's part of one server: its address, its connections, and its counters outside the model.
 
 use hustings_record::ServerState;
 use std::cell::{Cell, RefCell};
@@ -11,12 +11,12 @@ use tokio::sync::watch;
 
 use super::line::{LineFate, ServedConnection};
 
-/// What a server's process is.
+/// The state of a server's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gate {
     Down,
     Running,
-    /// It neither takes, reads nor writes anything; connections are made by the kernel and wait.
+    /// It does not accept, read or write. The kernel completes connections, which then wait.
     Paused,
 }
 
@@ -24,7 +24,7 @@ pub(super) enum Gate {
 pub(super) struct ServedMember {
     pub(super) address: SocketAddr,
     pub(super) gate: watch::Sender<Gate>,
-    /// Connections whose task lives.
+    /// Connections whose task is running.
     pub(super) lines: RefCell<BTreeMap<Conn, Rc<ServedConnection>>>,
     /// Whether the port is bound.
     pub(super) is_bound: Cell<bool>,
@@ -59,7 +59,7 @@ impl ServedMember {
         self.lines.borrow().values().for_each(|line| line.end(LineFate::Reset));
     }
 
-    /// Gives the milliseconds for which it has looked for a leader, if it has found one.
+    /// Returns the milliseconds for which it looked for a leader, if it has found one.
     pub(super) fn has_become(&self, state: ServerState, now: Micros) -> u64 {
         if state == ServerState::Down {
             self.reset_counts();

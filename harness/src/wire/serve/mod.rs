@@ -1,5 +1,5 @@
-//! Servers of the model behind ZooKeeper's wire protocol: each listens on a port of its own, all of them live in one process
-//! and on one thread. What one commits, the others apply at once.
+//! Servers of the model behind ZooKeeper's wire protocol. Each listens on its own port. All run in one process and on
+//! one thread. A transaction that one commits is applied by the others at once.
 
 mod connection;
 mod control;
@@ -19,10 +19,10 @@ use hustings_workloads::model::Options;
 use self::core::Core;
 use crate::process::utc;
 
-/// What the servers say that they are: the version whose behaviour they have.
+/// The version that the servers report, and whose behaviour they have.
 pub const VERSION: &str = "3.8.0";
 
-/// Running servers, numbered from 1. They end when this is dropped.
+/// Running servers, numbered from 1. Dropping this ends them.
 #[derive(Debug)]
 pub struct EmbeddedServers {
     core: Rc<Core>,
@@ -30,8 +30,8 @@ pub struct EmbeddedServers {
 }
 
 impl EmbeddedServers {
-    /// Starts one server on each of these addresses; port 0 takes any free one. The wall clock is read once, whatever
-    /// `options` say of it, and their number of servers is that of the addresses.
+    /// Starts one server on each of these addresses. Port 0 takes any free port. The wall clock and the number of
+    /// addresses override the corresponding `options`.
     ///
     /// Must be called within a `LocalSet` on a current-thread runtime.
     ///
@@ -39,7 +39,7 @@ impl EmbeddedServers {
     /// An address cannot be bound.
     ///
     /// # Panics
-    /// As the model does, for no servers or more than 254.
+    /// The model panics for no servers or more than 254.
     pub fn start(options: Options, addresses: &[SocketAddr]) -> io::Result<Self> {
         let options = Options { servers: addresses.len(), epoch_ms: utc::unix_ms(), ..options };
         let sockets: io::Result<Vec<_>> = addresses.iter().map(|address| listener::bind(*address)).collect();

@@ -1,4 +1,4 @@
-//! Four-letter words, answered in the format of the version that the servers say they are.
+//! Four-letter words, answered in the format of the version that the servers report.
 
 use hustings_record::{Holdings, ServerState};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use super::core::Core;
 
 const IDLE: &str = "This ZooKeeper instance is not currently serving requests\n";
 
-/// The answer to the word that a connection begins with; None if it is none.
+/// The answer to the four-letter word at the start of a connection. None if it is not such a word.
 pub(super) fn answer(core: &Core, server: Server, word: [u8; 4]) -> Option<String> {
     let serves = core.state(server).serves();
     let text = match &word {
@@ -111,7 +111,7 @@ fn conf(core: &Core, server: Server) -> String {
     if !alone {
         let _ = write!(text, "syncLimit={}\nelectionAlg=3\npeerType=0\nmembership: \n", options.sync_limit);
         for (id, member) in (1..).zip(&core.members) {
-            // Servers speak to each other within their process.
+            // Servers communicate within their process.
             let _ = writeln!(text, "server.{id}=127.0.0.1:0:0:participant;{}", member.address);
         }
         text.push_str("version=0\n");

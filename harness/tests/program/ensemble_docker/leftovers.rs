@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use hustings::cleanup::workdir::WorkDir;
 use hustings::ensemble::Ensemble;
 use hustings::ensemble::docker::DockerEnsemble;
+use hustings::files::workdir::WorkDir;
 
 use super::support::{Run, docker, everything_of, is_there, options, run_id};
 

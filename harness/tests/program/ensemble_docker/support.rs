@@ -3,10 +3,10 @@
 use std::process::Command;
 use std::time::Duration;
 
-use hustings::cleanup::workdir::WorkDir;
 use hustings::ensemble::docker::{DockerEnsemble, DockerOptions};
 use hustings::ensemble::server_options::ServerOptions;
 use hustings::ensemble::{Ensemble, EnsembleError, ServerControl, four_letter};
+use hustings::files::workdir::WorkDir;
 use tokio::time::{Instant, sleep, timeout};
 use zookeeper_client::{Acls, Client, CreateMode};
 

@@ -199,6 +199,17 @@ impl Running {
         rustix::process::kill_process(pid, signal).expect("it runs");
     }
 
+    /// Waits until it handles this signal: on a busy machine it may be a while in starting.
+    pub(crate) fn until_it_handles(&mut self, signal: rustix::process::Signal) {
+        let status = format!("/proc/{}/status", self.process.id());
+        self.until("it handles the signal", || {
+            let text = fs::read_to_string(&status).unwrap_or_default();
+            let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+            let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+            caught & (1 << (signal.as_raw() - 1)) != 0
+        });
+    }
+
     /// Waits for something to become true while it runs; it must not end before.
     pub(crate) fn until(&mut self, what: &str, there: impl FnMut() -> bool) {
         self.until_within(what, Duration::from_secs(60), there);

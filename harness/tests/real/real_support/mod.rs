@@ -6,12 +6,12 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hustings::cleanup::workdir::WorkDir;
 use hustings::client::session::ZkSession;
 use hustings::ensemble::Ensemble;
 use hustings::ensemble::embedded::{EmbeddedEnsemble, EmbeddedOptions};
 use hustings::ensemble::local::{LocalEnsemble, LocalOptions};
 use hustings::ensemble::server_options::ServerOptions;
+use hustings::files::workdir::WorkDir;
 use hustings::links::RunLinks;
 use hustings_workloads::coordination::Session as _;
 

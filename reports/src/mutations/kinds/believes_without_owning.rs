@@ -1,4 +1,4 @@
-//! A leader whose session has ended was never notified of it, and goes on believing beside whoever owns the lead.
+//! A leader is not notified of its session's end, and continues to believe beside the owner.
 
 use crate::check::Section as _;
 use crate::check::ownership::Ownership;
@@ -30,7 +30,7 @@ pub(in crate::mutations) const BELIEVES_ON_FOR_A_WHILE: Mutation = Mutation {
     edit: |scene, sites| edit_until(scene, sites, |loss| could_know_from(scene, loss).unwrap_or(0) + WRONG_NS),
 };
 
-/// So long is wrong of whoever could know.
+/// A belief this long is wrong for a leader that could know of its loss.
 const WRONG_NS: Nanos = 1_500_000_000;
 
 fn sites(scene: &Scene<'_>) -> Sites {
@@ -54,8 +54,8 @@ fn sites(scene: &Scene<'_>) -> Sites {
         .sites()
 }
 
-/// From when on another one owned the lead, and the loser could know: no fault kept that from it any more, its policy did not have
-/// it believe without a connection, and servers that are hit had the time to end its session.
+/// When another candidate owned leadership and the loser could know. By then no fault withholds that, and its policy
+/// does not let it believe without a connection. Servers under a fault had time to end its session.
 fn could_know_from(scene: &Scene<'_>, loss: usize) -> Option<Nanos> {
     let (index, lost) = (scene.index, scene.loser(loss));
     let (from, until) = (others_own_from(scene, loss)?, index.observed_until());
@@ -70,7 +70,7 @@ fn could_know_from(scene: &Scene<'_>, loss: usize) -> Option<Nanos> {
     Some(if index.servers_hit_within((from, after + WRONG_NS)) { after + expiry } else { after })
 }
 
-/// From when on another one owned the lead.
+/// When another candidate began to own leadership.
 fn others_own_from(scene: &Scene<'_>, loss: usize) -> Option<Nanos> {
     let lost = scene.loser(loss);
     let intervals = scene.index.intervals.of_group(lost.group).iter();
@@ -89,7 +89,7 @@ fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
 
 fn edit_until<'s>(scene: &'s Scene<'s>, sites: &'s [usize], until: impl Fn(usize) -> Nanos) -> Edits<'s> {
     let lost: Vec<(&Term<'_>, Nanos)> = sites.iter().map(|&loss| (scene.loser(loss), until(loss))).collect();
-    // It does nothing else any more: it believes.
+    // After its loss it only believes.
     let ends: Vec<(u32, Nanos, Nanos)> = lost.iter().map(|(term, until)| (term.cand, term.ended.0, *until)).collect();
     let ended = ends.clone();
     let is_silent = move |cand: u32, t: Nanos| ends.iter().any(|&(of, ended, _)| of == cand && t > ended);

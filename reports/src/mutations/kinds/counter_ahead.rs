@@ -1,4 +1,4 @@
-//! The servers count more fired watches than anybody was notified of.
+//! The servers count more fired watches than the clients were notified of.
 
 use crate::check::Section as _;
 use crate::check::servers::{DeletionWatches, disturbed};

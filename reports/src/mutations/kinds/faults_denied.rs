@@ -1,4 +1,4 @@
-//! Faults that did not happen: the evidence shows no effect, or nobody saw one, or no end of it.
+//! Faults that did not happen: the evidence shows no effect, or no effect was observed, or no end of it.
 
 use crate::check::Section as _;
 use crate::check::receipts::FaultsSection;
@@ -58,7 +58,7 @@ fn verified(scene: &Scene<'_>) -> impl Iterator<Item = usize> {
     (0..scene.index.faults.all.len()).filter(|&fault| scene.index.faults.all[fault].verified())
 }
 
-/// The receipts of these faults' stage, altered.
+/// Alters the verifications of these faults at this stage.
 fn altered<'s>(
     scene: &'s Scene<'s>,
     sites: &'s [usize],
@@ -76,7 +76,7 @@ fn altered<'s>(
     })
 }
 
-/// Makes what was probed show that nothing happened.
+/// Alters the probed values so that they show no effect.
 fn deny(seen: &mut Evidence) -> bool {
     match seen {
         // The link answered all the while.
@@ -116,7 +116,7 @@ fn deny(seen: &mut Evidence) -> bool {
             replies.iter_mut().for_each(|reply| reply.zxid = 0);
             !replies.is_empty()
         }
-        // The order was obeyed by somebody else, before it was given.
+        // The order was obeyed before it was given.
         Evidence::Obeyed { sent, answered, .. } => {
             (*sent, *answered) = (0, 0);
             true
@@ -143,7 +143,7 @@ fn deny(seen: &mut Evidence) -> bool {
             *bytes = Some((0, 1));
             !ways.is_empty()
         }
-        // Links that were made whole are no proof that anything had been done to them.
+        // Restored links are no evidence of an earlier effect.
         Evidence::Whole { .. } => false,
     }
 }

@@ -1,4 +1,4 @@
-//! A leader that writes with a token that is not its own lead's.
+//! A leader writes with a token that is not of its own term.
 
 use super::write_by_deposed::{add_writes, write};
 use crate::check::Section as _;
@@ -42,7 +42,7 @@ pub(in crate::mutations) const OTHERS_TOKEN: Mutation = Mutation {
     edit: |scene, sites| edit(scene, sites, others),
 };
 
-/// Leads whose tokens are known, and that lasted long enough for a write in their middle.
+/// Terms with a known token that lasted long enough for a write in their middle.
 fn leads(scene: &Scene<'_>) -> Sieve {
     let known = |term: &Term<'_>| term.is_known() && at(term).is_some();
     let terms = (0..scene.index.terms.all.len()).filter(|&term| known(scene.term(term)));

@@ -12,7 +12,7 @@ use crate::stats::spans::touches;
 use crate::verdict::Verdict;
 use hustings_record::{Event, Nanos};
 
-/// So much longer than the longest overlap that is allowed.
+/// Added to the longest overlap that is allowed.
 const BEYOND_NS: Nanos = 10_000_000;
 
 pub(in crate::mutations) const GRANT_EARLY: Mutation = Mutation {

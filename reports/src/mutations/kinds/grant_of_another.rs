@@ -1,4 +1,4 @@
-//! A candidate that says of its lead that it rests on another znode than it does.
+//! A candidate reports a grant by another znode than its own.
 
 use crate::check::Section as _;
 use crate::check::grant_tokens::GrantTokens;
@@ -33,7 +33,7 @@ pub(in crate::mutations) const MADE_UP_GRANT: Mutation = Mutation {
     edit: |scene, sites| edit(scene, sites, |_, _| Some(MADE_UP_TOKEN)),
 };
 
-/// Leads by a znode that is known by its name.
+/// Terms by a znode that was observed by name.
 fn observed(scene: &Scene<'_>) -> Sieve {
     let known = |&term: &usize| {
         let own = scene.term(term);

@@ -1,4 +1,4 @@
-//! A herd: everybody is notified of every loss, where the recipe promises fewer.
+//! A herd: all candidates are notified of every loss, although the recipe promises fewer.
 
 use crate::check::Section as _;
 use crate::check::fan_out::FanOutSeen;
@@ -9,9 +9,9 @@ use crate::mutations::sites::Sites;
 use crate::verdict::Verdict;
 use hustings_record::{Event, FanOut, Nanos, WatchEvent};
 
-/// From one watcher to the next.
+/// From one notification to the next.
 const STEP_NS: Nanos = 20_000;
-/// When each has looked around.
+/// From its notification until each has settled.
 const SETTLES_NS: Nanos = 500_000;
 
 pub(in crate::mutations) const HERD: Mutation = Mutation {
@@ -35,7 +35,7 @@ fn sites(scene: &Scene<'_>) -> Sites {
         .sites()
 }
 
-/// Candidates whom the loss need not wake, and would: enrolled, connected and at rest.
+/// Candidates that the loss need not wake, but that are woken here: enrolled, connected and at rest.
 fn idle(scene: &Scene<'_>, loss: usize) -> Vec<u32> {
     let Some(at) = told_at(scene, loss) else { return Vec::new() };
     let (lost, next) = (scene.loser(loss), scene.successor(loss).map(|next| next.cand));
@@ -45,7 +45,7 @@ fn idle(scene: &Scene<'_>, loss: usize) -> Vec<u32> {
     others.filter(|cand| Some(*cand) != next).filter(at_rest).collect()
 }
 
-/// When the loss is told.
+/// The first notification of the loss, or else the next grant.
 fn told_at(scene: &Scene<'_>, loss: usize) -> Option<Nanos> {
     let first = scene.index.woken(&scene.losses()[loss]).first().map(|notice| notice.t);
     first.or_else(|| scene.successor(loss).map(|next| next.grant))

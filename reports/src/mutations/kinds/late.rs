@@ -1,4 +1,4 @@
-//! Watchers are notified late, or act late on what they were told.
+//! Leaders release late, or watchers are notified late, or act late.
 
 use crate::check::Section as _;
 use crate::check::promptness::{Promise, Promptness, slack};
@@ -13,7 +13,7 @@ use hustings_record::{Event, FanOut, FaultKind, Nanos, ProcessFate};
 
 const SHORT_NS: Nanos = 600_000_000;
 const LONG_NS: Nanos = 3_000_000_000;
-/// Of fewer losses nobody can say that half of them were slow.
+/// Minimum of losses to judge whether half of them were slow.
 const LOSSES_MIN: usize = 3;
 
 pub(in crate::mutations) const DETECTED_LATE_BY_600_MS: Mutation = Mutation {
@@ -73,7 +73,7 @@ fn sites(scene: &Scene<'_>, what: Promise, late: Nanos) -> Sites {
     let index = scene.index;
     let watches = index.info.leader_wakes() != Some(FanOut::None);
     let slack = slack(index, what, late);
-    // The stricter promise is of more than half of all that are compared with it.
+    // The stricter promise is about more than half of all that are compared with it.
     let enough = if late == SHORT_NS { LOSSES_MIN.max(slack.len() / 2 + 1) } else { 1 };
     let allowed = |loss: &usize| {
         slack.get(loss).map_or(late, |slack| if late == SHORT_NS { slack.of_half } else { slack.of_each })
@@ -124,13 +124,14 @@ fn notified(scene: &Scene<'_>, loss: usize) -> Option<Nanos> {
     woken.iter().any(|notice| notice.cand == next.cand && notice.t <= granted).then_some(first)
 }
 
-/// Whether nothing but the loss itself happened to whoever could take over, from a while before the loss until the late grant.
+/// Whether only the loss itself affected the candidates that could take over, from a while before it until the late
+/// grant.
 fn undisturbed(scene: &Scene<'_>, loss: usize, late: Nanos) -> bool {
     let index = scene.index;
     let (lost, fault) = (&scene.losses()[loss], scene.fault(loss));
     let (Some(next), Some(granted)) = (scene.successor(loss), scene.granted(loss)) else { return false };
     let span = (lost.effect.saturating_sub(2 * index.timeout_or_asked() + 1_500_000_000), granted + late);
-    // What met whoever took over is felt for long; what met others of the group, while it lasts.
+    // Faults on the successor have long effects; faults on others of the group count only while they last.
     let mut on_next = index.faults.on_cand_in(next.cand, span).filter(|other| other.id != fault.id);
     let around = (lost.effect.saturating_sub(CALM_NS), span.1);
     let mut others = index.faults.on_group_in(lost.group, around).filter(|other| other.id != fault.id);
@@ -153,7 +154,7 @@ fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize], what: Promise, late: Nanos
         next: &'t Term<'t>,
         group: u32,
         loser: u32,
-        /// Notifications and what came of them are moved from here to there.
+        /// Notifications and their consequences between these times are delayed.
         told: (Nanos, Nanos),
         granted: Nanos,
     }
@@ -210,7 +211,7 @@ fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize], what: Promise, late: Nanos
                     })
                 }
                 Event::Left { t, cand, session, how } if what == Promise::Release => {
-                    // Its answer may come after the next grant.
+                    // The response to its deletion may come after the next grant.
                     let at = how.deletion().map_or(*t, |deletion| deletion.0);
                     let is_it = |moved: &&Moved<'_>| moved.loser == *cand && moved.told.0 <= at && at <= moved.told.1;
                     moved.iter().find(is_it).map_or(Keep, |moved| {
@@ -229,7 +230,7 @@ fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize], what: Promise, late: Nanos
                         Replace(event)
                     })
                 }
-                // Nobody writes before it leads.
+                // No candidate writes before it leads.
                 Event::Write { t, sent, cand, czxid, .. } => {
                     let early = |moved: &&Moved<'_>| {
                         (moved.next.cand, moved.next.czxid) == (*cand, *czxid)

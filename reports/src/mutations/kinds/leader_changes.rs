@@ -1,4 +1,4 @@
-//! A leader that nothing has happened to gives way to a follower.
+//! An undisturbed leader is replaced by a follower.
 
 use crate::check::Section as _;
 use crate::check::handovers::Handovers;
@@ -35,7 +35,7 @@ fn sites(scene: &Scene<'_>) -> Sites {
         .sites()
 }
 
-/// When the lead of this term could go to which follower.
+/// When, and to which follower, the leadership of this term could go.
 fn change(scene: &Scene<'_>, place: usize) -> Option<(Nanos, u32)> {
     let calm = 2 * scene.index.timeout_or_asked() + 100_000_000;
     let at = scene.quiet_in_term(place, calm, 2 * GAP_NS)?;
@@ -55,7 +55,7 @@ fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
         edits.add(term.life, at, lost);
         let (t, session) = (at + GAP_NS, stand.session);
         edits.add_made_up_grant(segment, (t, cand), stand, term.czxid);
-        // It leads for as long as the other one would have.
+        // It leads until the old leader's term would have ended.
         let (from, to) = (term.ended.0.max(t + 1), term.ended.1.max(t + 1));
         let reason = RevokeReason::SteppedDown;
         edits.add(segment, to, Event::Revoke { from, to, cand, session, term: MADE_UP_TERM, reason });

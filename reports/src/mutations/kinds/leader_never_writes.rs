@@ -1,4 +1,4 @@
-//! A leader in name alone: it never writes.
+//! A leader never writes.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::stats::spans::touches;
 use crate::verdict::Verdict;
 use hustings_record::{Event, Nanos};
 
-/// Write intervals, and the time beyond them, after which a leader that has not written does not intend to.
+/// Write intervals, and the time beyond them, after which a leader without a write counts as mute.
 const INTERVALS: u64 = 10;
 const BEYOND_NS: Nanos = 1_200_000_000;
 

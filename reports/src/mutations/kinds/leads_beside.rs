@@ -1,4 +1,4 @@
-//! A follower believes to lead, beside the leader.
+//! A follower believes that it leads, beside the leader.
 
 use super::revoke_late::forbidden_overlap;
 use crate::check::Section as _;
@@ -10,7 +10,7 @@ use crate::mutations::sites::{Sieve, Sites};
 use crate::verdict::Verdict;
 use hustings_record::{Event, Nanos, RevokeReason};
 
-/// So much longer than the longest overlap that is allowed.
+/// Added to the longest overlap that is allowed.
 const BEYOND_NS: Nanos = 20_000_000;
 
 pub(in crate::mutations) const LEADS_BESIDE: Mutation = Mutation {
@@ -32,7 +32,7 @@ fn sites(scene: &Scene<'_>) -> Sites {
         .sites()
 }
 
-/// When which follower could believe beside the leader of this term.
+/// When, and which follower, could believe beside the leader of this term.
 fn beside(scene: &Scene<'_>, place: usize) -> Option<(Nanos, Nanos, u32)> {
     let long = forbidden_overlap(scene)? + BEYOND_NS;
     let at = scene.quiet_in_term(place, 0, long + 1)?;

@@ -1,4 +1,4 @@
-//! Something is left behind at the servers: znodes, sessions, watches.
+//! Znodes, sessions or watches are left behind at the servers.
 
 use crate::check::Section as _;
 use crate::check::lists::ROOT;
@@ -63,7 +63,8 @@ pub(in crate::mutations) const WATCH_LISTED: Mutation = Mutation {
 };
 
 impl Sites {
-    /// Only where the servers listed what they hold when the drain had ended, so long after the last fault that all was cleared away.
+    /// Only if the servers listed their holdings at the end of the drain, after enough time without an outage for a
+    /// clean-up.
     fn listed(self, scene: &Scene<'_>) -> Self {
         let Some(listed) = &scene.index.lists.end else {
             return Self::Nowhere("the servers were not asked for what they hold".into());
@@ -74,7 +75,7 @@ impl Sites {
 
 const TOO_SHORT: &str = "what an earlier cell or a fault left behind may still be there when the servers are asked";
 
-/// After so long everything is cleared away: 2 T, 2 ticks and a second and a half.
+/// Time within which leftovers are removed: 2 T, 2 ticks and 1.5 s.
 fn cleared_within(scene: &Scene<'_>) -> Nanos {
     2 * (scene.index.timeout_or_asked() + scene.index.tick) + 1_500_000_000
 }

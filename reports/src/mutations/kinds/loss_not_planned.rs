@@ -1,4 +1,4 @@
-//! A lead is lost to nothing: the fault that cost it was never ordered.
+//! A term is lost without a cause: the fault that cost it was never ordered.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ fn sites(scene: &Scene<'_>) -> Sites {
         let at = scene.losses()[*loss].effect;
         index.felt_stall(&[scene.loser(*loss).host], (at, scene.granted(*loss).unwrap_or(at))).is_some()
     };
-    // A record without a single fault says by itself that nothing was tried.
+    // A record without any fault already shows that nothing was tried.
     scene
         .handovers()
         .only_if("unplanned handovers are allowed here", index.info.expect.unplanned == Expectation::None)
@@ -49,7 +49,7 @@ fn sites(scene: &Scene<'_>) -> Sites {
 }
 
 fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
-    // One fault alone is forgotten: the others are the evidence that the cell did what it says.
+    // Only one fault is removed: the others remain as evidence that the cell did what it says.
     let forgotten: BTreeSet<u32> = sites.first().map(|&loss| scene.fault(loss).id).into_iter().collect();
     Edits::default().drop_if(move |_, event| match event {
         Event::Fault(order) => forgotten.contains(&order.id),

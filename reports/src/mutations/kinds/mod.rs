@@ -1,4 +1,4 @@
-//! One file a mutation, or a family of mutations that differ in a number.
+//! One file per mutation, or per family of mutations that differ in a number.
 
 pub(super) mod believes_without_owning;
 pub(super) mod counter_ahead;

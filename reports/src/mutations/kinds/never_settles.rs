@@ -1,4 +1,4 @@
-//! A follower that was notified never comes to rest: its watch is not armed again.
+//! A notified follower never settles: its watch is not armed again.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A watcher whom the loss had to wake is not notified.
+//! A watcher that the loss must wake is not notified.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! A follower is notified though nobody has gone.
+//! A follower is notified although no candidate has left.
 
 use crate::check::Section as _;
 use crate::check::fan_out::FanOutSeen;
@@ -10,7 +10,7 @@ use crate::verdict::Verdict;
 use hustings_record::{Event, Nanos, WatchEvent};
 
 const SETTLES_NS: Nanos = 1_000_000;
-/// Nothing else happens in the group for so long before, and after.
+/// Calm required in the group before and, below, after.
 const BEFORE_NS: Nanos = 2_000_000_000;
 const AFTER_NS: Nanos = 400_000_000;
 
@@ -31,7 +31,7 @@ fn sites(scene: &Scene<'_>) -> Sites {
         .sites()
 }
 
-/// A moment at which nothing goes on in the group.
+/// A time without activity in the group.
 fn moment(scene: &Scene<'_>, place: usize) -> Option<Nanos> {
     let term = scene.term(place);
     let at = scene.quiet_in_term(place, BEFORE_NS, AFTER_NS)?;

@@ -1,4 +1,4 @@
-//! The servers elect somebody whom their votes do not.
+//! The servers elect another server than their votes determine.
 
 use crate::check::Section as _;
 use crate::check::server_elections::{EnsembleSection, foretold};
@@ -31,7 +31,8 @@ fn sites(scene: &Scene<'_>) -> Sites {
         .sites()
 }
 
-/// A follower of the election's winner that heard of the winner's vote: had it won, that would tell who had to.
+/// A follower of the winner that received the winner's vote: had it won, its votes would certainly elect another
+/// server.
 fn other(scene: &Scene<'_>, place: usize) -> Option<u32> {
     let election = &scene.index.servers.elections[place];
     let back = |role: &crate::index::Role| role.back.is_some() || role.elected.is_some();
@@ -44,7 +45,7 @@ fn other(scene: &Scene<'_>, place: usize) -> Option<u32> {
         .find(|&server| foretold(scene.index, election, server).is_some_and(|one| one != server))
 }
 
-/// From this election on the winner and a follower of it have changed places.
+/// Swaps the winner and one of its followers from this election on.
 fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
     let swaps: Vec<(u64, u32, u32)> = sites
         .iter()

@@ -39,7 +39,7 @@ fn ends_early(scene: &Scene<'_>, term: usize) -> Option<Nanos> {
 }
 
 fn edit<'s>(scene: &'s Scene<'s>, _: &'s [usize]) -> Edits<'s> {
-    // One overlap that is left would be enough for the check: all terms are cut.
+    // A single remaining overlap would satisfy the check, so all terms are cut.
     let mut ends: BTreeMap<(usize, u32, i64, Nanos, Nanos), Nanos> = BTreeMap::new();
     for (place, term) in scene.index.terms.all.iter().enumerate() {
         if let Some(first) = ends_early(scene, place) {

@@ -1,4 +1,4 @@
-//! An orphan: a znode that owns the lead, under whose session nobody believes.
+//! An orphan: a znode that owns leadership while no candidate under its session believes.
 
 use crate::check::Section as _;
 use crate::check::ownership::{Ownership, owner_may_not_believe_for};
@@ -32,7 +32,7 @@ fn sites(scene: &Scene<'_>) -> Sites {
             let intervals = scene.index.intervals.of_group(term.group).iter();
             let owned =
                 union(intervals.filter(|interval| interval.is_of(term)).map(|interval| interval.span).collect());
-            // What stalled is no time in which it could have led.
+            // It could not have led during a stall.
             let hosts = [term.host];
             let stalls = scene.index.lives.stalls_in(&hosts, window).map(|stall| (stall.from, stall.to));
             let stalls = union(stalls.collect());
@@ -42,7 +42,7 @@ fn sites(scene: &Scene<'_>) -> Sites {
         .sites()
 }
 
-/// From when on no fault on the owner, and no outage of the servers, could keep it from leading.
+/// When faults on the owner and server outages no longer keep it from leading.
 fn free_from(scene: &Scene<'_>, term: &Term<'_>, span: (Nanos, Nanos)) -> Nanos {
     let faults =
         scene.index.faults.all.iter().filter(|fault| fault.met.contains(&term.host) || fault.kind.hits_servers());
@@ -53,7 +53,7 @@ fn free_from(scene: &Scene<'_>, term: &Term<'_>, span: (Nanos, Nanos)) -> Nanos 
 
 fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
     let gone: Vec<&Term<'_>> = sites.iter().map(|&place| scene.term(place)).collect();
-    // Whoever led by the same token before, or does later, does not either.
+    // Earlier and later terms of the same incarnation are removed too.
     let is_it = move |cand: u32, session: i64, czxid: Option<i64>| {
         gone.iter()
             .any(|term| (term.cand, term.session) == (cand, session) && czxid.is_none_or(|czxid| czxid == term.czxid))

@@ -1,4 +1,4 @@
-//! A fence that lets pass what it refused: the write of a leader that wakes up, or was cut off, with its old token.
+//! A fence accepts a write that it refused: that of a leader with an old token, which wakes up or was cut off.
 
 use std::collections::BTreeSet;
 

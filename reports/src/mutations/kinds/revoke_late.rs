@@ -1,4 +1,4 @@
-//! A leader goes on believing after its successor's grant: its revoke comes later than it did.
+//! A leader continues to believe after its successor's grant: its revoke is delayed.
 
 use crate::check::Section as _;
 use crate::check::split_brain::SplitBrain;
@@ -37,7 +37,7 @@ pub(in crate::mutations) const BY_500_MS: Mutation = Mutation {
     ..BY_5_MS
 };
 
-/// The shortest overlap that this cell does not allow, beyond what the clocks may be off by; `None`: it allows any.
+/// The shortest overlap that this cell forbids, beyond the clocks' error; `None`: it allows any.
 pub(super) fn forbidden_overlap(scene: &Scene<'_>) -> Option<Nanos> {
     let (index, expect) = (scene.index, &scene.index.info.expect);
     let allowed = match (expect.overlap, expect.overlap_of_t_max) {
@@ -56,7 +56,7 @@ fn sites(scene: &Scene<'_>, late: Nanos) -> Sites {
         .keep("every leader died before its successor came", |&loss| scene.loser(loss).ending != Ending::Died)
         .keep("every leader believed to the end of the record", |&loss| revoked(scene.loser(loss)))
         .keep("no successor came so soon after the end of the belief before", |&loss| {
-            // A successor may have lost the lead in its turn by then.
+            // The successor may have lost leadership itself by then.
             let overlap =
                 |(granted, ended): Span| (scene.loser(loss).ended.0 + late).min(ended).saturating_sub(granted);
             scene.successor(loss).and_then(Term::definite).map(overlap) > forbidden
@@ -76,7 +76,7 @@ fn revoked(term: &Term<'_>) -> bool {
     matches!(term.ending, Ending::Revoked(_))
 }
 
-/// Whether a process of the handover stalled at some moment of the overlap that would be.
+/// Whether a process of the handover stalled during the overlap to be created.
 fn stalled(scene: &Scene<'_>, loss: usize, late: Nanos) -> bool {
     let (lost, Some(next)) = (scene.loser(loss), scene.successor(loss)) else { return true };
     let span = (lost.ended.0.min(next.grant), lost.ended.1 + late);

@@ -1,4 +1,4 @@
-//! That sessions were established is not recorded.
+//! The record lacks the establishment of sessions.
 
 use crate::check::Section as _;
 use crate::check::sessions::SessionsSection;

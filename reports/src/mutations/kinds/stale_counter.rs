@@ -1,4 +1,4 @@
-//! A server's counter of fired watches stands still.
+//! The servers' counters of fired watches do not advance.
 
 use crate::check::Section as _;
 use crate::check::servers::{DeletionWatches, disturbed};

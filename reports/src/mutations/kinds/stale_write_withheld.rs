@@ -1,4 +1,4 @@
-//! A cell that must show stale writes shows none: whoever has lost a lead writes no more.
+//! A cell that must show stale writes shows none: leaders write no more once they have lost leadership.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ fn is_stale(found: &JudgedWrite) -> bool {
 }
 
 fn edit<'s>(scene: &'s Scene<'s>, _: &'s [usize]) -> Edits<'s> {
-    // One that is left would be enough for the check: all of them stay away.
+    // A single remaining stale write would satisfy the check, so all are dropped.
     let stale: BTreeSet<u64> = scene.writes_that(is_stale).into_values().collect();
     Edits::default()
         .drop_if(move |_, event| matches!(event, Event::Write { seq, .. } if stale.contains(seq)))

@@ -1,4 +1,4 @@
-//! A leader stops believing in the middle of its term, and begins again a moment later, for nothing.
+//! A leader stops believing in the middle of its term, and begins again shortly after, without a cause.
 
 use crate::check::Section as _;
 use crate::check::liveness::Leaderless;
@@ -30,7 +30,7 @@ fn sites(scene: &Scene<'_>) -> Sites {
         .sites()
 }
 
-/// A moment in the term before which nothing had disturbed the leader for longer than a session can last.
+/// A time in the term before which the leader was undisturbed for longer than a session can last.
 fn moment(scene: &Scene<'_>, place: usize) -> Option<Nanos> {
     scene.quiet_in_term(place, 2 * scene.index.timeout_or_asked() + 100_000_000, 3 * AWAY_NS)
 }
@@ -53,7 +53,7 @@ fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
         edits.add(term.life, back + 1, Event::Granted { t: back + 1, cand, session, term: MADE_UP_TERM });
         again.push(term);
     }
-    // What ended the term now ends the one that was taken up again; what was written in between was not.
+    // The event that ended the term now ends the resumed one.
     edits.replace(move |segment, event| {
         let Event::Revoke { from, to, cand, session, reason, .. } = event else { return None };
         again.iter().find(|term| is_end_of(term, segment, event))?;

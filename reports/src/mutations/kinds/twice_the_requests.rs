@@ -1,4 +1,4 @@
-//! Whoever is notified asks for more than its recipe declares.
+//! A notified candidate sends more requests than its recipe declares.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! A candidate does not say that it was notified, though its link saw it.
+//! A candidate reports another znode as its own than its link shows.
 
 use crate::check::Section as _;
 use crate::check::witness::Witness;

@@ -10,7 +10,7 @@ use crate::mutations::sites::{Sieve, Sites};
 use crate::verdict::Verdict;
 use hustings_record::{Event, Expectation, Fencing, Nanos};
 
-/// So long after the successor's write the deposed leader's comes in.
+/// Delay of the deposed leader's write after the successor's.
 const AFTER_NS: Nanos = 1_000_000;
 
 pub(in crate::mutations) const WRITE_BY_DEPOSED: Mutation = Mutation {
@@ -84,7 +84,7 @@ pub(super) fn write(term: &Term<'_>, (czxid, session): (i64, i64), at: Nanos) ->
     Event::Write {
         t: at,
         sent: Some(at.saturating_sub(10_000)),
-        // Numbered anew.
+        // Renumbered later.
         seq: u64::MAX >> 8,
         group: term.group,
         cand: term.cand,

@@ -10,7 +10,7 @@ use crate::mutations::sites::Sieve;
 use crate::verdict::Verdict;
 use hustings_record::{Event, Nanos};
 
-/// A write is sent so much too late, or too early, beyond what the clocks may be off by.
+/// How much too late or too early a write is sent, beyond the clocks' error.
 const OUT_BY_NS: Nanos = 2_000_000;
 
 pub(in crate::mutations) const AFTER_REVOKE: Mutation = Mutation {

@@ -1,4 +1,4 @@
-//! A candidate that does not lead writes with the token of its own znode.
+//! A candidate writes with a token by which it never led.
 
 use super::write_by_deposed::{add_writes, write};
 use crate::check::Section as _;

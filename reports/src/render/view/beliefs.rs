@@ -4,8 +4,8 @@
 use serde::Serialize;
 
 use crate::render::apart::{Apart, Axis};
-use crate::render::state::overlaps_briefly;
 use crate::render::{clean, format};
+use crate::state::overlaps_briefly;
 use crate::summary::CellSummary;
 
 const FAULTS_MAX: usize = 20;

@@ -13,8 +13,8 @@ use super::row::CellRow;
 use crate::check::Testability;
 use crate::render::apart::negotiated;
 use crate::render::plots::{CHARTS, Draw, PlotError};
-use crate::render::state::{Chip, State};
 use crate::render::{clean, format};
+use crate::state::{Chip, State};
 use crate::summary::{CellSummary, CheckResult, Timeline};
 use hustings_record::{Expect, Expectation, Fencing, LinkUse, SessionUse};
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::compare::{Answer, ComparedPair, Comparing, Comparison, Rules, sides_of};
 use crate::render::clean;
 use crate::render::compared::{change, counted, interval, margin, p, state, telling, typical, words};
-use crate::render::state::Chip;
+use crate::state::Chip;
 use crate::summary::Summary;
 
 #[derive(Serialize)]

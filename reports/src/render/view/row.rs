@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::ensemble::in_short;
 use crate::render::apart::{Apart, Axis, negotiated};
-use crate::render::state::{Chip, State, overlaps_briefly};
 use crate::render::{clean, format};
+use crate::state::{Chip, State, overlaps_briefly};
 use crate::stats::Tail;
 use crate::summary::{CellSummary, Rate, Summary};
 use hustings_record::{Expectation, Fencing};

@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::parts::{Fact, first_lines};
 use super::row::counted_writes;
 use crate::render::apart::Apart;
-use crate::render::state::{Chip, State, overlaps_briefly};
 use crate::render::{clean, format};
+use crate::state::{Chip, State, overlaps_briefly};
 use crate::summary::{CellSummary, CheckResult, Summary};
 use hustings_record::{EnsembleKind, Manifest, RunState};
 

@@ -1,5 +1,5 @@
-//! A try that has waited long enough is given up and made anew, but when the deletion of the first contender fails nobody tries
-//! that again: it stays in the queue and gets to its head.
+//! An attempt that has waited long enough is given up and repeated. When the deletion of its first contender fails, it
+//! is not retried: that znode stays in the queue and gets to its head.
 
 use std::pin::pin;
 
@@ -27,7 +27,7 @@ pub(in crate::recipes) struct AbandonsContender;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for AbandonsContender {
-    /// Waits for T at most, then lets the queue be entered anew.
+    /// Waits for at most T, then lets the candidate enrol again.
     async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
         let (session, host) = (candidate.session, candidate.host);
         let until = host.now() + session.timeout_ms() * 1_000_000;

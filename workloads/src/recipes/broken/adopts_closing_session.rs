@@ -1,5 +1,6 @@
-//! A znode that bears the own guid is taken for the own znode, whichever session it belongs to. The guid is the candidate's and
-//! not the incarnation's, so that one that comes back soon adopts the znode of its last life, which is about to go.
+//! A znode with the own guid counts as the own znode, whichever session owns it. The guid belongs to the candidate and
+//! not to the incarnation. A candidate that returns soon adopts the znode of its previous incarnation, which is about
+//! to go.
 
 use super::case::{Case, Caught, at};
 use crate::coordination::{Session, Stat};
@@ -16,7 +17,7 @@ pub(super) const CASE: Case = Case {
     seen_in: "CURATOR-498",
     schedule: &[
         at(1_000, Action::Crash { cand: 0, for_ms: Some(300) }),
-        // It hears later than the others that the adopted znode has gone.
+        // It is notified later than the others that the adopted znode is gone.
         at(2_000, Action::Slow { cand: 0, by_ms: 150 }),
     ],
     caught: &[Caught::Overlap],

@@ -1,5 +1,5 @@
-//! Whoever leads writes that into its own znode, and whoever watches that znode for its deletion is woken by the change of its
-//! data as well.
+//! The leader writes its leadership into its own znode. Candidates that watch that znode for its deletion are also
+//! woken by the change of its data.
 
 use async_trait::async_trait;
 

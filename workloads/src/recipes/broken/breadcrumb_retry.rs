@@ -1,5 +1,5 @@
-//! A write of the breadcrumb whose answer was lost is repeated as it was. The first one took effect, so the second one meets
-//! another version, which is taken for another leader: the lock is given back, again and again.
+//! A write of the breadcrumb whose answer was lost is repeated unchanged. The first one took effect, so the second one
+//! finds another version and takes it for another leader's. The lock is given back, again and again.
 
 use async_trait::async_trait;
 
@@ -30,7 +30,7 @@ const SCHEDULE: [Step; 1 + CANDIDATES * TRIES] = {
     let mut steps = [at(1_000, Action::Expire(0)); 1 + CANDIDATES * TRIES];
     let mut i = 0;
     while i < CANDIDATES * TRIES {
-        // Every second one is a repetition.
+        // Every second write is a repetition.
         let nth = 1 + 2 * (i / CANDIDATES) as u32;
         steps[1 + i] = sent((i % CANDIDATES) as u32, ScheduledRequest::Set, names::BREADCRUMB, nth, Action::LoseReply);
         i += 1;

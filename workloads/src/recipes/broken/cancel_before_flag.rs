@@ -1,5 +1,5 @@
-//! The lead is acquired in one place and believed in another. What cancels it in between finds nobody who leads, and nobody
-//! looks whether there was a cancellation before the flag is set.
+//! The lead is acquired in one place and the belief is set in another. A cancellation in between finds no leader, and
+//! nothing checks for a cancellation before the flag is set.
 
 use async_trait::async_trait;
 
@@ -11,7 +11,7 @@ use crate::recipes::kind::RecipeKind;
 use crate::recipes::steps::Steps;
 use crate::schedule::Action;
 
-/// From the acquisition to the flag, as a part of T: the worker's thread has to be given a turn.
+/// The time from the acquisition to the flag, as T divided by this: the worker's thread has to be scheduled.
 const HANDED_OVER_PER_T: u64 = 4;
 
 pub(super) const CASE: Case = Case {
@@ -28,11 +28,11 @@ pub(in crate::recipes) struct CancelBeforeFlag;
 impl<S: Session, H: Host> Steps<S, H> for CancelBeforeFlag {
     async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
         let Some(node) = self.check_owner(candidate).await? else { return Ok(false) };
-        // Those who work like this do not watch their own znode.
+        // Recipes of this kind do not watch their own znode.
         candidate.own_watch = None;
         let host = candidate.host;
         host.sleep_until(host.now() + candidate.session.timeout_ms() * 1_000_000 / HANDED_OVER_PER_T).await;
-        // The listener was told, and there was no flag to clear.
+        // The listener was notified, and there was no flag to clear.
         candidate.states.now();
         self.grant(candidate, &node);
         Ok(true)

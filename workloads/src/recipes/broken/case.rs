@@ -1,9 +1,9 @@
-//! The cases: each known bug of elections with the fixed schedule that shows it, and what it must be caught with. A checker that
-//! lets one through is the one that is wrong.
+//! The cases: each known bug of elections, with the fixed schedule that shows it and the findings that must catch it. A
+//! check that lets one through is itself wrong.
 //!
-//! Every bug here was seen in the field or is of a kind that was. What a session hides from recipes is told otherwise than it
-//! was seen: a session that is over is over for good, so that a bug of those who carry a znode's name from one session to the
-//! next is shown by a process that is killed and comes back.
+//! Every bug here was seen in the field, or is of a kind that was. A bug that sessions hide from recipes is shown in
+//! another way. An ended session never returns here. So a process that is killed and comes back shows the bug of
+//! carrying a znode's name from one session to the next.
 
 pub use hustings_record::Caught;
 use hustings_record::StepDown;
@@ -12,35 +12,35 @@ use crate::model::Bugs;
 use crate::recipes::kind::RecipeKind;
 use crate::schedule::{Action, ScheduledRequest, Step, When};
 
-/// A bug, how to show it, and what it must be caught with. One group, a host for each candidate.
+/// A bug, how to show it, and the findings that must catch it. One group, one host per candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Case {
-    /// The recipe's name without `broken:`; that of a bug of the servers begins with `server-`.
+    /// The recipe's name without `broken:`; names of server bugs begin with `server-`.
     pub name: &'static str,
     pub recipe: RecipeKind,
-    /// The recipe that shows nothing of it on the same schedule and the same servers. `None`: no recipe can help it, and the
-    /// same one shows nothing on servers without the bug.
+    /// The recipe that does not show the bug on the same schedule and servers. `None`: no recipe can avoid it, and the
+    /// same one does not show it on servers without the bug.
     pub sound: Option<RecipeKind>,
-    /// What goes wrong, in one line.
+    /// The bug, in one line.
     pub wrong: &'static str,
-    /// Where it, or its like, was seen.
+    /// Where the bug, or one like it, was seen.
     pub seen_in: &'static str,
     pub schedule: &'static [Step],
-    /// All of this must be seen. More may be.
+    /// All of these findings must occur. More may.
     pub caught: &'static [Caught],
     pub candidates: u32,
     pub servers: u32,
     pub timeout_ms: u64,
     pub tick_ms: u64,
     pub step_down: StepDown,
-    /// What is switched on in the servers.
+    /// Bugs that are switched on in the servers.
     pub bugs: Bugs,
-    /// How long it goes on after the schedule.
+    /// How long the run continues after the schedule.
     pub run_ms: u64,
 }
 
 impl Case {
-    /// A case of a recipe, with what is usual: three candidates on three servers, T = 2 s.
+    /// A case of a recipe with the defaults: three candidates on three servers, T = 2 s.
     pub(super) const fn of(name: &'static str, recipe: RecipeKind, sound: RecipeKind) -> Self {
         Self {
             name,
@@ -63,7 +63,7 @@ impl Case {
 
 pub(super) const NO_BUGS: Bugs = Bugs { keep_ephemerals: false, forget_missed_events: false };
 
-/// Three candidates resign in turn, twice each: for what is wrong with one lead of five.
+/// Three candidates resign in turn, twice each: for bugs that affect one lead in five.
 pub(super) const ROTATION: [Step; 6] = {
     let mut steps = [at(0, Action::Resign(0)); 6];
     let mut i = 0;
@@ -74,7 +74,7 @@ pub(super) const ROTATION: [Step; 6] = {
     steps
 };
 
-/// A step so long after everybody has joined.
+/// A step this long after all candidates have joined.
 pub(super) const fn at(ms: u64, action: Action) -> Step {
     Step { when: When::At(ms), action }
 }
@@ -84,7 +84,7 @@ pub(super) const fn sent(cand: u32, kind: ScheduledRequest, part: &'static str, 
     Step { when: When::Sent { cand, kind, part, nth, after_ms: None }, action }
 }
 
-/// A step at a candidate's first request of a kind so long after everybody has joined.
+/// A step at a candidate's first request of a kind, this long after all candidates have joined.
 pub(super) const fn sent_after(
     after_ms: u64,
     cand: u32,

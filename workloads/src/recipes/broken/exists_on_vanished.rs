@@ -1,5 +1,5 @@
-//! The predecessor is watched with an exists, and when it has gone already the watch stays at the server, for a znode that will
-//! never come back. With every change in the queue they grow more.
+//! The predecessor is watched with an exists. If it is gone already, the watch stays at the server for a znode that
+//! never returns. The watches accumulate with every change in the queue.
 
 use async_trait::async_trait;
 
@@ -11,7 +11,7 @@ use crate::recipes::kind::RecipeKind;
 use crate::recipes::steps::Steps;
 use crate::schedule::{Action, ScheduledRequest, Step};
 
-/// How often the predecessor goes between list and watch.
+/// How often the predecessor disappears between list and watch.
 const ROUNDS: usize = 10;
 const ROUND_MS: u64 = 1_200;
 const STEPS: usize = 6;
@@ -24,7 +24,7 @@ pub(super) const CASE: Case = Case {
     ..Case::of("exists-on-vanished", RecipeKind::ExistsOnVanished, RecipeKind::PredecessorWatch)
 };
 
-/// In each round the two followers stand anew, and the first one's znode goes while the other is about to watch it.
+/// In each round the two followers enrol again, and the first one's znode goes while the other is about to watch it.
 const SCHEDULE: [Step; STEPS * ROUNDS] = {
     let mut steps = [at(0, Action::Disconnect(0)); STEPS * ROUNDS];
     let mut i = 0;

@@ -1,5 +1,5 @@
-//! A session that ends during a create is taken for a connection that was lost: it is waited for, and never comes back, while its
-//! host takes the candidate for one that is about to stand.
+//! The end of a session during a create is taken for a lost connection. The candidate waits for a session that never
+//! comes back, while its host assumes that it is about to enrol.
 
 use async_trait::async_trait;
 
@@ -16,7 +16,7 @@ use hustings_record::Direction;
 pub(super) const CASE: Case = Case {
     wrong: "a session that ends during a create is waited for, for ever",
     seen_in: "recipes that know one kind of loss",
-    // It stands anew, and its session ends before its create gets through.
+    // It enrols again, and its session ends before its create gets through.
     schedule: &[
         at(1_000, Action::Resign(0)),
         sent_after(

@@ -1,4 +1,4 @@
-//! A follower that is cut off takes that for the end: it leaves for good, and says nothing about it.
+//! A follower that is cut off assumes its end: it leaves for good, without reporting it.
 
 use async_trait::async_trait;
 

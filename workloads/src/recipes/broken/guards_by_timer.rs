@@ -1,5 +1,5 @@
-//! One in five of those who are woken does not hear of it, and looks at the queue when a timer says so: what was lost for good
-//! without the timer becomes a slow success, and nobody asks why any more.
+//! One in five woken candidates misses the notification, and lists the queue when a timer fires. Without the timer the
+//! wake-up would be lost for good. With it the bug becomes a slow success that is not investigated.
 
 use async_trait::async_trait;
 

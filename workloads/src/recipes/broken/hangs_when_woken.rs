@@ -1,4 +1,4 @@
-//! A follower that is woken never comes to do anything about it: the call that should is waiting for itself.
+//! A woken follower never acts on it: the call that should do so waits for itself.
 
 use async_trait::async_trait;
 
@@ -13,7 +13,7 @@ use crate::schedule::Action;
 pub(super) const CASE: Case = Case {
     wrong: "whoever is woken blocks, and nobody notices before it is its turn to lead",
     seen_in: "blocking calls within a client's event thread, in Curator's and kazoo's users",
-    // One in the middle goes and comes back: the leader leads all along.
+    // A follower in the middle goes and comes back, while the leader leads throughout.
     schedule: &[at(1_000, Action::Crash { cand: 1, for_ms: Some(500) })],
     caught: &[Caught::Absent],
     ..Case::of("hangs-when-woken", RecipeKind::HangsWhenWoken, RecipeKind::PredecessorWatch)

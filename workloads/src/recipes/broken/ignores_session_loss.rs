@@ -1,5 +1,5 @@
-//! A leader that nobody interrupts: it believes on through disconnects, deletion of its znode and the end of its session,
-//! while the ensemble elects another one. It gives up 3 T after the end, so that a run ends.
+//! A leader that ignores every signal. It believes on through disconnects, deletion of its znode and the end of its
+//! session, while the ensemble elects another one. It gives up 3 T after the end, so that a run ends.
 
 use async_trait::async_trait;
 

@@ -1,5 +1,5 @@
-//! Each reconnect has a handler, and they know nothing of each other. The first one finds itself at the head of the queue and
-//! hands the lead on; before that arrives the second one gives the znode up for a new one.
+//! Each reconnect has a handler, and the handlers do not coordinate. The first one finds itself at the head of the
+//! queue and passes the lead on. Before that arrives, the second one replaces the znode by a new one.
 
 use std::pin::pin;
 
@@ -15,7 +15,7 @@ use crate::recipes::own::Own;
 use crate::recipes::steps::Steps;
 use crate::schedule::Action;
 
-/// How long a handler's decision is on its way, as a part of T.
+/// The delay of a handler's decision, as T divided by this.
 const DECISION_PER_T: u64 = 4;
 
 pub(super) const CASE: Case = Case {

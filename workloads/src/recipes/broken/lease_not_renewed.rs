@@ -1,5 +1,4 @@
-//! A leader with a lease of its own that nothing renews: once it is over the lead is given up, though nothing has happened to
-//! anybody.
+//! A leader with its own lease, which is never renewed. Once the lease is over it gives up the lead, without any fault.
 
 use std::pin::pin;
 

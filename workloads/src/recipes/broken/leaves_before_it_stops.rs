@@ -1,5 +1,5 @@
-//! One that is told to resign gives its znode back first and stops believing afterwards: while the answer is on its way its
-//! successor leads beside it.
+//! A candidate ordered to resign gives its znode back first and stops believing afterwards. While the answer is in
+//! flight, its successor leads beside it.
 
 use async_trait::async_trait;
 

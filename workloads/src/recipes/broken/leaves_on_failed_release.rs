@@ -1,5 +1,5 @@
-//! One that leaves deletes its znode once. When that fails it takes the znode for gone; its session goes on, and the znode stays
-//! at the head of the queue.
+//! A leaving candidate deletes its znode once. If that fails, it assumes that the znode is gone. Its session continues,
+//! and the znode stays at the head of the queue.
 
 use async_trait::async_trait;
 

@@ -1,5 +1,5 @@
-//! The lock is its own when it bears its name, whichever session it belongs to. One that comes back soon takes the lock of its
-//! last life for its own, and leads on it until that goes.
+//! A lock with the candidate's name counts as its own, whichever session owns it. A candidate that returns soon takes
+//! the lock of its previous incarnation for its own, and leads on it until the lock goes.
 
 use super::case::{Case, Caught, at};
 use crate::coordination::{Session, Stat};
@@ -14,7 +14,7 @@ pub(super) const CASE: Case = Case {
     seen_in: "locks with a host name in them",
     schedule: &[
         at(1_000, Action::Crash { cand: 0, for_ms: Some(300) }),
-        // It hears later than the others that the lock has gone.
+        // It is notified later than the others that the lock is gone.
         at(2_000, Action::Slow { cand: 0, by_ms: 150 }),
     ],
     caught: &[Caught::Overlap],

@@ -1,4 +1,4 @@
-//! A follower that watches nothing: it looks at its predecessor now and then. Whoever counts on being woken is not.
+//! A follower that watches nothing: it polls its predecessor. A check that expects a wake-up does not see one.
 
 use async_trait::async_trait;
 

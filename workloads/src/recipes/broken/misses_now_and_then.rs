@@ -1,5 +1,5 @@
-//! One in five of those who are woken never comes to look at the queue: what told it was lost within its own process. Most of the
-//! time nothing is seen of it.
+//! One in five woken candidates never lists the queue: the notification was lost within its own process. Most of the
+//! time there is no visible effect.
 
 use async_trait::async_trait;
 
@@ -21,7 +21,8 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct MissesNowAndThen;
 
-/// Whether this is the one in five: by its number in the queue, so that each of five who lead one after the other is another one.
+/// Whether this candidate is the one in five. Its number in the queue decides, so that among five successive leaders it
+/// is always another one.
 pub(super) fn is_missed<S: Session, H: Host>(candidate: &Candidate<'_, S, H>) -> bool {
     matches!(&candidate.own, Own::Node(node) if node.name().ends_with(['3', '8']))
 }

@@ -1,5 +1,5 @@
-//! Recipes with a known bug, one file each, with the schedule that shows it. They exist so that every checker can be seen to
-//! catch what it is there for.
+//! Recipes with a known bug, one file each, with the schedule that shows it. They exist to show that every check
+//! catches its bug.
 
 pub(super) mod abandons_contender;
 pub(super) mod adopts_closing_session;
@@ -57,7 +57,7 @@ macro_rules! list {
 
 recipes!(list);
 
-/// Every case there is.
+/// All cases.
 #[must_use]
 pub fn cases() -> &'static [Case] {
     CASES

@@ -1,5 +1,5 @@
-//! A create whose answer was lost is simply made again. The first one took effect, and its znode stays in the queue until it is
-//! at the head, where nobody knows it for its own.
+//! A create whose answer was lost is simply repeated. The first one took effect, and its znode moves up to the head of
+//! the queue, where no candidate recognizes it as its own.
 
 use async_trait::async_trait;
 

@@ -1,5 +1,5 @@
-//! Nobody looks whether the own znode is still there: the place in the queue is the number of lower ones, and there are none
-//! lower than one that is gone either.
+//! Nothing checks whether the own znode still exists. The place in the queue is the number of lower znodes, and a
+//! missing own znode has none below it either.
 
 use async_trait::async_trait;
 
@@ -16,7 +16,7 @@ use crate::schedule::{Action, ScheduledRequest};
 pub(super) const CASE: Case = Case {
     wrong: "one whose znode is gone counts those before it and leads when there are none",
     seen_in: "go-zk's Lock",
-    // It has to list once more when its znode is gone, so that those who look for it can miss it.
+    // It has to list once more when its znode is gone, so that a recipe that looks for its own znode can notice that.
     schedule: &[
         sent(1, ScheduledRequest::Children, "", 1, Action::DeleteNode(1)),
         sent(1, ScheduledRequest::Get, "-n_", 1, Action::Disconnect(1)),

@@ -1,5 +1,5 @@
-//! A wait that is over needs no look at what became of the waiter: one that the end of its own session woke leads, and from
-//! then on it hears only what happens next, which is nothing.
+//! A finished wait does not check what happened to the waiter. A candidate woken by the end of its own session leads.
+//! From then on it would only notice later events, and there are none.
 
 use async_trait::async_trait;
 

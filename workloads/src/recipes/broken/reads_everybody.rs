@@ -1,4 +1,5 @@
-//! Whoever is woken reads every candidate's znode before it looks for its place: what a wake-up costs grows with the group.
+//! Every woken candidate reads all candidates' znodes before it looks for its place: the cost of a wake-up grows with
+//! the group.
 
 use async_trait::async_trait;
 

@@ -1,5 +1,5 @@
-//! The reaction to a notification that was under way when it was told to go goes on: it misses its znode, which has just been
-//! deleted, and makes a new one, which nobody ever deletes.
+//! The reaction to a notification continues after the order to leave. It misses its znode, which has just been deleted,
+//! and creates a new one, which is never deleted.
 
 use std::pin::pin;
 

@@ -1,6 +1,6 @@
-//! One that is told to resign does not wait for the answer to its last write: what it sent while it led arrives when others lead.
-//! On real servers of one machine an answer takes a fraction of a millisecond, so that it shows only where leaders write all
-//! the time.
+//! A candidate ordered to resign does not wait for the answer to its last write, so that write arrives when others
+//! lead. On real servers of one machine an answer takes a fraction of a millisecond. The bug then shows only where
+//! leaders write all the time.
 
 use async_trait::async_trait;
 

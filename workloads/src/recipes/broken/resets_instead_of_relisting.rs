@@ -1,5 +1,5 @@
-//! When its predecessor is gone before it could be watched a candidate begins anew: it gives its place up for one at the end.
-//! Two that do so in turn are each other's vanishing predecessor, and neither ever leads.
+//! When its predecessor is gone before it could be watched, a candidate starts over: it gives up its place for one at
+//! the end. Two that do so in turn are each other's vanishing predecessor, and neither ever leads.
 
 use async_trait::async_trait;
 use futures::future::join;
@@ -14,11 +14,11 @@ use crate::recipes::steps::Steps;
 use crate::recipes::{names, queue};
 use crate::schedule::{Action, ScheduledRequest, Step};
 
-/// Added to both ways of both followers' links.
+/// Added to both directions of both followers' links.
 const SLOW_MS: u64 = 100;
 
-/// A reset, a list and a watch take a round trip each. The second follower is one and a half of them behind the first: so
-/// each lists before the other's reset arrives and watches after it.
+/// A reset, a list and a watch take a round trip each. The second follower is one and a half round trips behind the
+/// first. So each lists before the other's reset arrives, and watches after it.
 const BEHIND_MS: u64 = 3 * SLOW_MS;
 
 pub(super) const CASE: Case = Case {
@@ -29,7 +29,7 @@ pub(super) const CASE: Case = Case {
     ..Case::of("resets-instead-of-relisting", RecipeKind::ResetsInsteadOfRelisting, RecipeKind::PredecessorWatch)
 };
 
-/// The leader is killed for good, and its session ends between list and watch of the first.
+/// The leader is killed for good, and its session ends between list and watch of the first follower.
 const SCHEDULE: [Step; 6] = [
     at(1_000, Action::Slow { cand: 1, by_ms: SLOW_MS }),
     at(1_000, Action::Slow { cand: 2, by_ms: SLOW_MS }),

@@ -1,5 +1,5 @@
-//! The sequence number serves as fencing token. Beyond its end the rightful leader's writes bear a lower one than those of
-//! the leader before it, or the same: an unfenced resource would call them stale, a fenced one refuses them.
+//! The sequence number serves as fencing token. Beyond its end the rightful leader's writes carry a lower number than
+//! the previous leader's, or the same. An unfenced resource would call them stale, a fenced one rejects them.
 
 use super::case::{Case, Caught, at, sent};
 use crate::coordination::Session;
@@ -13,7 +13,7 @@ use crate::schedule::{Action, ScheduledRequest};
 pub(super) const CASE: Case = Case {
     wrong: "tokens made of sequence numbers go back beyond the end of the counter",
     seen_in: "fencing by the number in the znode's name",
-    // The third candidate's is the lowest there is.
+    // The third candidate's number is the lowest possible.
     schedule: &[
         sent(0, ScheduledRequest::Create, "-n_", 1, Action::CountFrom(i32::MAX - 1)),
         at(1_000, Action::Resign(0)),

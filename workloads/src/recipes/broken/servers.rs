@@ -1,4 +1,4 @@
-//! Bugs of servers that no recipe can help: what is to be seen there is the servers' fault.
+//! Bugs of servers that no recipe can avoid: the findings are the servers' fault.
 
 use super::case::{Case, Caught, at};
 use crate::model::Bugs;

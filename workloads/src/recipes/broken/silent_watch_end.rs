@@ -1,5 +1,5 @@
-//! A leader that hears of its end by the watch on its own znode alone: anything but the deletion ends that watch, and from then
-//! on it hears of nothing any more.
+//! A leader that learns of its end only by the watch on its own znode. Any other event than the deletion also ends that
+//! watch, and after it the leader notices nothing.
 
 use async_trait::async_trait;
 

@@ -1,4 +1,4 @@
-//! A follower that is told that its predecessor has gone goes on sleeping, and looks at the queue when it wakes up by itself.
+//! A follower notified that its predecessor is gone goes on sleeping, and lists the queue when its sleep ends.
 
 use async_trait::async_trait;
 

@@ -1,5 +1,5 @@
-//! What is to be done before a leader has stepped down takes longer than its session lives: meanwhile another one leads, in the
-//! same process if it comes to that.
+//! The work before a step-down takes longer than the leader's session lives. In the meantime another candidate leads,
+//! possibly in the same process.
 
 use async_trait::async_trait;
 
@@ -12,7 +12,7 @@ use crate::recipes::steps::Steps;
 use crate::schedule::Action;
 use hustings_record::Direction;
 
-/// How long it takes, in halves of T.
+/// The duration of that work, in halves of T.
 const TAKES_HALF_T: u64 = 3;
 
 pub(super) const CASE: Case = Case {

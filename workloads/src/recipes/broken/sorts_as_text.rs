@@ -1,5 +1,5 @@
-//! The sequence numbers are sorted as text. That is their order as long as they have ten digits each; beyond the end of the
-//! counter they have a minus in front, which comes before every digit.
+//! The sequence numbers are sorted as text. That is their order as long as they have ten digits each. Beyond the end of
+//! the counter they start with a minus, which sorts before every digit.
 
 use async_trait::async_trait;
 
@@ -15,7 +15,7 @@ use crate::schedule::{Action, ScheduledRequest};
 pub(super) const CASE: Case = Case {
     wrong: "the first one beyond the end of the counter takes itself for the first of all",
     seen_in: "names sorted as they are",
-    // Three have joined when the counter sticks; of two that join again at once the second goes beyond.
+    // Three have joined when the counter reaches its end; of two that join again at once, the second goes beyond it.
     schedule: &[
         sent(0, ScheduledRequest::Create, "-n_", 1, Action::CountFrom(i32::MAX - 2)),
         at(1_000, Action::Resign(1)),

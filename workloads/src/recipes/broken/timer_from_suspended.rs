@@ -1,5 +1,5 @@
-//! The time after which a session counts as lost begins when the loss of the connection is seen, and not when the ensemble last
-//! heard of it: the ensemble is through first.
+//! The time after which a session counts as lost begins when the loss of the connection is noticed, and not at the
+//! ensemble's last contact with it. So the ensemble's time ends first.
 
 use super::case::{Case, Caught, at};
 use crate::coordination::Session;

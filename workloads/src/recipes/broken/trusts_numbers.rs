@@ -1,5 +1,5 @@
-//! The queue is in the order of the sequence numbers, ties in that of the guids. At the end of its range the counter gives the
-//! same number again and again, or a negative one: a newcomer takes itself for the first.
+//! The queue is ordered by sequence number, ties by guid. At the end of its range the counter repeats the same number,
+//! or gives a negative one: a newcomer takes itself for the first.
 
 use async_trait::async_trait;
 
@@ -15,7 +15,7 @@ use crate::schedule::{Action, ScheduledRequest};
 pub(super) const CASE: Case = Case {
     wrong: "newcomers lead beside the leader once the counter has come to its end",
     seen_in: "queues in the order of their numbers, on servers whose counter sticks at its end",
-    // Of two that join again at once the second goes beyond the end.
+    // Of two that join again at once, the second goes beyond the end.
     schedule: &[
         sent(0, ScheduledRequest::Create, "-n_", 1, Action::CountFrom(i32::MAX - 2)),
         at(1_000, Action::Resign(1)),

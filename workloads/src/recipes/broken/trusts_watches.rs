@@ -1,5 +1,5 @@
-//! A follower that trusts its watch over a reconnect and does not list again. That is right as long as the servers tell what was
-//! missed meanwhile, as they promise; there were some that did not, and recipes that look again are not fooled by them.
+//! A follower that trusts its watch across a reconnect and does not list again. That is right as long as the servers
+//! deliver missed events, as they promise. Some servers did not, and recipes that list again are not affected.
 
 use async_trait::async_trait;
 
@@ -15,7 +15,7 @@ use crate::schedule::Action;
 pub(super) const CASE: Case = Case {
     wrong: "servers forget what a watch missed during a reconnect, and the follower waits for ever",
     seen_in: "ZOOKEEPER-1412, ZOOKEEPER-1667, ZOOKEEPER-3145",
-    // The slow link keeps it away for two round trips.
+    // The slow link keeps it disconnected for two round trips.
     schedule: &[
         at(1_000, Action::Slow { cand: 1, by_ms: 100 }),
         at(2_000, Action::Disconnect(1)),

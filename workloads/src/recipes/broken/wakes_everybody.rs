@@ -1,4 +1,4 @@
-//! Everyone watches the head of the queue though the recipe promises to wake one: nothing is unsafe, and the herd is back.
+//! Everyone watches the head of the queue, though the recipe promises to wake one. This is safe, but the herd is back.
 
 use super::case::{Case, Caught, at};
 use crate::coordination::Session;

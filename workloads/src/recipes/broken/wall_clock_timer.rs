@@ -1,4 +1,4 @@
-//! The step-down policy's time is taken by the wall clock. Somebody sets that back, and the time does not end.
+//! The step-down policy's time is measured by the wall clock. When the clock is set back, the time does not end.
 
 use async_trait::async_trait;
 
@@ -10,7 +10,7 @@ use crate::recipes::steps::Steps;
 use crate::schedule::Action;
 use hustings_record::{Direction, StepDown};
 
-/// How often it looks at the clock.
+/// Interval between looks at the clock.
 const LOOK_MS: u64 = 10;
 
 pub(super) const CASE: Case = Case {
@@ -18,7 +18,7 @@ pub(super) const CASE: Case = Case {
     seen_in: "leases by the time of day",
     schedule: &[
         at(1_000, Action::Partition { cand: 0, way: Direction::Both, for_ms: 5_000 }),
-        // The loss has been seen after 0.4 T, and half a T later it would step down.
+        // The loss is noticed after 0.4 T, and half a T later it would step down.
         at(2_100, Action::SetClockBack { cand: 0, by_ms: 3_600_000 }),
     ],
     caught: &[Caught::Overlap, Caught::StaleWrite],
@@ -30,7 +30,7 @@ pub(in crate::recipes) struct WallClockTimer;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for WallClockTimer {
-    /// Ends with the leadership at the latest: the client gives its session up by a better clock.
+    /// Ends with the leadership at the latest: the client gives up its session by a monotonic clock.
     async fn step_down_timer(&self, host: &H, delay_ns: Nanos) {
         let until = host.wall_now() + delay_ns;
         while host.wall_now() < until {

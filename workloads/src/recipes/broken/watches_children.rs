@@ -1,5 +1,5 @@
-//! Everyone watches who comes and goes in the election, instead of its predecessor alone: every change wakes all others, by
-//! watches on children, whether it concerns them or not.
+//! Every candidate watches the election's children instead of its predecessor alone. Every change wakes all others,
+//! whether it concerns them or not.
 
 use async_trait::async_trait;
 
@@ -27,7 +27,7 @@ impl<S: Session, H: Host> Steps<S, H> for WatchesChildren {
     async fn watch(&self, candidate: &mut Candidate<'_, S, H>, name: &str) -> Flow<bool> {
         let (session, path) = (candidate.session, candidate.election.path.as_str());
         match candidate.ask(session.children_and_watch(path)).await? {
-            // Whoever it waits for has gone since it listed.
+            // The predecessor is gone since the list.
             OperationAnswer::Ok((names, _)) if !names.iter().any(|other| other == name) => Ok(false),
             OperationAnswer::Ok((_, watch)) => {
                 candidate.rearm(Some(Armed { name: names::name_of(path).to_owned(), watch }));

@@ -1,4 +1,4 @@
-//! The lock is watched with an exists before it is raced for: whoever loses the race is woken once more, by the winner's create.
+//! The lock is watched with an exists before the race for it: the losers are woken once more, by the winner's create.
 
 use async_trait::async_trait;
 
@@ -36,7 +36,7 @@ impl<S: Session, H: Host> Steps<S, H> for WokenTwice {
             OperationAnswer::Refused(_) | OperationAnswer::Lost => None,
         };
         let attempt = lock::attempt(candidate, async |candidate| self.recover(candidate).await).await?;
-        // It comes before the answer to the create that it tells of.
+        // The event comes before the answer to the create that it reports.
         if let Some((None, mut watch)) = seen
             && attempt == Attempt::Taken
             && let Some(event) = watch.fired().now_or_never()

@@ -1,5 +1,5 @@
-//! One that is told to resign says so at once, and lets its work end in its own time, before anybody else can lead: no two
-//! leaders, no stale write, and yet somebody acts who does not lead.
+//! A candidate ordered to resign reports so at once, but lets its work run on for a while. The work ends before another
+//! can lead. There are neither two leaders nor a stale write, but a candidate that does not lead still acts.
 
 use async_trait::async_trait;
 

@@ -1,5 +1,5 @@
-//! The work begins when the own znode is the first in the queue, and not when that is proven to be there and its own: most of the
-//! time the proof follows, and nobody is the worse for it.
+//! The work begins when the own znode is the first in the queue, before the owner check. Most of the time the check
+//! then succeeds, and nothing bad happens.
 
 use async_trait::async_trait;
 
@@ -36,7 +36,7 @@ impl<S: Session, H: Host> Steps<S, H> for WritesBeforeGrant {
         checked.map(|node| node.is_some())
     }
 
-    /// Told to go in the middle of it, it has work to stop of which no revoke tells.
+    /// If it is ordered to leave in the middle of that, it has to stop work that no revoke reports.
     async fn work_done(&self, host: &H) {
         host.believe(None);
         host.work_done().await;

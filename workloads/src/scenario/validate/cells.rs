@@ -1,4 +1,4 @@
-//! Cells one by one: what only the whole of a cell can tell.
+//! Checks of single cells that need the whole cell.
 
 use super::{HOUR_MS, add, minority, programs, within};
 use crate::faults::Fault;
@@ -13,7 +13,7 @@ use hustings_record::FencingMethod;
 
 const CANDIDATES_MAX: u64 = 1_000_000;
 
-/// Whether a cell can be run.
+/// Whether a cell can run.
 pub(super) fn check(scenario: &Scenario, cell: &Cell, found: &mut Vec<Problem>) {
     if cell.recipe.is_broken() && !scenario.allow_broken && !cell.self_test {
         let what = format!("`{}` is broken on purpose", cell.recipe);
@@ -80,7 +80,7 @@ pub(super) fn check(scenario: &Scenario, cell: &Cell, found: &mut Vec<Problem>) 
     }
 }
 
-/// Whom a loss wakes is the recipe's to declare: a scenario can say it too, but nothing else.
+/// The recipe declares which others a loss wakes: a scenario may repeat that, but not contradict it.
 fn fan_out(scenario: &Scenario, cell: &Cell, found: &mut Vec<Problem>) {
     let Some(declared) = cell.declares().map(|declared| declared.leader_wakes) else { return };
     for (place, entry) in scenario.expect.iter().enumerate().filter(|(_, entry)| entry.when.covers(cell)) {
@@ -94,7 +94,7 @@ fn fan_out(scenario: &Scenario, cell: &Cell, found: &mut Vec<Problem>) {
     }
 }
 
-/// Faults on candidates need some, and data is removed only where there are none.
+/// Faults on candidates need candidates, and data may be removed only where there are none.
 fn candidates(cell: &Cell, name: &str, fault: &FaultSpec, found: &mut Vec<Problem>) {
     let kind = fault.kind();
     if cell.groups == 0 && (kind.hits_candidates() || kind.hits_hosts()) {

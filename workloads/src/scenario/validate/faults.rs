@@ -1,4 +1,4 @@
-//! Faults one by one: how long, how often, whom, and what only a slow link has.
+//! Checks of single faults: duration, repetitions, target, and the parameters of a slow link.
 
 use super::{HOUR_MS, add, within};
 use crate::faults::{Fault, FaultDuration, Moment, Slow};
@@ -7,14 +7,14 @@ use crate::scenario::error::Problem;
 use crate::scenario::fault::{FaultSpec, Target, TargetKind};
 use hustings_record::FaultKind;
 
-/// Nothing on one machine is slowed by this much any more; Toxiproxy's attributes end far above.
+/// At this rate no link on one machine is slowed any more; the limits of Toxiproxy's attributes are far higher.
 const RATE_MAX_KB: u64 = 10_000_000;
 
-/// A shorter step could not be told from how exactly a wall clock is read; a longer one, a year, is nobody's.
+/// A shorter step is within the error of reading a wall clock; a longer one, a year, is unrealistic.
 pub(in crate::scenario) const STEP_MIN_MS: u64 = 2_000;
 const STEP_MAX_MS: u64 = 31_536_000_000;
 
-/// Whether a fault can be done as it is written, whatever the cell.
+/// Whether a fault is valid as written, independent of the cell.
 pub(super) fn check(name: &str, fault: &FaultSpec, found: &mut Vec<Problem>) {
     let key = |field: &str| format!("faults.{name}.{field}");
     let kind = fault.kind();

@@ -1,4 +1,4 @@
-//! Bounds on the ensemble, the sizes and the phases, and names that ZooKeeper takes.
+//! Bounds on the ensemble, the sizes and the phases, and names that ZooKeeper accepts.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use hustings_record::words::quoted;
 
 const NAME_MAX: usize = 200;
 
-/// Bounds on all that a scenario says outside its faults.
+/// Bounds on everything in a scenario outside its faults.
 pub(super) fn check(scenario: &Scenario, found: &mut Vec<Problem>) {
     let (ensemble, election, phases) = (&scenario.ensemble, &scenario.election, &scenario.phases);
     let name = &scenario.name;
@@ -50,7 +50,7 @@ pub(super) fn check(scenario: &Scenario, found: &mut Vec<Problem>) {
     names(&election.host_names, "election.host_names", found);
 }
 
-/// What may be varied, wherever it is given.
+/// Values that may be varied, wherever they are given.
 fn sizes(scenario: &Scenario, found: &mut Vec<Problem>) {
     let names = std::iter::once("matrix".to_owned()).chain((1..).map(|place| format!("also[{place}]")));
     names.zip(scenario.matrices()).for_each(|(name, matrix)| sizes_of(&name, matrix, scenario, found));
@@ -72,7 +72,7 @@ fn sizes_of(name: &str, matrix: &Coordinates, scenario: &Scenario, found: &mut V
     };
     each_of("ensemble", "tick_ms", wide(&matrix.tick_ms), ensemble.tick_ms, 10, 60_000);
     let mut each = |field: &str, axis, otherwise, least, most| each_of("election", field, axis, otherwise, least, most);
-    // Without groups there are no candidates: such a cell is about its servers alone.
+    // Without groups there are no candidates: such a cell tests only its servers.
     each("groups", wide(&matrix.groups), election.groups.into(), 0, 100_000);
     each("hosts", wide(&matrix.hosts), election.hosts.into(), 1, 1_000);
     let candidates = u64::from(election.candidates_per_group);
@@ -85,7 +85,7 @@ fn wide<T: Copy + Into<u64>>(axis: &Option<Axis<T>>) -> Option<Vec<u64>> {
     axis.as_ref().map(|axis| axis.0.iter().map(|value| (*value).into()).collect())
 }
 
-/// Names become znodes: ZooKeeper takes anything that has no slash, is printable, and is not one of its own.
+/// Names become znodes: ZooKeeper accepts any printable name without a slash that is not one of its own.
 fn names(given: &[String], key: &str, found: &mut Vec<Problem>) {
     let mut seen = BTreeSet::new();
     for name in given {

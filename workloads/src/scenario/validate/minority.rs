@@ -1,4 +1,4 @@
-//! Never more than a minority of the hosts, or of the servers, at a time, unless asked.
+//! Allows at most a minority of the hosts or servers out at a time, unless the scenario allows more.
 
 use super::add;
 use crate::faults::Moment;
@@ -7,7 +7,7 @@ use crate::scenario::cell::Cell;
 use crate::scenario::error::Problem;
 use crate::scenario::fault::{FaultSpec, Target};
 
-/// Whether the faults of a cell leave a majority of the hosts and of the servers there.
+/// Whether the faults of a cell leave a majority of the hosts and of the servers.
 pub(super) fn check(cell: &Cell, found: &mut Vec<Problem>) {
     let hosts = OutageSide {
         noun: "hosts",
@@ -29,12 +29,12 @@ pub(super) fn check(cell: &Cell, found: &mut Vec<Problem>) {
     one_side(cell, &servers, found);
 }
 
-/// What is counted, and how to speak of it.
+/// The counted objects, and their words for messages.
 struct OutageSide {
     noun: &'static str,
     of: u64,
     remedy: &'static str,
-    /// Which is none where they come back anyway.
+    /// Whether they come back anyway, so that the remedy does not apply.
     comes_back: bool,
     /// How many may be out in a cell, by whether all of them may be.
     most: fn(&Cell, bool) -> u64,
@@ -43,13 +43,13 @@ struct OutageSide {
 
 /// How many a fault takes out.
 struct Outage {
-    /// Each time it hits.
+    /// By each injection.
     at_once: u64,
     /// By all of its repeats together.
     in_all: u64,
-    /// They are not given back.
+    /// Whether they stay out.
     for_good: bool,
-    /// The key that says so.
+    /// The key that determines this.
     field: &'static str,
 }
 
@@ -65,12 +65,12 @@ fn one_side(cell: &Cell, side: &OutageSide, found: &mut Vec<Problem>) {
         } else if outage.in_all > most {
             let good = if outage.for_good { " for good" } else { "" };
             let what = format!("takes {} of {} {} out{good}", outage.in_all, side.of, side.noun);
-            // How often both hit, the main one says.
+            // The main fault determines how often both hit.
             let name = if outage.field == "repeat" { &cell.fault_name } else { *name };
             add(found, &format!("faults.{name}.{}", outage.field), what, remedy(most, side, outage.for_good));
         }
     }
-    // Together they are too many only where each one alone is not.
+    // The combination is reported only where each one alone is allowed.
     if let [(name, main, first), (_, with, second)] = outages.as_slice() {
         let most = (side.most)(cell, main.allow_majority && with.allow_majority);
         let both = first.at_once + second.at_once;
@@ -90,7 +90,7 @@ fn remedy(most: u64, side: &OutageSide, for_good: bool) -> String {
     }
 }
 
-/// Whether the first is still out when the other fault hits.
+/// Whether the targets of the first fault are still out when the other one hits.
 fn together(cell: &Cell, main: &FaultSpec, outage: &Outage) -> bool {
     let lasts = cell.fault_lasts_ms(main);
     outage.for_good || lasts.is_some_and(|lasts| lasts > main.with_after_ms.unwrap_or(0))
@@ -106,14 +106,14 @@ fn hosts_out(cell: &Cell, fault: &FaultSpec) -> Option<Outage> {
         Target::Leaders { .. } | Target::Followers { .. } => (1, "repeat"),
         Target::EnsembleLeader | Target::EnsembleFollower | Target::Servers { .. } | Target::AllServers => return None,
     };
-    // Of those that it lies in wait on, it hits one.
+    // A fault that waits for a winner hits only one of its hosts.
     let at_once = if fault.moment == Moment::Won { 1 } else { at_once };
     let for_good = cell.fault_lasts_ms(fault).is_none();
     let times = if for_good { u64::from(cell.fault.repeat) } else { 1 };
     Some(Outage { at_once, in_all: at_once * times, for_good, field })
 }
 
-/// A restart takes all servers out by its nature, and gives all of them back.
+/// A restart always takes out all servers, and brings all of them back.
 fn servers_out(cell: &Cell, fault: &FaultSpec) -> Option<Outage> {
     if !fault.kind().takes_servers_out() {
         return None;
@@ -135,7 +135,7 @@ fn servers_out(cell: &Cell, fault: &FaultSpec) -> Option<Outage> {
         (Some(lasts), Some(every)) => repeat.min((lasts as f64 / (every as f64 * SHORTEST_GAP)).ceil() as u64),
         (Some(_), None) => 1,
     };
-    // Those with the same ids are hit again, not others.
+    // A fault on listed ids hits the same servers again, not others.
     let named = matches!(fault.target(), Target::Servers { .. });
     let in_all = if named { at_once } else { at_once * times };
     let field = match (named, times) {

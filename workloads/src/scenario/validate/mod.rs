@@ -1,4 +1,5 @@
-//! Whether a scenario makes sense: bounds on everything that costs, names that ZooKeeper takes, faults that can be done.
+//! Validation of a scenario: bounds on everything that costs, names that ZooKeeper accepts, and faults that can be
+//! injected.
 
 mod cells;
 mod faults;
@@ -22,7 +23,7 @@ use super::schema::Scenario;
 const HOUR_MS: u64 = 3_600_000;
 const CELLS_MAX: usize = 1_000;
 
-/// All that is wrong with it.
+/// All problems of a scenario.
 pub(super) fn problems(scenario: &Scenario) -> Vec<Problem> {
     let mut found = Vec::new();
     general::check(scenario, &mut found);
@@ -38,7 +39,7 @@ pub(super) fn problems(scenario: &Scenario) -> Vec<Problem> {
     if cells > CELLS_MAX {
         add(&mut found, "matrix", format!("makes {cells} cells"), format!("{CELLS_MAX} at most: vary less"));
     }
-    // Cells are made only of values that are within their bounds.
+    // Cells are built only from values within their bounds.
     if found.is_empty() {
         let cells = scenario.cells();
         for cell in &cells {
@@ -51,7 +52,7 @@ pub(super) fn problems(scenario: &Scenario) -> Vec<Problem> {
     found
 }
 
-/// What is allowed but probably not meant.
+/// Settings that are allowed but probably not intended.
 pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
     let cells = scenario.cells();
     let clamped = cells.iter().filter(|cell| cell.timeout_granted_ms() != cell.session_timeout_ms).map(|cell| {

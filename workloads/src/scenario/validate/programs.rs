@@ -1,4 +1,4 @@
-//! Programs of others: what is said of them, and what cells in which they stand can ask of them.
+//! External programs: their declarations, and the requirements of the cells that use them.
 
 use super::add;
 use crate::adapters::{ADAPTERS, Adapter};
@@ -12,7 +12,7 @@ use hustings_record::SessionUse;
 
 const NAME_MAX: usize = 60;
 
-/// Whether entries of `[foreign]` make sense.
+/// Whether entries of `[foreign]` are valid.
 pub(super) fn check(scenario: &Scenario, found: &mut Vec<Problem>) {
     scenario.foreign.iter().for_each(|(name, spec)| entry(name, spec, found));
 }
@@ -68,12 +68,12 @@ fn entry(name: &str, spec: &ForeignSpec, found: &mut Vec<Problem>) {
     }
 }
 
-/// The names of adapters that ship.
+/// The names of the shipped adapters.
 fn shipped() -> Vec<String> {
     ADAPTERS.iter().map(|adapter| adapter.name.to_owned()).collect()
 }
 
-/// Says so where there is none of this name.
+/// Reports an unknown name.
 fn unknown(key: &str, what: &str, name: &str, known: &[String], found: &mut Vec<Problem>) {
     if known.iter().any(|known| known == name) {
         return;
@@ -83,7 +83,7 @@ fn unknown(key: &str, what: &str, name: &str, known: &[String], found: &mut Vec<
     add(found, key, format!("there is no {what} `{name}`"), remedy);
 }
 
-/// What a cell asks of the program that stands in it.
+/// The requirements of a cell on its program.
 pub(super) fn of_cell(scenario: &Scenario, cell: &Cell, found: &mut Vec<Problem>) {
     let Contender::Foreign(name) = &cell.recipe else { return };
     let Some(program) = &cell.program else {

@@ -1,4 +1,4 @@
-//! Names of faults and ids of servers wherever they are mentioned, and faults that injection together.
+//! Names of faults and ids of servers wherever they are mentioned, and faults that hit together.
 
 use super::{HOUR_MS, add, within};
 use crate::scenario::error::{Problem, nearest};
@@ -6,7 +6,7 @@ use crate::scenario::fault::FaultSpec;
 use crate::scenario::schema::Scenario;
 use hustings_record::FaultKind;
 
-/// Whether all that the matrix, the expectations and other faults mention is there.
+/// Whether everything that the matrix, the expectations and other faults mention exists.
 pub(super) fn check(scenario: &Scenario, found: &mut Vec<Problem>) {
     let mut known: Vec<String> = scenario.faults.keys().cloned().collect();
     for (name, fault) in &scenario.faults {
@@ -46,7 +46,7 @@ fn unknown(key: &str, name: &str, known: &[String], found: &mut Vec<Problem>) {
     add(found, key, format!("there is no fault `{name}`"), format!("{nearest}there are {}", known.join(", ")));
 }
 
-/// The fault that hits with another one: there, doing something, and the last of the chain.
+/// The fault that hits with another one: it must exist, must do something, and must end the chain.
 fn with(scenario: &Scenario, name: &str, fault: &FaultSpec, known: &[String], found: &mut Vec<Problem>) {
     let key = |field: &str| format!("faults.{name}.{field}");
     let Some(with) = &fault.with else {

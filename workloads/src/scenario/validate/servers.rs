@@ -1,4 +1,4 @@
-//! Faults on servers: whom they can hit, and what only a restart of all of them has.
+//! Faults on servers: their valid targets, and the parameters of a restart of all servers.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::scenario::fault::{FaultSpec, TargetKind};
 
 const GAP_MAX_MS: u64 = 600_000;
 
-/// Whether a fault's servers are those of an ensemble of `servers` servers, and whether it can be done to them.
+/// Whether a fault's servers exist in an ensemble of `servers` servers, and whether they are valid targets for it.
 pub(super) fn check(servers: u32, name: &str, fault: &FaultSpec, found: &mut Vec<Problem>) {
     let key = |field: &str| format!("faults.{name}.{field}");
     target(servers, name, fault, found);
@@ -39,7 +39,7 @@ fn target(servers: u32, name: &str, fault: &FaultSpec, found: &mut Vec<Problem>)
     }
     match (fault.target == Some(TargetKind::Servers), fault.servers.is_empty()) {
         (true, true) => add(found, &key("servers"), "is missing", "name the ids of the servers, for example [1]"),
-        // Of partitions they say whom hosts are cut off from.
+        // For partitions they are the servers that hosts are cut off from.
         (false, false) if kind.is_partition() => cut_off(servers, &key("servers"), &fault.servers, found),
         (false, false) => {
             add(
@@ -75,7 +75,7 @@ fn target(servers: u32, name: &str, fault: &FaultSpec, found: &mut Vec<Problem>)
     }
 }
 
-/// Whoever is cut off from all servers is not cut off from chosen ones.
+/// A list of all servers is rejected: that is a full partition.
 fn cut_off(servers: u32, key: &str, given: &[u32], found: &mut Vec<Problem>) {
     if (1..=servers).all(|id| given.contains(&id)) {
         add(found, key, "names all servers", "leave it out: hosts are cut off from all of them");

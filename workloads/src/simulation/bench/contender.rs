@@ -1,4 +1,4 @@
-//! A candidate on a bench, and the host that it sees: everything that it says and does goes into the journal.
+//! A candidate on a bench, and the host that it sees: all its events and actions go into the journal.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, VecDeque};
@@ -20,7 +20,7 @@ pub enum JournalEntry {
     Fences(Predecessor),
 }
 
-/// What all contenders share: who believes, what everybody said, and what fencing comes to.
+/// State shared by all contenders: the believers, everyone's journal, and whether fencing fails.
 #[derive(Default)]
 pub(super) struct Hall {
     pub(super) journal: RefCell<Vec<(usize, JournalEntry)>>,
@@ -67,7 +67,7 @@ impl Contender {
     }
 }
 
-/// A contender's place as its recipe sees it.
+/// A contender's slot as its recipe sees it.
 pub(super) struct ContenderPlace {
     pub(super) index: usize,
     pub(super) world: Rc<World>,
@@ -105,7 +105,7 @@ impl Host for ContenderPlace {
         self.hall.write_down(self.index, JournalEntry::Believes(token));
     }
 
-    /// Nobody works here.
+    /// There is no leader's work on a bench.
     async fn work_done(&self) {}
 
     async fn fence(&self, old: &Predecessor, _: Token) -> Result<(), String> {

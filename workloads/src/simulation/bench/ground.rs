@@ -1,4 +1,4 @@
-//! What a test sees of a bench, and what it can do to it. Candidates go by their index.
+//! What a test can observe on a bench, and its actions there. Candidates are identified by index.
 
 use hustings_record::Direction;
 use std::cell::RefCell;
@@ -15,15 +15,15 @@ use crate::recipes::{Election, stand};
 use crate::simulation::session::SimSession;
 use crate::simulation::world::{AnswerSlot, ClientId, ClientOwner, World};
 
-/// The session timeout of everybody.
+/// The session timeout of all candidates.
 pub const TIMEOUT_MS: u64 = 2_000;
-/// The path of the election that tests are about.
+/// The path of the election under test.
 pub const PATH: &str = "/election/g0";
 
-/// The world of a bench and those who stand in it.
+/// The world of a bench and its contenders.
 pub struct Ground {
     pub(super) world: Rc<World>,
-    /// Of nobody in particular, for questions and deeds from outside; `None` once all is over.
+    /// An unrelated session, for requests and actions from outside; `None` at the end.
     outside: RefCell<Option<Rc<SimSession>>>,
     contenders: RefCell<Vec<Rc<Contender>>>,
     hall: Rc<Hall>,
@@ -49,14 +49,14 @@ impl Ground {
         self.outside.borrow().clone().expect("it is not over")
     }
 
-    // ---- who comes and goes
+    // ---- candidates enter and leave
 
-    /// A new candidate begins to stand under a session of its own.
+    /// A new candidate begins to enrol under its own session.
     pub fn enter(self: &Rc<Self>, election: &Election) -> usize {
         self.enter_with(None, election)
     }
 
-    /// A new candidate begins to stand under another one's session.
+    /// A new candidate begins to enrol under another one's session.
     pub fn enter_beside(self: &Rc<Self>, other: usize, election: &Election) -> usize {
         let shared = self.contender(other).session.borrow().as_ref().map(|session| session.share());
         self.enter_with(shared, election)
@@ -69,11 +69,11 @@ impl Ground {
         index
     }
 
-    /// A candidate that has departed stands again under a new session.
+    /// A departed candidate enrols again under a new session.
     pub fn reenter(self: &Rc<Self>, index: usize, election: &Election) {
         let contender = self.contender(index);
         assert!(contender.departure.borrow_mut().take().is_some(), "it still stands");
-        // Whoever departs lets go of its session.
+        // A departed candidate drops its session.
         contender.session.borrow_mut().take();
         self.begin(index, None, election);
     }
@@ -101,17 +101,17 @@ impl Ground {
         self.contender(index).give(order);
     }
 
-    /// From now on nobody can be fenced, or everybody again.
+    /// From now on fencing fails for everyone, or succeeds again.
     pub fn let_fencing_fail(&self, fails: bool) {
         self.hall.fencing_fails.set(fails);
     }
 
-    /// Takes back the orders that nobody has taken.
+    /// Discards the orders that have not been taken.
     pub fn clear_orders(&self) {
         self.contenders.borrow().iter().for_each(|contender| contender.forget_orders());
     }
 
-    // ---- what can be seen
+    // ---- observations
 
     #[must_use]
     pub fn departure(&self, index: usize) -> Option<Departure> {
@@ -123,7 +123,7 @@ impl Ground {
         self.hall.believers.borrow().iter().copied().collect()
     }
 
-    /// How many believed at once, at most.
+    /// The most simultaneous believers so far.
     #[must_use]
     pub fn believers_max(&self) -> usize {
         self.hall.believers_max.get()
@@ -157,7 +157,7 @@ impl Ground {
         told.len()
     }
 
-    /// Id of the session that a candidate stands or stood under.
+    /// Id of the current or last session of a candidate.
     #[must_use]
     pub fn session(&self, index: usize) -> i64 {
         self.session_of(index).id()
@@ -183,7 +183,7 @@ impl Ground {
         ensemble.znodes(leader).filter_map(|znode| of(&znode)).collect()
     }
 
-    /// Paths of all znodes below this one.
+    /// Paths of all descendants of this znode.
     #[must_use]
     pub fn paths(&self, under: &str) -> Vec<String> {
         let prefix = format!("{under}/");
@@ -207,14 +207,14 @@ impl Ground {
         self.znodes(|znode| (znode.stat.ephemeral_owner == id).then(|| znode.path.to_owned()))
     }
 
-    /// Watches at all servers.
+    /// Number of watches at all servers.
     #[must_use]
     pub fn watches(&self) -> usize {
         let ensemble = self.world.servers.ensemble.borrow();
         (0..ensemble.servers()).map(|server| ensemble.metrics(server)["watch_count"] as usize).sum()
     }
 
-    // ---- what somebody outside does; it is done with the next `run`
+    // ---- actions from outside, executed with the next `run`
 
     fn send(&self, request: Request) {
         self.world.send(self.outside().client(), request, AnswerSlot::default());
@@ -241,7 +241,7 @@ impl Ground {
         self.send(Request::Delete { path: path.into(), version: ANY_VERSION });
     }
 
-    /// Deletes a znode with all that is in it.
+    /// Deletes a znode with all its descendants.
     pub fn remove_all(&self, path: &str) {
         self.paths(path).iter().rev().for_each(|child| self.remove(child));
         self.remove(path);
@@ -252,47 +252,47 @@ impl Ground {
         self.world.servers.ensemble.borrow_mut().count_from(PATH, number);
     }
 
-    // ---- what is done to sessions
+    // ---- actions on sessions
 
-    /// The connection goes, the client knows, and no other one can be made.
+    /// The connection is lost, the client knows, and it cannot reconnect.
     pub fn disconnect(&self, index: usize) {
         self.world.network.hold(index as u16, Direction::Both);
         self.world.reset_host(index as u16);
     }
 
-    /// Everything passes again, and whoever has no connection makes one at once.
+    /// Everything passes again, and a client without a connection reconnects at once.
     pub fn reconnect(&self, index: usize) {
         self.world.release(index as u16);
         self.world.dial_anew(self.client(index));
     }
 
-    /// The connection goes and is back at once.
+    /// The connection is lost and is back at once.
     pub fn flap(&self, index: usize) {
         self.world.reset_host(index as u16);
     }
 
-    /// Nothing passes and nobody is told.
+    /// Nothing passes, and the client is not notified.
     pub fn silence(&self, index: usize) {
         self.world.network.hold(index as u16, Direction::Both);
     }
 
-    /// Answers and notifications wait.
+    /// Answers and notifications are held.
     pub fn hold_answers(&self, index: usize) {
         self.world.network.hold(index as u16, Direction::Down);
     }
 
-    /// What was held passes.
+    /// Held messages pass.
     pub fn release(&self, index: usize) {
         self.world.release(index as u16);
     }
 
-    /// The servers end the session, and its client hears of it.
+    /// The servers end the session, and its client is notified.
     pub fn expire(self: &Rc<Self>, index: usize) {
         let own = self.clone();
         self.world.end_session(self.session(index), Some(self.client(index)), move |_| own.reconnect(index));
     }
 
-    /// The servers end the session, and its client does not hear of it before the next `reconnect`.
+    /// The servers end the session, and its client is not notified before the next `reconnect`.
     pub fn expire_untold(&self, index: usize) {
         self.world.network.hold(index as u16, Direction::Both);
         self.world.end_session(self.session(index), Some(self.client(index)), |_| {});

@@ -1,5 +1,5 @@
-//! Recipes on the model in virtual time, moved by a test: candidates that enter, leave and are told things one by one, and
-//! whatever the test does to them in between. No schedule, no plan, no record: everything that they say is in a journal.
+//! Recipes on the model in virtual time, driven by a test. Candidates enter, leave and are notified one by one, and the
+//! test acts in between. There is no schedule, plan or record: all their events are in a journal.
 
 mod contender;
 mod ground;
@@ -23,20 +23,20 @@ use crate::seed;
 
 const TICK_MS: u64 = 100;
 const SERVERS: usize = 3;
-/// Each candidate has a host of its own, with the same number.
+/// Each candidate has its own host with the same number.
 const HOSTS: u16 = 1_100;
-/// Within this everybody has done what there is to do at once.
+/// Time for all immediate consequences.
 const AT_ONCE_MS: u64 = 30;
-/// The session for questions from outside outlives everything.
+/// The session for requests from outside outlives all others.
 const OUTSIDE_TIMEOUT_MS: u64 = 600_000;
 
-/// An election as most tests want it.
+/// An election with the defaults of most tests.
 #[must_use]
 pub fn election(recipe: RecipeKind, step_down: StepDown) -> Election {
     Election { path: PATH.into(), recipe, step_down, poll_interval_ms: 100, create_missing: true }
 }
 
-/// A world with candidates in it; what can be seen of it and done to it is the [`Ground`]'s.
+/// A world with candidates; the [`Ground`] has the observations and the actions.
 pub struct Bench {
     pool: Option<LocalPool>,
     ground: Rc<Ground>,
@@ -51,7 +51,7 @@ impl std::ops::Deref for Bench {
 }
 
 impl Bench {
-    /// With an empty tree, on servers with these bugs.
+    /// A bench with an empty tree, on servers with these bugs.
     #[must_use]
     pub fn bare(bugs: Bugs) -> Self {
         let options = Options {
@@ -77,7 +77,7 @@ impl Bench {
         Self { pool: Some(pool), ground: Ground::new(world, outside) }
     }
 
-    /// With the election in place, and nobody there.
+    /// A bench with an election but no candidates.
     #[must_use]
     pub fn on(bugs: Bugs) -> Self {
         let mut bench = Self::bare(bugs);
@@ -92,7 +92,7 @@ impl Bench {
         Self::on(Bugs::default())
     }
 
-    /// A bench on which `n` candidates stand, in this order, and the first of them leads.
+    /// A bench with `n` candidates, enrolled in this order; the first one leads.
     #[must_use]
     pub fn with(n: usize, election: &Election) -> Self {
         let mut bench = Self::new();
@@ -100,7 +100,7 @@ impl Bench {
         bench
     }
 
-    /// So many candidates begin to stand, one after the other.
+    /// This many candidates enrol, one after the other.
     pub fn enter_all(&mut self, n: usize, election: &Election) {
         for _ in 0..n {
             self.enter(election);
@@ -108,12 +108,12 @@ impl Bench {
         }
     }
 
-    /// Lets everybody do what there is to do at once.
+    /// Runs all immediate consequences.
     pub fn run(&mut self) {
         self.advance_ms(AT_ONCE_MS);
     }
 
-    /// Lets so much time pass.
+    /// Lets this much time pass.
     pub fn advance_ms(&mut self, ms: u64) {
         let world = self.ground.world.clone();
         let (tell, told) = oneshot::channel();
@@ -121,7 +121,7 @@ impl Bench {
         until(self.pool(), &world, told);
     }
 
-    /// Who leads, for those who ask from outside.
+    /// The leader, as an outside client sees it.
     ///
     /// # Errors
     /// As [`leader`].
@@ -161,13 +161,13 @@ impl Default for Bench {
 impl Drop for Bench {
     fn drop(&mut self) {
         self.ground.clear();
-        // Tasks let go of their sessions while the world is still there.
+        // Tasks drop their sessions while the world still exists.
         self.pool.take();
         self.ground.world.end();
     }
 }
 
-/// Lets the world go on until something is told.
+/// Runs the world until the receiver has an answer.
 fn until<T>(pool: &mut LocalPool, world: &Rc<World>, mut told: oneshot::Receiver<T>) -> T {
     loop {
         pool.run_until_stalled();

@@ -1,4 +1,4 @@
-//! What a test has lying in wait for requests of candidates.
+//! Sync points for candidates' requests, set by a test.
 
 use std::rc::Rc;
 
@@ -9,11 +9,11 @@ use crate::model::Micros;
 use crate::schedule::ScheduledRequest;
 use crate::simulation::world::{RequestFate, Trap, TrapEffect};
 
-/// What a test does when a request is about to leave is done by then: the request leaves so much later.
+/// An action of a test before a request leaves is over by then: the request leaves this much later.
 const LATE_US: Micros = 10_000;
 
 impl Ground {
-    /// Does something when a candidate's next request of a kind is about to leave, before it does.
+    /// Runs an action when a candidate's next request of a kind is about to leave, before it does.
     pub fn before(
         self: &Rc<Self>,
         index: usize,
@@ -26,13 +26,13 @@ impl Ground {
         self.lay(index, kind, part, TrapEffect::Request(RequestFate::Late(LATE_US)));
     }
 
-    /// The request is carried out, and its answer waits with everything after it until the connection goes.
+    /// The request is executed; its answer and everything after it are held until the connection is lost.
     pub fn hold_reply(&self, index: usize, kind: ScheduledRequest, part: &str) {
         let world = self.world.clone();
         self.call_before(index, kind, part, move || world.network.hold(index as u16, Direction::Down));
     }
 
-    /// The request is carried out; then the connection goes, and no other one can be made before the next `reconnect`.
+    /// The request is executed; then the connection is lost, and cannot be restored before the next `reconnect`.
     pub fn drop_reply(&self, index: usize, kind: ScheduledRequest, part: &str) {
         let world = self.world.clone();
         self.call_before(index, kind, part, move || {
@@ -45,7 +45,7 @@ impl Ground {
         });
     }
 
-    /// The request leaves so much later.
+    /// The request leaves this much later.
     pub fn delay(&self, index: usize, kind: ScheduledRequest, part: &str, ms: u64) {
         self.lay(index, kind, part, TrapEffect::Request(RequestFate::Late(ms * 1_000)));
     }

@@ -1,4 +1,4 @@
-//! What all that a client does rests on.
+//! Shared basis of all actions of a client.
 
 use std::task::Waker;
 
@@ -15,7 +15,7 @@ impl World {
         act(&mut self.clients.borrow_mut()[id as usize])
     }
 
-    /// The servers that a client knows, in a new order.
+    /// The servers that a client knows, in a new random order.
     pub(super) fn new_route(&self, knows: Option<&[u8]>) -> Vec<u8> {
         let mut route = knows.map_or_else(|| (0..self.servers.count() as u8).collect(), <[u8]>::to_vec);
         route.shuffle(&mut *self.rng.borrow_mut());
@@ -32,7 +32,7 @@ impl World {
             Some((client.host, client.session, client.told))
         });
         let Some((host, session, told)) = told else { return };
-        // The first connection is told as the session; those who never had one have no state.
+        // The first connection is recorded as the session; a client that never had a session has no state.
         if told && session != 0 && !(to == SessionState::Connected && self.with(id, |client| client.changes) == 1) {
             self.record(writer(host), Event::State { t: self.clock.nanos(), session, state: to });
         }
@@ -57,17 +57,17 @@ impl World {
         self.clock.plan(at, Due::Up(conn, up));
     }
 
-    /// Plans when to look at the clocks again, unless that is planned for an earlier time: there is one such plan a client.
+    /// Plans the next check of the clocks, unless an earlier one is planned: there is one such plan per client.
     pub(super) fn plan_keep_alive(&self, id: ClientId) {
         let now = self.clock.now();
         let due = self.with(id, |client| {
             let tick = client.tick_us();
             let silence = client.last_recv + client.patience_us();
             let idle = client.last_send + 10_000_000.min(3 * tick);
-            // By the time of the next ping the last one is mostly answered.
+            // By the time of the next ping the last one is usually answered.
             let in_vain = client.ping_out && idle <= now;
             let at = if in_vain || !client.ready { silence } else { silence.min(idle) };
-            // It looks at the clock once a tick, counted from the connection.
+            // The client checks the clock once per tick, counted from the connection.
             let at = client.begun + (at.saturating_sub(client.begun)).div_ceil(tick) * tick;
             if client.alarm.is_some_and(|alarm| alarm <= at) {
                 return None;

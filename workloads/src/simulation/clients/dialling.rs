@@ -1,4 +1,4 @@
-//! How a client comes to a connection: server after server, with pauses that grow, until one answers or the session is over.
+//! How a client gets a connection: server after server, with growing pauses, until one answers or the session is over.
 
 use std::rc::Rc;
 
@@ -11,21 +11,21 @@ use crate::simulation::world::{
     AnswerSlot, COORDINATOR, Client, ClientId, ClientOwner, ClientTimer, Due, SimConnection, Up, World,
 };
 
-/// Waits between rounds over all servers: so much for each server, doubled every round, and a second at first at most.
+/// Waits between rounds over all servers: this much per server, at first at most a second, and doubled every round.
 const ROUND_US: Micros = 100_000;
 const ROUND_MAX_US: Micros = 1_000_000;
-/// Waits within later rounds, and what they vary by.
+/// Waits within later rounds, and their variation.
 const NEXT_US: Micros = 50_000;
-/// Who closes another's session tries again within this.
+/// A client that closes another's session tries again within this.
 const AGAIN_US: Micros = 5_000;
 
 impl World {
-    /// A new client, which begins to dial. `let_go` it in the end.
+    /// A new client, which begins to dial. It must be `let_go` in the end.
     pub(crate) fn open(&self, owner: ClientOwner, timeout_ms: u64) -> ClientId {
         self.open_knowing(owner, timeout_ms, None)
     }
 
-    /// A new client that knows of these servers alone.
+    /// A new client that knows only these servers.
     pub(crate) fn open_at(&self, owner: ClientOwner, timeout_ms: u64, servers: &[Server]) -> ClientId {
         self.open_knowing(owner, timeout_ms, Some(servers.iter().map(|server| *server as u8).collect()))
     }
@@ -56,7 +56,7 @@ impl World {
         self.dial_next(id);
     }
 
-    /// A client without a connection does not wait for its next try.
+    /// A client without a connection dials at once instead of waiting for its next attempt.
     pub(crate) fn dial_anew(&self, id: ClientId) {
         let idle = self.with(id, |client| {
             client.conn.is_none() && client.session != 0 && !matches!(client.state, SessionState::Ended(_))
@@ -67,7 +67,7 @@ impl World {
         }
     }
 
-    /// Plans the next try, or gives up.
+    /// Plans the next attempt, or gives up.
     fn dial_next(&self, id: ClientId) {
         let now = self.clock.now();
         let (attempt, give_up_at, era) = self.with(id, |client| (client.attempt, client.give_up_at, client.era));
@@ -131,7 +131,7 @@ impl World {
         if over { self.ended(id, SessionEnd::Expired) } else { self.dial_next(id) }
     }
 
-    /// The connection is there: asks for the session and sets the watches, all in one go.
+    /// The connection exists: asks for the session and sets the watches, all at once.
     pub(super) fn reached(&self, id: ClientId, conn: Conn) {
         let now = self.clock.now();
         let (ask, watches) = self.with(id, |client| {
@@ -163,7 +163,7 @@ impl World {
         self.plan_keep_alive(id);
     }
 
-    /// Gives the connection up and dials anew.
+    /// Drops the connection and dials again.
     pub(crate) fn lost(&self, id: ClientId) {
         let conn = self.with(id, |client| {
             client.next_era();
@@ -174,7 +174,7 @@ impl World {
         let pending = self.with(id, |client| std::mem::take(&mut client.pending));
         let served = self.with(id, |client| client.state == SessionState::Connected);
         if !served {
-            // The server had not granted the session: one more try of the same round, if there is time.
+            // The server had not granted the session: one more attempt of the same round, if there is time.
             return self.unreached(id);
         }
         self.change(id, SessionState::Disconnected);

@@ -1,4 +1,4 @@
-//! How sessions and clients come to their ends.
+//! The ends of sessions and clients.
 
 use super::common::answer;
 use crate::coordination::{OpError, SessionEnd, SessionState};
@@ -6,7 +6,7 @@ use crate::model::Conn;
 use crate::simulation::world::{ClientId, Up, Watches, World};
 
 impl World {
-    /// The process is dead: nobody hears anything any more, and the kernel closes its connection.
+    /// The process has ended: it is not notified of anything, and the kernel closes its connection.
     pub(crate) fn die(&self, id: ClientId) {
         let conn = self.with(id, |client| {
             client.next_era();
@@ -34,7 +34,7 @@ impl World {
         watches.end(end);
     }
 
-    /// Closes this end of the connection, if there is one that is open.
+    /// Closes this end of the connection, if it is open.
     pub(super) fn hang_up(&self, id: ClientId, conn: Option<Conn>) {
         let Some(conn) = conn else { return };
         let open = std::mem::replace(&mut self.network.connections.borrow_mut()[conn as usize].client_open, false);

@@ -1,4 +1,4 @@
-//! What a client makes of what it hears, and how it keeps its session alive.
+//! How a client handles received messages, and how it keeps its session alive.
 
 use super::common::writer;
 use crate::coordination::{SessionEnd, SessionState};
@@ -48,7 +48,7 @@ impl World {
         self.send_up(id, conn, Up::Ping, 0);
     }
 
-    /// A message that its host has taken reaches its client.
+    /// A message that the client's host has taken reaches the client.
     pub(crate) fn taken(&self, conn: Conn, down: Down) {
         let (id, open) = {
             let connections = self.network.connections.borrow();
@@ -115,7 +115,7 @@ impl World {
             }
             self.wake_all(id);
         }
-        // A late answer: the next ping is due earlier than the end of its patience, for which it was waiting.
+        // A late answer: the next ping is due before the end of the client's patience, for which it was waiting.
         self.plan_keep_alive(id);
     }
 }

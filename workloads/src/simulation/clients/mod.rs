@@ -1,6 +1,6 @@
-//! Clients of ZooKeeper, as zookeeper-client is one: each dials, keeps its session alive, gives a silent connection up after
-//! 2/5 of T, and the session after 7/5. From `common`, `ends` and `dialling`, over `requests`, to
-//! `hearing` and `takeover`, each file stands on those before it.
+//! Clients of ZooKeeper, modelled on zookeeper-client. Each dials, keeps its session alive, drops a silent connection
+//! after 2/5 of T, and gives up the session after 7/5. The files build on each other: `common`, `ends` and `dialling`,
+//! then `requests`, then `hearing` and `takeover`.
 
 mod common;
 mod dialling;

@@ -1,4 +1,4 @@
-//! What a client asks, and where the answers go.
+//! A client's requests, and the delivery of their answers.
 
 use std::collections::VecDeque;
 
@@ -33,7 +33,7 @@ impl World {
         }
     }
 
-    /// Springs what lies in wait for this request. What is done to others is done before it leaves.
+    /// Triggers the sync points for this request. Their actions on others run before it leaves.
     fn fate(&self, id: ClientId, conn: Conn, xid: i32, request: &Request) -> RequestFate {
         if self.traps.borrow().is_clear() {
             return RequestFate::Sent;
@@ -51,14 +51,14 @@ impl World {
         fate
     }
 
-    /// Sends a request that nobody waits for; without a connection it is as good as done.
+    /// Sends a request without a waiter; without a connection it counts as done.
     pub(crate) fn send_if_ready(&self, id: ClientId, request: Request) {
         if self.with(id, |client| client.ready && !client.let_go) {
             self.send(id, request, AnswerSlot::default());
         }
     }
 
-    /// The last user of the session has let go: it is closed as soon as a server hears it.
+    /// The last user has dropped the session: it is closed as soon as a server receives the request.
     pub(crate) fn let_go(&self, id: ClientId) {
         let (ended, ready) = self.with(id, |client| {
             client.let_go = true;
@@ -71,7 +71,7 @@ impl World {
 
     pub(super) fn replied(&self, id: ClientId, xid: i32, zxid: Zxid, result: Result<Response, Code>) {
         self.with(id, |client| client.last_zxid = client.last_zxid.max(zxid));
-        // All that wait are told of the end, the one that met it too.
+        // All waiting requests are answered with the end, including the one that detected it.
         match result {
             Err(Code::SessionExpired) => return self.ended(id, SessionEnd::Expired),
             Err(Code::AuthFailed) => return self.ended(id, SessionEnd::AuthFailed),
@@ -80,7 +80,7 @@ impl World {
         let slot = self.with(id, |client| {
             let place = client.pending.iter().position(|(pending, _)| *pending == xid);
             let slot = place.and_then(|place| client.pending.remove(place));
-            // Most clients ask nothing for a long time: gives the room back that nothing is in.
+            // Most clients send nothing for a long time: frees the memory of an empty queue.
             if client.pending.is_empty() {
                 client.pending = VecDeque::new();
             }
@@ -88,7 +88,7 @@ impl World {
         });
         let Some((_, slot)) = slot else { return };
         let result = result.map_err(op_error);
-        // An event may come right behind the answer: whoever asked need not have looked by then.
+        // An event may follow the answer immediately, before the requester has read the answer.
         let watch = slot.borrow_mut().watch.take();
         if let Some(watch) = watch {
             self.with(id, |client| client.watches.arm(watch, &result));

@@ -7,7 +7,8 @@ use crate::coordination::{SessionEnd, SessionState};
 use crate::simulation::world::{ClientId, ClientOwner, World};
 
 impl World {
-    /// Ends a session by a second connection, which takes it over and closes it. `done` is told whether that was answered.
+    /// Ends a session by a second connection, which takes it over and closes it. `done` is notified whether that was
+    /// answered.
     pub(crate) fn end_session(
         self: &Rc<Self>,
         session: i64,
@@ -33,14 +34,14 @@ impl World {
                 Poll::Pending
             });
             let end = end.await;
-            // Expired: an earlier connection had closed the session, and the victim had broken it before the answer. The first
-            // connection that gets this answer has closed nothing; a client that gave up knows nothing.
+            // Expired: an earlier connection of this client had closed the session, and was lost before its answer. If
+            // the first connection gets this answer, it has closed nothing. A client that gave up has no answer at all.
             let (answered, closes) = world.with(id, |client| (!client.gave_up, client.xid));
             done(answered && (end == SessionEnd::Closed || end == SessionEnd::Expired && closes > 1));
         });
     }
 
-    /// A client that goes on with another one's session, over a connection of its own: to this server first.
+    /// A client that continues another one's session over its own connection: to this server first.
     #[cfg(test)]
     pub(crate) fn take_over(&self, victim: ClientId, server: crate::model::Server) -> ClientId {
         let (session, password, timeout_ms) =

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::render::apart::Apart;
 use crate::render::by_fault::ByFault;
 use crate::render::format;
-use crate::render::state::State;
+use crate::state::State;
 use crate::summary::{CellSummary, Distribution, Rate, Summary};
 use hustings_record::{FaultKind, Nanos};
 

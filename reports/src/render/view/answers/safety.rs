@@ -4,9 +4,9 @@
 use super::judged::{JudgedCells, behind};
 use crate::check::Section as _;
 use crate::render::format;
-use crate::render::state::{State, overlaps_briefly};
 use crate::render::view::row::counted_writes;
 use crate::render::view::run::join_and;
+use crate::state::{State, overlaps_briefly};
 use crate::summary::{CellSummary, Rate, SplitBrain};
 use crate::verdict::Verdict;
 use hustings_record::{Expectation, Fencing};

@@ -1,5 +1,5 @@
-//! The configurations of a run, each with its repetitions. One that stalls of the harness spoilt decides nothing where most of the
-//! others of its configuration are not: what it leaves open these tell.
+//! The configurations of a run, each with its repetitions. A repetition that harness stalls spoilt is left out if most
+//! of its configuration's are sound: those decide.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,11 +10,11 @@ use hustings_record::Side;
 
 /// One configuration, of one side where a run has two.
 pub(crate) struct Configuration<'a> {
-    /// What the other side's is called too.
+    /// The name on the other side too.
     pub(crate) name: &'a str,
-    /// Repetitions that decide: all, where too many are spoilt.
+    /// Repetitions that decide: all, if too many are spoilt.
     pub(crate) cells: Vec<&'a CellSummary>,
-    /// Those that are left out: spoilt ones, where most of them all are not.
+    /// Repetitions that are left out: spoilt ones, if most of all are not.
     pub(crate) left_out: Vec<&'a CellSummary>,
 }
 
@@ -27,7 +27,7 @@ impl<'a> Configuration<'a> {
         self.cells.iter().map(|cell| cell.verdict).fold(Verdict::Pass, Verdict::merge)
     }
 
-    /// Why it is no pass: what the first of its worst cells says.
+    /// Why it did not pass: the reason of its first worst cell.
     pub(crate) fn reason(&self) -> Option<String> {
         let verdict = self.verdict();
         let cell = self.cells.iter().find(|cell| cell.verdict == verdict).filter(|_| verdict > Verdict::Pass)?;
@@ -59,13 +59,13 @@ impl<'a> Configuration<'a> {
     }
 }
 
-/// In which round it was run.
+/// The round in which it was run.
 pub(crate) fn round(cell: &CellSummary) -> u32 {
     cell.info.repetition.as_ref().map_or(1, |repetition| repetition.number)
 }
 
-/// Those of a run, in its order, of one side where it has two. Self-tests are about the harness, and cells without candidates have
-/// no leads to lose.
+/// The configurations of a run, in its order, of one side where it has two. Excluded are self-tests, which are about
+/// the harness, and cells without candidates, which have no leaders to lose.
 pub(crate) fn configurations(summary: &Summary, side: Option<Side>) -> Vec<Configuration<'_>> {
     let mut found: Vec<Configuration<'_>> = Vec::new();
     let judged = summary.cells.iter().filter(|cell| !cell.info.self_test && cell.info.has_candidates());
@@ -83,13 +83,13 @@ pub(crate) fn configurations(summary: &Summary, side: Option<Side>) -> Vec<Confi
     found.into_iter().map(Configuration::settle).collect()
 }
 
-/// Those that a run is about: where two sides were compared with each other, the new one's.
+/// The configurations that a run is about: where it compares two sides, those of the new one.
 pub(crate) fn of_new_side(summary: &Summary) -> Vec<Configuration<'_>> {
     let contest = summary.cells.iter().any(|cell| cell.info.contest.is_some());
     configurations(summary, contest.then_some(Side::New))
 }
 
-/// Of both sides, where a run has two.
+/// The configurations of both sides, where a run has two.
 pub(crate) fn of_all_sides(summary: &Summary) -> impl Iterator<Item = Configuration<'_>> {
     [None, Some(Side::Base), Some(Side::New)].into_iter().flat_map(|side| configurations(summary, side))
 }
@@ -103,9 +103,8 @@ pub fn decided(summary: &Summary) -> Verdict {
     asked.map(|cell| cell.verdict).fold(summary.whole, Verdict::merge)
 }
 
-/// Cells that are to be run again, by the names that they have in the scenario: of their configurations fewer repetitions are sound
-/// than were planned, or no more than half of them, and nothing but stalls is in the way of a pass. Of two sides both are named:
-/// what is run again is run again in turn.
+/// Cells to run again, by their names in the scenario. Fewer repetitions of their configuration are sound than planned,
+/// or at most half, and only stalls prevent a pass. Of two sides both are named: they are run again in turn.
 #[must_use]
 pub fn to_run_again(summary: &Summary) -> BTreeSet<String> {
     let mut pairs: BTreeMap<&str, Vec<&CellSummary>> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! Own stalls: a 1 ms ticker in every process notes when it did not run, so that the harness's own hiccups are not taken
-//! for the ensemble's.
+//! Own stalls. A 1 ms ticker in every process records when it did not run, so that stalls of the harness are not
+//! attributed to the ensemble.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use crate::recording::journal::Journal;
 
 const TICK: Duration = Duration::from_millis(1);
 
-/// Shorter gaps are the scheduler's daily life and are not written down.
+/// Shorter gaps are normal scheduling delays and are not recorded.
 pub(crate) const STALL_NS_MIN: u64 = 10_000_000;
 
-/// Writes down every stall of this thread, until it is dropped.
+/// Records every stall of this thread, until the future is dropped.
 pub async fn watch(journal: Journal) {
     let mut before = (clock::now(), clock::ran());
     loop {

@@ -1,5 +1,5 @@
-//! A run's private folder under the temp directory, with the notes by which `hustings clean` can tell, after a `kill -9`,
-//! what was left behind and by whom: `owner.json` (held locked while the owner lives), `children`, and `docker`.
+//! A run's private folder under the temp directory. After a `kill -9`, its notes tell `hustings clean` what was left
+//! behind, and by which run: `owner.json` (locked while the owner runs), `children`, and `docker`.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -12,25 +12,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::process::procfs::ProcessId;
 
-/// Every run's folder is called this and the run's id.
+/// Name prefix of every run's folder. The run's id follows.
 pub const FOLDER_PREFIX: &str = "hustings-";
 pub(crate) const OWNER_FILE: &str = "owner.json";
 pub(crate) const CHILDREN_FILE: &str = "children";
-/// The address of the Docker engine, a line for each ensemble that the run has there.
+/// The address of the Docker engine, one line per ensemble of the run there.
 pub(crate) const DOCKER_FILE: &str = "docker";
 
-/// A folder that others still write to is tried again so often, and after so long.
+/// Number of retries for removing a folder to which other processes still write, and the pause between them.
 const REMOVE_TRIES: u32 = 100;
 const REMOVE_AGAIN: Duration = Duration::from_millis(20);
 
-/// Who made a folder.
+/// The process that created a folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FolderOwner {
     pub run: String,
     pub pid: u32,
     /// Start time of that process, in clock ticks since boot.
     pub started: u64,
-    /// The executable that it ran.
+    /// The executable of that process.
     pub exe: PathBuf,
 }
 
@@ -44,12 +44,12 @@ pub enum WorkDirError {
     Io { what: &'static str, path: PathBuf, source: io::Error },
 }
 
-/// The private folder of one run: `<temp>/hustings-<run id>/`. [`remove`](Self::remove) it at the end; `Drop` is the last resort.
+/// A run's private folder: `<temp>/hustings-<run id>/`. [`remove`](Self::remove) it at the end; `Drop` is the fallback.
 #[derive(Debug)]
 #[must_use = "dropping it removes the folder"]
 pub struct WorkDir {
     path: PathBuf,
-    /// Held locked: the kernel gives the lock back when this process dies, however it dies.
+    /// Held locked. The kernel releases the lock when this process ends, for any reason.
     _owner: File,
     children: ChildNotes,
     removed: bool,
@@ -65,22 +65,22 @@ impl ChildNotes {
     /// # Errors
     /// When the note cannot be written.
     pub fn add(&self, pid: u32) -> io::Result<()> {
-        // One write a line, in append mode: a kill leaves whole lines or a torn last one, which the reader skips.
+        // One write per line, in append mode: a kill leaves whole lines or a torn last line, which the reader skips.
         ProcessId::of(pid).map_or(Ok(()), |p| (&self.0).write_all(format!("{} {}\n", p.pid, p.started).as_bytes()))
     }
 }
 
-/// Where runs put their temporary files: `HUSTINGS_TMP`, else the system's temp directory (`TMPDIR`).
+/// Folder for the temporary files of runs: `HUSTINGS_TMP`, else the system's temp directory (`TMPDIR`).
 #[must_use]
 pub fn temp_root() -> PathBuf {
     std::env::var_os("HUSTINGS_TMP").filter(|v| !v.is_empty()).map_or_else(std::env::temp_dir, PathBuf::from)
 }
 
 impl WorkDir {
-    /// Makes the folder of run `run_id` under [`temp_root`], readable by this user only.
+    /// Creates the folder of run `run_id` under [`temp_root`], readable by this user only.
     ///
     /// # Errors
-    /// When the id cannot name a folder, or the folder exists or cannot be made.
+    /// The id is not a valid folder name, or the folder exists or cannot be created.
     pub fn create(run_id: &str) -> Result<Self, WorkDirError> {
         Self::create_in(&temp_root(), run_id)
     }
@@ -94,7 +94,7 @@ impl WorkDir {
         if run_id.is_empty() || run_id.len() > 100 || run_id.starts_with('.') || !run_id.chars().all(allowed) {
             return Err(WorkDirError::BadRunId(run_id.to_owned()));
         }
-        // An absolute path, because it is looked for in the command lines of children.
+        // The path is absolute, because cleanup looks for it in the command lines of children.
         let root = root.canonicalize().map_err(at("find the folder", root))?;
         let path = root.join(format!("{FOLDER_PREFIX}{run_id}"));
         DirBuilder::new().mode(0o700).create(&path).map_err(at("make the folder", &path))?;
@@ -106,7 +106,7 @@ impl WorkDir {
 
     fn sign(path: &Path, run_id: &str) -> io::Result<Self> {
         let mut owner = OpenOptions::new().write(true).create_new(true).open(path.join(OWNER_FILE))?;
-        // Locked before it says anything: a reader finds either nothing to judge by, or a locked file.
+        // Locked before it is written: a reader finds either an empty file, or a locked one.
         owner.lock()?;
         let pid = std::process::id();
         let me = ProcessId::of(pid).ok_or_else(|| io::Error::other("/proc does not show this process"))?;
@@ -122,7 +122,7 @@ impl WorkDir {
         &self.path
     }
 
-    /// Notes a child of this run, right after it was started. A child that is gone already needs no note.
+    /// Notes a child of this run. Call it right after the start. A child that has already ended needs no note.
     ///
     /// # Errors
     /// When the note cannot be written.
@@ -130,15 +130,15 @@ impl WorkDir {
         self.children.add(pid)
     }
 
-    /// The notes on children, for who starts some as long as the run lives.
+    /// The list of children, for a component that starts children throughout the run.
     ///
     /// # Errors
-    /// When there are too many open files.
+    /// Too many files are open.
     pub fn children(&self) -> io::Result<ChildNotes> {
         self.children.0.try_clone().map(ChildNotes)
     }
 
-    /// Leaves the folder to `hustings clean`, which removes what its notes name.
+    /// Keeps the folder for `hustings clean`, which removes what its notes list.
     pub fn leave(mut self) {
         self.removed = true;
     }
@@ -152,7 +152,7 @@ impl WorkDir {
         let mut tries = REMOVE_TRIES;
         loop {
             match fs::remove_dir_all(&self.path) {
-                // A child that was killed a moment ago has written one more file.
+                // A child that was just killed may have written one more file.
                 Err(e) if e.kind() == io::ErrorKind::DirectoryNotEmpty && tries > 0 => tries -= 1,
                 Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
                 done => return done.map_err(at("remove the folder", &self.path)),

@@ -1,9 +1,9 @@
-//! The way to servers that speak TLS: a port of the loopback address for each of them, on which everybody of the run speaks in
-//! the clear, and a connection by TLS for each that comes in. So whoever decodes ZooKeeper's protocol or carries it, links
-//! above all, need not know of TLS; and a server is called by its own name whichever way leads to it.
+//! The tunnel to servers that speak TLS. It has one loopback port per server, which all clients of the run use in
+//! plaintext. It opens one TLS connection per client connection. Components that decode or forward the ZooKeeper
+//! protocol, such as links, need no TLS. A server has the same name on every path.
 //!
-//! It has a thread of its own: what the coordinator is busy with holds no candidate up. When that thread does not run is
-//! written down, as it is of every process that carries links.
+//! The tunnel has its own thread, so that load on the coordinator does not delay candidates. Stalls of that thread are
+//! recorded, as for every process that carries links.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -17,37 +17,37 @@ use tokio::runtime::Builder;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
-use super::tls::Tls;
-use crate::recording::sidecar::{Sidecar, SidecarOrder};
+use crate::access::Tls;
+use crate::sidecar::{Sidecar, SidecarOrder};
 
-/// Connections that wait to be taken in: thousands of candidates come at once.
+/// Connections that wait to be accepted: thousands of candidates connect at once.
 const BACKLOG: u32 = 4096;
-/// A server that has not greeted by then is given up; its client has given up before.
+/// Limit for connecting to a server, handshake included. The client has given up before that.
 const DIAL_AT_MOST: Duration = Duration::from_secs(10);
-/// What is under way when one side hangs up has this long to arrive.
+/// Time for data in flight to arrive after one side closes.
 const LINGER: Duration = Duration::from_secs(5);
-/// An order is carried out at once, unless the machine stands still.
+/// Orders are executed at once, unless the machine stalls.
 const ORDER_AT_MOST: Duration = Duration::from_secs(5);
-/// At the limit of descriptors.
+/// Pause before the next accept when the descriptor limit is reached.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// Ports that lead to servers. Connections over them end when it is dropped.
+/// Ports that lead to the servers. Dropping it ends the connections over them.
 #[derive(Debug)]
 pub struct Tunnel {
     addrs: Vec<SocketAddr>,
-    /// Gone: the thread is to end.
+    /// None: the thread must end.
     orders: Option<mpsc::UnboundedSender<StallOrder>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// An order about the segment of its stalls, and where to say what came of it.
+/// An order about the segment that records stalls, and the channel for its result.
 type StallOrder = (SidecarOrder, oneshot::Sender<Result<(), String>>);
 
 impl Tunnel {
-    /// Opens a port for each server, which stands at such an address and is called so.
+    /// Opens a port for each server, given as its address and its name.
     ///
     /// # Errors
-    /// There is no port, or no thread.
+    /// No port is available, or no thread can be started.
     pub fn open(tls: Tls, servers: Vec<(SocketAddr, String)>) -> io::Result<Self> {
         let (tell, told) = std::sync::mpsc::channel();
         let (orders, taken) = mpsc::unbounded_channel();
@@ -60,7 +60,7 @@ impl Tunnel {
             });
             let (runtime, doors) = match opened {
                 Ok((runtime, doors, addrs)) => {
-                    // Nobody waits for it any more: then the stop comes too.
+                    // If the receiver is gone, the stop follows.
                     let _ = tell.send(Ok(addrs));
                     (runtime, doors)
                 }
@@ -84,10 +84,10 @@ impl Tunnel {
         &self.addrs
     }
 
-    /// Begins or ends the segment in which its stalls are written down.
+    /// Begins or ends the segment in which the thread's stalls are recorded.
     ///
     /// # Errors
-    /// The segment cannot be made, or could not be written to its end.
+    /// The segment cannot be created, or cannot be written to its end.
     pub(crate) async fn record(&self, order: SidecarOrder) -> anyhow::Result<()> {
         let (tell, told) = oneshot::channel();
         let sent = self.orders.as_ref().is_some_and(|orders| orders.send((order, tell)).is_ok());
@@ -100,12 +100,12 @@ impl Tunnel {
 impl Drop for Tunnel {
     fn drop(&mut self) {
         drop(self.orders.take());
-        // One that panicked has ended as well.
+        // A thread that panicked has ended as well.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
-/// Writes stalls down where orders say, until nobody gives any more.
+/// Records stalls as ordered, until all senders of orders are dropped.
 async fn record(mut orders: mpsc::UnboundedReceiver<StallOrder>) {
     let mut sidecar = Sidecar::default();
     loop {
@@ -114,7 +114,7 @@ async fn record(mut orders: mpsc::UnboundedReceiver<StallOrder>) {
             never = sidecar.write() => match never {},
         };
         let Some((order, tell)) = order else { return };
-        // Who does not wait any more has given up.
+        // A caller that no longer waits has given up.
         let _ = tell.send(sidecar.obey(order));
     }
 }
@@ -131,7 +131,7 @@ async fn serve(door: TcpListener, tls: Tls, addr: SocketAddr, name: String) {
             Ok((near, _)) => {
                 let (tls, name) = (tls.clone(), name.clone());
                 tokio::spawn(async move {
-                    // Whoever spoke sees the connection end, as that of a server that is gone.
+                    // The client sees its connection end, as if the server had gone.
                     if let Err(error) = relay(near, &tls, addr, &name).await {
                         tracing::debug!(%addr, %error, "a connection by TLS ended");
                     }
@@ -153,7 +153,7 @@ async fn relay(near: TcpStream, tls: &Tls, addr: SocketAddr, name: &str) -> io::
         Err(_) => return Err(io::ErrorKind::TimedOut.into()),
     };
     if has_hung_up(&near).await {
-        // What it had to say is old by now: a session must not be taken back by a connection that was given up.
+        // The client's request is outdated: a connection that was given up must not take its session back.
         return Ok(());
     }
     let (mut from_far, mut to_far) = split(far);
@@ -164,7 +164,7 @@ async fn relay(near: TcpStream, tls: &Tls, addr: SocketAddr, name: &str) -> io::
             let _ = timeout(LINGER, to_far.shutdown()).await;
         }
         down = copy(&mut from_far, &mut to_near) => {
-            // A server that dies reports no shutdown.
+            // A server that crashes sends no TLS shutdown.
             down?;
             let _ = timeout(LINGER, to_near.shutdown()).await;
         }
@@ -172,7 +172,7 @@ async fn relay(near: TcpStream, tls: &Tls, addr: SocketAddr, name: &str) -> io::
     Ok(())
 }
 
-/// Whether whoever came in has left before the server had answered.
+/// Whether the client closed its connection before the server answered.
 async fn has_hung_up(near: &TcpStream) -> bool {
     let ready = timeout(Duration::ZERO, near.ready(tokio::io::Interest::READABLE)).await;
     matches!(ready, Ok(Ok(ready)) if ready.is_read_closed())

@@ -1,4 +1,4 @@
-//! Notes in a run's folder of what it borrowed from others: `hustings clean` sees to it by them after a `kill -9`.
+//! Notes in a run's folder of the state that it borrowed. After a `kill -9`, `hustings clean` uses them to restore it.
 
 use std::fs;
 use std::io;
@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Notes name some addresses; what is longer was not written by a run.
+/// Notes contain a few addresses. A longer file was not written by a run.
 const BYTES_MAX: u64 = 64 << 10;
 
-/// A note while its run owes something.
+/// A note of pending cleanup. It exists as long as its run has something to restore.
 #[derive(Debug)]
 pub(crate) struct Note(PathBuf);
 
 impl Note {
-    /// Written before anything is borrowed, and whole or not at all.
+    /// Writes the note, atomically. Call it before borrowing anything.
     ///
     /// # Errors
     /// The folder cannot be written to.
@@ -26,7 +26,7 @@ impl Note {
         Ok(Self(path))
     }
 
-    /// Nothing is owed any more.
+    /// Removes the note, because no cleanup is pending.
     ///
     /// # Errors
     /// The note cannot be removed.
@@ -35,7 +35,7 @@ impl Note {
     }
 }
 
-/// The note of this name in a run's folder; None: nothing is owed.
+/// The note of this name in a run's folder. None: no cleanup is pending.
 ///
 /// # Errors
 /// It cannot be read.

@@ -7,10 +7,10 @@ use hustings_record::Event;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
-use super::seats::{Seating, Seats};
 use crate::process::clock;
 use crate::proxy::{Tapped, Taps};
 use crate::recording::journal::Journal;
+use crate::witness::{Seating, Seats};
 
 /// Quiet seats are looked for so often.
 const LOOK: Duration = Duration::from_millis(10);

@@ -1,6 +1,8 @@
-//! Segments of processes that carry links or stand in for servers: they write down their own stalls, as every process does, cell
-//! by cell. Which segment is the present one they are told on standard input, a line of JSON an order, and each is answered by a
-//! line on standard output: their APIs have no authentication, and shall name no files.
+//! Segments of processes that carry links or act as servers. They record their own stalls cell by cell, as every
+//! process does. Orders select the current segment: one line of JSON each on standard input, answered by a line on
+//! standard output. Their APIs have no authentication, so they must not accept file names.
+
+mod recorder;
 
 use std::convert::Infallible;
 use std::io::{self, Write as _};
@@ -9,16 +11,17 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
-use crate::process::stall;
 use crate::proxy::Taps;
 use crate::recording::journal::{Journal, SegmentOwner};
-use crate::witness::{Recorder, Witnessed};
+use crate::recording::stall;
+pub(crate) use recorder::Recorder;
+pub(crate) use recorder::Witnessed;
 
-/// What such a process is told.
+/// An order to such a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SidecarOrder {
-    /// A cell begins: what is written down from now on goes there; with what passes on its links, if that is wanted.
+    /// A cell begins: records go to this segment from now on, with the traffic of its links if requested.
     Begin {
         cell: u32,
         writer: String,
@@ -26,27 +29,27 @@ pub enum SidecarOrder {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         witnessed: Option<Witnessed>,
     },
-    /// It has ended, and so does its segment.
+    /// The cell and its segment end.
     End,
 }
 
-/// What came of it.
+/// The result of an order.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SidecarOutcome {
     pub(crate) failed: Option<String>,
 }
 
-/// The segment of such a process, while a cell is under way.
+/// The segment of such a process during a cell.
 #[derive(Default)]
 pub(crate) struct Sidecar {
-    /// What tells of what passes here, if anything passes.
+    /// Access to the traffic, if the process forwards any.
     taps: Option<Taps>,
     journal: Option<Journal>,
     recorder: Option<Recorder>,
 }
 
 impl Sidecar {
-    /// That of a process that carries links.
+    /// The segment of a process that carries links.
     pub(crate) fn of_links(taps: Taps) -> Self {
         Self { taps: Some(taps), ..Self::default() }
     }
@@ -65,7 +68,7 @@ impl Sidecar {
         ended
     }
 
-    /// Writes down stalls, and what passes, while there is a segment; never ends.
+    /// Records stalls and traffic while a segment is open. Never returns.
     pub(crate) async fn write(&mut self) -> Infallible {
         if let Some(journal) = self.journal.clone() {
             let passes = async {
@@ -80,7 +83,7 @@ impl Sidecar {
     }
 }
 
-/// Takes orders until standard input ends, and then for ever writes down what there is.
+/// Executes orders until standard input ends, and then continues to record.
 pub(crate) async fn obey(mut sidecar: Sidecar) -> io::Result<Infallible> {
     let mut orders = BufReader::new(tokio::io::stdin()).lines();
     loop {
