@@ -1,4 +1,4 @@
-//! Parts of the documents that the program itself can tell are what it tells today. `ci/documents.sh` writes them anew.
+//! The generated parts of the documents match the program's current output. `ci/documents.sh` rewrites them.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use hustings_workloads::recipes::{RecipeKind, cases};
 use hustings_workloads::scenario::SHIPPED;
 
 const DOCUMENTS: [&str; 4] = ["README.md", "harness/README.md", "workloads/README.md", "reports/METHODOLOGY.md"];
-/// A generated part begins behind a line like `<!-- generated: NAME -->`.
+/// A generated part begins after a line like `<!-- generated: NAME -->`.
 const BEGIN: &str = "<!-- generated: ";
 const END: &str = "<!-- end of what is generated -->";
 /// Set by `ci/documents.sh`.
@@ -91,7 +91,7 @@ fn known_bugs() -> String {
     table(&["bug", "seen in", "what goes wrong", "caught by"], rows)
 }
 
-/// Trackers, by what their issues are called in a text.
+/// Trackers, by the names of their issues in a text.
 const TRACKERS: [(&str, &str); 8] = [
     ("CURATOR-", "https://issues.apache.org/jira/browse/CURATOR-"),
     ("ZOOKEEPER-", "https://issues.apache.org/jira/browse/ZOOKEEPER-"),
@@ -103,7 +103,7 @@ const TRACKERS: [(&str, &str); 8] = [
     ("and #", "https://github.com/zk-ruby/zk/issues/"),
 ];
 
-/// The text with links from its issues to where they are.
+/// The text with links from its issues to their trackers.
 fn linked(text: &str) -> String {
     let mut text = text.to_owned();
     for (mark, address) in TRACKERS {
@@ -120,7 +120,8 @@ fn linked(text: &str) -> String {
     text
 }
 
-/// A year of a service that stops for 0.2 to 3 s every other hour, and once for 7 s: what the answer begins with.
+/// A year of a service that stops for 0.2 to 3 s every other hour, and once for 7 s. Returns the beginning of the
+/// answer.
 fn tune() -> String {
     let mut pauses = String::new();
     for number in 0_u32..4_368 {
@@ -132,7 +133,7 @@ fn tune() -> String {
     format!("```text\n{}\n```\n", begin.join("\n\n"))
 }
 
-/// What the program says on both of its outputs.
+/// The program's output on both streams.
 fn said(arguments: &[&str], input: &str) -> String {
     use std::io::Write as _;
 
@@ -146,7 +147,7 @@ fn said(arguments: &[&str], input: &str) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// The document with its generated parts as they are to be, and their names.
+/// The document with its generated parts renewed, and their names.
 fn renewed(text: &str, document: &str) -> (String, Vec<String>) {
     let (mut new, mut names) = (String::new(), Vec::new());
     let mut rest = text;

@@ -1,5 +1,6 @@
-//! No file names, by way of others, itself: what two files share stands in a third one. A `mod.rs` or `lib.rs` that only
-//! declares and exports what its children hold is no file of its own; an import through it is one of the child.
+//! No file depends on itself through others: the shared part of two files is in a third one. A `mod.rs` or `lib.rs`
+//! that only declares and exports its children's items does not count as a file. An import through it counts as one of
+//! the child.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,13 +14,14 @@ type Tree = BTreeMap<Module, File>;
 #[derive(Debug, Default)]
 struct File {
     folder: PathBuf,
-    /// Paths that it names, in imports or where it uses them.
+    /// Paths that it names in imports or uses.
     uses: Vec<Vec<String>>,
-    /// What it exports of other files, by name.
+    /// Its exports from other files, by name.
     exports: BTreeMap<String, Vec<String>>,
 }
 
-/// The circles of a crate's files that are not allowed. Two files of one folder may know each other where `pairs` says so.
+/// The forbidden circles among a crate's files. Where `pairs` says so, two files of one folder may depend on each
+/// other.
 fn wrong(tree: &Tree, pairs: bool) -> Vec<String> {
     let edges: BTreeMap<&Module, BTreeSet<Module>> =
         tree.iter().map(|(at, file)| (at, targets(tree, at, file))).collect();
@@ -91,7 +93,7 @@ fn keyword(text: &str) -> &str {
     text.split('(').next().unwrap_or_default()
 }
 
-/// The paths that code names where it uses them.
+/// The paths named inline in code.
 fn inline(code: &str) -> impl Iterator<Item = Vec<String>> {
     let is_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     let words = code.split(move |c| !is_path(c));
@@ -129,7 +131,7 @@ fn targets(tree: &Tree, at: &Module, file: &File) -> BTreeSet<Module> {
     found.filter(|module| module != at).collect()
 }
 
-/// The file in which what a path names stands, if it is one of these.
+/// The file that defines the target of a path, if it is one of these.
 fn resolve(tree: &Tree, at: &Module, path: &[String]) -> Option<Module> {
     let up = path.iter().take_while(|part| *part == "super").count();
     let whole: Module = match path.first()?.as_str() {
@@ -161,7 +163,7 @@ fn no_file_imports_itself_by_way_of_others() {
     assert!(found.is_empty(), "files that reach themselves:\n{}", found.join("\n"));
 }
 
-/// The circles of a made crate of such files.
+/// The circles of an artificial crate of these files.
 fn check(files: &[(&str, &str)], pairs: bool, expected: &[&str]) {
     let file = |(path, text): &(&str, &str)| {
         let folder = Path::new(path).parent().expect("a folder").to_owned();

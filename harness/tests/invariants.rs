@@ -1,12 +1,12 @@
-//! The invariants of the house that a test can keep: who depends on whom, who may touch the clock and the network, how
-//! long files get, what lies at the top, that nothing is left open about kinds of faults, and that no path of a developer's machine is in the tree.
+//! The project's testable invariants: dependencies, access to the clock and the network, file lengths, the files at the
+//! top, exhaustive matches on kinds of faults, and no path of a developer's machine in the tree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Packages that mean a network, a clock, processes or a runtime. The pure packages reach none of them.
+/// Packages for a network, a clock, processes or a runtime. The pure packages depend on none of them.
 const IMPURE: [&str; 16] = [
     "async-io",
     "axum",
@@ -26,7 +26,7 @@ const IMPURE: [&str; 16] = [
     "zookeeper-client",
 ];
 
-/// What source of the pure packages does not name.
+/// Names that must not occur in sources of the pure packages.
 const IMPURE_NAMES: [&str; 10] = [
     "std::net",
     "std::os::unix::net",
@@ -59,7 +59,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
 }
 
-/// Files under `folder`, without what git ignores at the top.
+/// Files under `folder`, except those at the top that git ignores.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let ignored: Vec<PathBuf> = ignored_at_the_top().iter().map(|name| root().join(name)).collect();
     let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
@@ -90,7 +90,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files(folder).into_iter().filter(|path| path.extension().is_some_and(|e| e == "rs")).collect()
 }
 
-/// Names of the packages that `package` reaches by dependencies that are built into it (no development ones).
+/// Names of the packages that `package` depends on, without development dependencies.
 fn reached_from(package: &str) -> BTreeSet<String> {
     let text = |arguments: &[&str]| {
         let program = if arguments[0] == "-vV" { "rustc" } else { env!("CARGO") };
@@ -186,13 +186,13 @@ fn every_ban_of_clippy_has_a_reason() {
 
 #[test]
 fn no_file_holds_a_path_of_a_developers_machine() {
-    // Put together here, so that this file does not hold them.
+    // Built here, so that this file does not contain them.
     let foreign = ["work", "root", "home"].map(|top| format!("/{top}/"));
     for path in files(&root()) {
         let bytes = fs::read(&path).expect("read");
         let text = String::from_utf8_lossy(&bytes);
         for top in &foreign {
-            // Within a longer path or an address it is not a path of this machine.
+            // Inside a longer path or an address, it is not a path of this machine.
             let begins = |at: usize| !text[..at].ends_with(|c: char| c.is_alphanumeric() || "._-/})>*".contains(c));
             let found = text.match_indices(top.as_str()).any(|(at, _)| begins(at));
             assert!(!found, "{} holds a path under {top}", path.display());
@@ -200,11 +200,11 @@ fn no_file_holds_a_path_of_a_developers_machine() {
     }
 }
 
-/// Where the compiler has to name every place that a new kind of fault needs.
+/// Places where the compiler must report every match that a new kind of fault affects.
 const FAULTS_ARE_KNOWN_IN: [&str; 5] =
     ["workloads/src", "workloads/tests", "harness/src", "reports/record/src", "reports/src"];
 
-/// A match that names kinds of faults: where it begins, and the arm in it that would take any other kind.
+/// A match that names kinds of faults: its first line, and an arm in it that would take any other kind.
 fn open_match(lines: &[&str], begin: usize) -> Option<usize> {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let own = indent(lines[begin]);
@@ -233,7 +233,7 @@ fn nothing_is_left_open_about_kinds_of_faults() {
         let matches =
             (0..lines.len()).filter(|at| lines[*at].contains("match ") && lines[*at].trim_end().ends_with('{'));
         found.extend(matches.filter_map(|at| open_match(&lines, at)).map(|at| place(at) + ": any other kind"));
-        // A list of kinds is a fact about them, and those stand in their rows.
+        // A list of kinds is a fact about them; such facts belong in their rows.
         let lists = lines.iter().enumerate().filter(|(_, line)| {
             line.contains("matches!(") && line.matches("FaultKind::").count() + line.matches(" Fault::").count() > 1
         });
@@ -270,14 +270,14 @@ fn everything_that_is_known_of_a_cell_is_read_where_cells_are_run() {
         .concat();
     run.extend(rust_files(&root().join("harness/src")));
     let mut run: String = run.iter().map(|path| source(path)).collect();
-    // What the cell itself makes of its fields for those that run it.
+    // Uses of fields by the cell's own functions count, too.
     run.push_str(cell.split("impl Cell").nth(1).expect("its functions"));
     let read = |field: &str| {
         run.match_indices(&format!(".{field}")).any(|(at, found)| {
             !run[at + found.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '(')
         })
     };
-    // What checkers are told, and nobody who runs a cell.
+    // Fields that only checks use, not the code that runs a cell.
     let told = source(&root().join("workloads/src/scenario/info.rs"));
     let for_checkers = |field: &str| {
         ["expect", "self_test", "repetition", "contest"].contains(&field) && told.contains(&format!(".{field}"))

@@ -1,5 +1,5 @@
-//! From a record to its summary: runs every checker on every cell, and merges their verdicts to the worst. A pure
-//! function: one record always gives the same summary.
+//! Computes a record's summary: every check over every cell, and the worst of their verdicts. It is a pure function:
+//! everyone with the record gets the same summary.
 
 mod self_test;
 
@@ -24,15 +24,15 @@ pub fn summarise(record: &Record) -> Summary {
     looked.end(record.manifest.clone(), &record.notes, &record.changed)
 }
 
-/// Whether to find out if the checks that passed could have failed.
+/// Whether to test if the checks that passed could have failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Examine {
-    /// It takes several times as long as judging the record.
+    /// This takes several times as long as judging the record.
     Checks,
     Nothing,
 }
 
-/// The same for a record that is read cell by cell: each cell is in memory only while it is examined.
+/// The same for a record that is read cell by cell. A cell is in memory only while it is examined.
 ///
 /// # Errors
 /// As for [`Reading::next_cell`].
@@ -44,7 +44,7 @@ pub fn summarise_read(mut reading: Reading, examine: Examine) -> Result<Summary,
     Ok(looked.end(reading.manifest, &reading.notes, &reading.changed))
 }
 
-/// The results of the cells so far.
+/// Results of the cells so far.
 #[derive(Default)]
 struct Looked {
     cells: Vec<CellSummary>,
@@ -76,7 +76,7 @@ impl Looked {
         doubts.extend(self.doubts(&manifest));
         doubts.extend(self_test::doubts(&self.cells));
         let whole = if end.is_none() && doubts.is_empty() { Verdict::Pass } else { Verdict::Inconclusive };
-        // A broken recipe that fails under one fault need not fail under every other.
+        // One fault that shows a broken recipe is enough; it need not show under every other fault.
         let judged = self.cells.iter().filter(|cell| !cell.info.self_test);
         let verdict = judged.map(|cell| cell.verdict).fold(whole, Verdict::merge);
         let end = end.map(str::to_owned).into_iter();
@@ -93,7 +93,7 @@ impl Looked {
         }
     }
 
-    /// Why the record as a whole cannot be a pass, whatever its cells say.
+    /// Why the record as a whole cannot pass, whatever the verdicts of its cells.
     fn doubts(&self, manifest: &Manifest) -> Vec<String> {
         let mut doubts = Vec::new();
         let (planned, found) = (manifest.cells_planned as usize, self.cells.len());
@@ -114,7 +114,7 @@ impl Looked {
     }
 }
 
-/// The doubt that the end of the run leaves.
+/// The doubt that the end of the run raises.
 fn end_in_doubt(state: RunState) -> Option<&'static str> {
     match state {
         RunState::Completed => None,
@@ -136,8 +136,7 @@ pub fn summarise_cell(cell: &CellRecord) -> CellSummary {
     look(cell, false, Examine::Nothing, &mut Playlist::default()).0
 }
 
-/// The same, plus the samples for its pool if it is a repetition and `enters`. Adds scenes worth a replay to the
-/// playlist.
+/// The same, with the samples for its pool if it is a repetition and `enters`. Parts worth a replay go on the playlist.
 fn look(
     cell: &CellRecord,
     enters: bool,
@@ -147,7 +146,7 @@ fn look(
     let (cell, implausible) = plausible(cell);
     let index = Index::new(&cell, implausible);
     let mut summary = judged(&index, |_| true);
-    // A broken recipe is meant to fail: it shows already whether its checks can.
+    // A broken recipe is meant to fail, and so shows itself whether its checks can fail.
     if examine == Examine::Checks && !index.info.self_test {
         mutations::examine(&cell, &index, &mut summary);
     }

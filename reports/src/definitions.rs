@@ -1,5 +1,5 @@
-//! Definitions of terms, checks, figures and verdicts, and what figures are known to be off by. They stand in `METHODOLOGY.md` and
-//! `BIAS.md`, and nowhere else: reports and `hustings explain` show them from there.
+//! Definitions of terms, checks, figures and verdicts, and the known biases of figures. They are written only in
+//! `METHODOLOGY.md` and `BIAS.md`; reports and `hustings explain` show them from there.
 
 const METHODOLOGY: &str = include_str!("../METHODOLOGY.md");
 const BIAS: &str = include_str!("../BIAS.md");
@@ -13,11 +13,11 @@ pub struct Definition {
     /// One of [`PARTS`].
     pub part: &'static str,
     pub title: &'static str,
-    /// What `hustings explain` finds it by: names of checks and of figures, and terms.
+    /// Names by which `hustings explain` finds it: checks, figures and terms.
     pub names: Vec<&'static str>,
     /// Its first paragraph, which reports show.
     pub short: &'static str,
-    /// All of it.
+    /// The whole text.
     pub text: &'static str,
 }
 
@@ -36,14 +36,14 @@ pub fn of(name: &str) -> Vec<Definition> {
     all().into_iter().filter(|definition| definition.names.contains(&name)).collect()
 }
 
-/// What figures of every report are known to be off by.
+/// Known biases of the figures in every report.
 #[must_use]
 pub fn biases() -> Vec<&'static str> {
     let part = part(BIAS, BIAS_OF_REPORTS);
     part.split("\n- ").skip(1).map(str::trim).collect()
 }
 
-/// What stands under a heading of the second level.
+/// The text under a heading of the second level.
 fn part(document: &'static str, heading: &str) -> &'static str {
     let parts = document.split("\n## ").filter_map(|part| part.split_once('\n'));
     parts.into_iter().find(|(title, _)| *title == heading).map_or("", |(_, text)| text)

@@ -1,4 +1,4 @@
-//! A record's handovers for other tools: a line each as CSV, a histogram a cell as an HdrHistogram interval log.
+//! Exports a record's handovers for other tools: one CSV line each, or one HdrHistogram interval a cell.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::index::{Index, Loss, LossOutcome, plausible};
 use hustings_record::{CellRecord, Event, FaultKind, Nanos, Record};
 
-/// Why nothing was made. All are faults of this program.
+/// Why the export failed. All causes are defects of this program.
 #[derive(Debug, thiserror::Error)]
 #[error("the handovers could not be written down: {0}; this is a fault of hustings, please report it with the record")]
 pub struct ExportError(String);
@@ -33,17 +33,17 @@ struct LossRow<'a> {
     planned_s: f64,
     lost_s: f64,
     loser: u32,
-    /// `completed`, `retaken` by who had lost it, or `censored`: it had not ended when the run did.
+    /// `completed`, `retaken` by the candidate that had lost it, or `censored`: it had not ended when the run did.
     outcome: &'static str,
     winner: Option<u32>,
-    /// To the next grant; of a censored one for how long it had lasted.
+    /// Time to the next grant; of a censored one, how long it had lasted.
     failover_ns: Nanos,
 }
 
-/// Every lost lead that a verified fault explains, as CSV with a head.
+/// Every lost lead that a verified fault explains, as CSV with a header.
 ///
 /// # Errors
-/// None that is known of.
+/// None known.
 pub fn handovers(record: &Record) -> Result<String, ExportError> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for cell in &record.cells {
@@ -53,11 +53,11 @@ pub fn handovers(record: &Record) -> Result<String, ExportError> {
     String::from_utf8(bytes).map_err(ExportError::of)
 }
 
-/// The completed failovers of each cell as a histogram of nanoseconds, one interval a cell, tagged with its name. A histogram
-/// cannot hold what had not ended: how many these are stands in a comment.
+/// The completed failovers of each cell as a histogram of nanoseconds: one interval a cell, tagged with its name. A
+/// histogram cannot hold censored failovers, so a comment states their number.
 ///
 /// # Errors
-/// None that is known of.
+/// None known.
 pub fn interval_log(record: &Record) -> Result<String, ExportError> {
     let (mut cells, mut withheld) = (Vec::new(), Vec::new());
     for cell in &record.cells {
@@ -92,7 +92,7 @@ pub fn interval_log(record: &Record) -> Result<String, ExportError> {
     String::from_utf8(bytes).map_err(ExportError::of)
 }
 
-/// A sentence for each cell on planned faults that were withheld: nothing that is exported came of them.
+/// A sentence for each cell on planned faults that were withheld. The export holds nothing of them.
 #[must_use]
 pub fn withheld(record: &Record) -> Vec<String> {
     let mut lines = Vec::new();
@@ -114,7 +114,7 @@ fn withheld_of(cell: &CellRecord, lines: &mut Vec<String>) {
     }
 }
 
-/// Every lead of the cell that was lost to a verified fault.
+/// Calls `with` for every lead of the cell that was lost to a verified fault.
 fn each(
     cell: &CellRecord,
     mut with: impl FnMut(&Index<'_>, &Loss) -> Result<(), ExportError>,

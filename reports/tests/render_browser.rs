@@ -1,5 +1,5 @@
-//! The pages in a real browser: they must show without a word on its console, run nothing but the replay's script and ask the
-//! network for nothing. A page that does ask is loaded first, to see that this test would notice.
+//! The pages in a real browser: they must produce no console messages, run only the replay's script and send no network
+//! requests. A page with a request is loaded first, to show that this test would notice it.
 
 mod browser;
 mod render_sample;
@@ -30,7 +30,7 @@ fn written(name: &str, page: &str) -> PathBuf {
     path
 }
 
-/// The summary's page, and what the script makes of it; the browser says nothing, and asks nobody.
+/// The summary's page, and the script's result; the browser logs nothing, and sends no requests.
 fn driven(name: &str, summary: &Summary, width: u32, script: &str) -> Value {
     let page = html(summary).expect("the page is made");
     let (came, visit) = drive(chromium(), &written(&format!("{name}.html"), &page), width, script);
@@ -52,7 +52,7 @@ fn this_test_would_notice_a_request_and_a_breach_of_the_policy() {
     assert!(breach.console.len() >= 2, "the policy did not speak up: {:?}", breach.console);
     assert!(breach.requests.is_empty(), "the policy let through {:?}", breach.requests);
     assert!(!breach.dom.contains("<title>ran"), "the policy let a script run");
-    // One character more, and the replay's own script is another one.
+    // With one more character, the replay's own script has another hash.
     let page = html(&sample()).expect("the page is made").replace("\"use strict\";", "\"use strict\"; ");
     let changed = visit(chromium(), &written("changed.html", &page));
     assert!(changed.console.iter().any(|line| line.contains("Content Security Policy")), "{:?}", changed.console);
@@ -80,15 +80,15 @@ fn no_page_says_a_word_on_the_console_or_asks_the_network() {
         assert!(visit.requests.is_empty(), "{name}: {:?}", visit.requests);
         assert!(visit.dom.contains("How to read it"), "{name}: the page did not come through");
         assert!(!visit.dom.contains("<title>ran"), "{name}: a script of the record ran");
-        // The replay's, and its data.
+        // The replay's script, and its data.
         assert_eq!(visit.dom.matches("<script").count(), 2, "{name}");
-        // One picture is the replay's.
+        // One picture belongs to the replay.
         assert_eq!(visit.dom.matches("<svg").count(), page.matches("<svg").count() + 1, "{name}");
         assert!(!visit.dom.contains("which did not run here"), "{name}: the replay runs");
     }
 }
 
-/// Opens everything, and gives the pictures that are not to be seen as they should be.
+/// Opens everything, and returns the pictures that are not displayed correctly.
 const PICTURES: &str = r#"
   for (const details of page.querySelectorAll("details")) details.open = true;
   await settled();
@@ -115,7 +115,7 @@ fn every_chart_can_be_seen_wide_and_narrow() {
     }
 }
 
-/// What is shown of the replay, and hands to use it.
+/// The displayed parts of the replay, and functions to operate it.
 const HANDS: &str = r#"
   const $ = (all) => page.querySelector(".replay " + all);
   const press = async (what) => { what.click(); await settled(); };
@@ -131,7 +131,7 @@ const HANDS: &str = r#"
   const free = async (recipe) => { await choose($("select"), "Free play"); await choose($("[aria-label='What is shown'] label:nth-child(2) select"), recipe); };
   const doTo = async (action, name) => { const row = [...page.querySelectorAll(".replay .row")].find((row) => row.querySelector("strong").textContent === "candidate " + name); const at = position(); await press([...row.querySelectorAll("button")].find((button) => button.textContent === action)); return at; };
   const position = () => Number($("input").value);
-  // Steps on to the end, and gives what was seen on the way.
+  // Steps on to the end, and returns everything that was shown on the way.
   const onwards = async () => { const seen = []; if ($("[data-do=play]").textContent === "Pause") await press($("[data-do=play]")); while (!seen.length || $("[data-do=next]").getAttribute("aria-disabled") === "false") { if (seen.length) await step("next"); seen.push({ says: $(".says").textContent, told: told(), leaders: leaders(), when: $(".count").textContent }); } return seen; };
 "#;
 
@@ -351,7 +351,7 @@ fn a_hostile_record_does_nothing_in_the_replay_either() {
         marks: /[\u202a-\u202e\u2066-\u2069]/.test(page.querySelector(".replay").textContent), outside: [...page.querySelectorAll(".replay .row")].filter((row) => row.scrollWidth > row.clientWidth + 1).length };
     "#;
     for (number, attack) in attacks.iter().enumerate() {
-        // What is long may be too wide for one of them; what is short is tried on the narrower one.
+        // Long text may be too wide for one of them; short text is tested on the narrower one.
         let widths: &[u32] = if attack.len() > 1_000 { &[1300, 400] } else { &[400] };
         for &width in widths {
             let script = format!("{HANDS}{script}");

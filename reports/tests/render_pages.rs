@@ -1,5 +1,5 @@
-//! What the reports say, whatever is in the summary: the page's text, the terminal's table, JSON, and that nothing from
-//! outside becomes markup or an escape code.
+//! The output of the reports for any summary: the page's text, the terminal's table, JSON. External text never becomes
+//! markup or an escape code.
 
 mod render_sample;
 
@@ -13,7 +13,7 @@ fn page(summary: &Summary) -> String {
     html(summary).expect("the page is made")
 }
 
-/// The page's text, a line a block: without style, scripts, drawings and tags.
+/// The page's text, one line per block: without style, scripts, drawings and tags.
 fn skeleton(page: &str) -> String {
     let mut text = String::new();
     let mut rest = page;
@@ -85,7 +85,7 @@ fn a_run_with_repetitions_shows_all_of_them_together_before_each() {
     for link in page.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
         assert!(page.contains(&format!("id=\"{link}\"")), "nothing is at #{link}");
     }
-    // A curve for each configuration, and none for a repetition.
+    // One curve per configuration, and none per repetition.
     assert!(
         page.contains("repetition 2 of 4") && page.contains("All repetitions of a configuration are drawn together")
     );
@@ -138,7 +138,7 @@ fn the_verdict_stands_before_everything_else_and_unsafe_is_not_shown_as_a_pass()
 fn every_zero_of_handovers_carries_its_injections_and_their_bound() {
     let text = skeleton(&page(&sample()));
     let mut seen = 0;
-    // Writes, sessions and groups come with what they are counts of; 40 are the handovers.
+    // Writes, sessions and groups state the unit of their counts; a count of 40 refers to handovers.
     for line in text.lines().filter(|line| line.starts_with("0 of 40") || line.starts_with("0 in 40")) {
         assert!(line.contains("4 injections: 95 % bound"), "{line}");
         seen += 1;
@@ -247,7 +247,7 @@ fn cells_that_differ_in_nothing_that_is_recorded_are_told_apart_by_their_names()
     assert!(text.lines().any(|line| line.starts_with("once-more ")), "{text}");
 }
 
-/// The legends of a drawing: what stands in lines of their own below its axis.
+/// The page's drawings whose title starts with `title`.
 fn drawings<'a>(page: &'a str, title: &str) -> Vec<&'a str> {
     let all = page.split("<svg viewBox").skip(1).filter_map(|drawing| drawing.split("</svg>").next());
     all.filter(|drawing| between(drawing, "<title", "</title>").starts_with(title)).collect()
@@ -266,7 +266,7 @@ fn no_two_curves_of_a_drawing_look_the_same_and_no_legend_is_cut() {
         let of = |name: &str| curve.split(name).nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
         format!("{} {}", of("stroke=\""), of("stroke-dasharray=\""))
     };
-    // The samples in the legend are as wide as nothing else.
+    // Only the samples in the legend have this stroke width.
     let samples: Vec<&str> =
         latencies[0].split("<polyline").filter(|line| line.contains("stroke-width=\"3\"")).collect();
     assert_eq!(samples.len(), 6);
@@ -284,7 +284,7 @@ fn a_failover_is_drawn_step_by_step_with_its_floor() {
         assert!(words.contains(part), "{part} is missing from {words}");
     }
     assert!(crash[0].contains("stroke-dasharray"), "the floor is dashed");
-    // Beside T nothing can be seen of what comes after it.
+    // On the scale of T, the phases after the expiry are not visible.
     assert_eq!(drawings(&page, "The same from the first notification on: crash").len(), 1);
     let resign = drawings(&page, "A failover in steps: resign");
     assert!(between(resign[0], "<desc", "</desc>").contains("release 210 µs"));
@@ -341,7 +341,7 @@ fn a_difference_is_claimed_only_where_it_is_clear() {
     let clear = of_first(&herd()).expect("a sentence");
     assert!(clear.contains("with predecessor-watch; in") && clear.contains("at 200 candidates a group"), "{clear}");
     assert!(clear.contains("with lock-race and naive (not told apart)"), "{clear}");
-    // Three moments on each side are no evidence, however far apart the medians are.
+    // Three injections on each side are not enough evidence, however far apart the medians are.
     let mut few = herd();
     for cell in &mut few.cells {
         cell.handovers.injections = 3;

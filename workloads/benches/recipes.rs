@@ -1,9 +1,8 @@
-//! What the recipes and the model cost by themselves, in real time for what happens in virtual time.
+//! The costs of the recipes and the model themselves, as real time for events in virtual time.
 //! `cargo bench -p hustings-workloads`
 //!
-//! `model/write` is a write on three servers that keep up; `steps/<recipe>/<step>/<candidates>` one candidate that
-//! joins, or a resigned lead that is handed over, with all that everybody does about it; `simulate` a whole cell, by
-//! what happens in it.
+//! `model/write` is a write on three servers that keep up. `steps/<recipe>/<step>/<candidates>` is one candidate that
+//! joins, or the handover of a resigned lead, with all consequences. `simulate` is a whole cell, per event in it.
 
 use std::hint::black_box;
 use std::rc::Rc;
@@ -24,7 +23,7 @@ const SIZES: [usize; 2] = [5, 50];
 const SERVERS: usize = 3;
 /// Long enough for the servers to have elected a leader.
 const BEGIN: Micros = 2_000_000;
-/// A create and a delete each.
+/// One create and one delete each.
 const PAIRS: u64 = 1_000;
 const CELLS: [&str; 3] = ["predecessor-watch-resign", "naive-crash", "lock-race-partition"];
 
@@ -80,7 +79,7 @@ fn model(c: &mut Criterion) {
     group.finish();
 }
 
-/// The leader resigns, another one leads, and whoever has resigned stands again.
+/// The leader resigns, another one leads, and the resigned one enrols again.
 fn hand_over(bench: &mut Bench, election: &Election) {
     let [leader] = bench.believers()[..] else { panic!("one leads, and not {:?}", bench.believers()) };
     bench.order(leader, Order::Resign);
@@ -98,7 +97,7 @@ fn steps(c: &mut Criterion) {
         let election = election(recipe, StepDown::OnDisconnect);
         for candidates in SIZES {
             group.bench_function(BenchmarkId::new("join", candidates), |b| {
-                // As the last of so many.
+                // Joins as the last of `candidates`.
                 let others = || Bench::with(candidates - 1, &election);
                 b.iter_batched_ref(others, |bench| bench.enter_all(1, &election), BatchSize::LargeInput);
             });

@@ -1,21 +1,21 @@
-//! For how long is no write acknowledged? What probes hold on to that write through every server, again and again, and how
-//! their acknowledgements make gaps. What the servers say of themselves flatters, because followers of a leader that has gone
-//! silent do not know it yet.
+//! The gaps in which no write is acknowledged. Probes write through every server repeatedly, and their acknowledgements
+//! define the gaps. The servers' own reports are too favourable: followers of a leader that has gone silent do not know
+//! it yet.
 
 use std::time::Duration;
 
 use crate::host::Nanos;
 
-/// From an acknowledgement to the next write of the same probe.
+/// The pause from an acknowledgement to the next write of the same probe.
 pub const EVERY: Duration = Duration::from_millis(25);
-/// A connection that is not there, or a write that is not answered, by then is tried anew.
+/// Bound on making a connection, and on the answer to a write; after it the probe tries again.
 pub const PATIENCE: Duration = Duration::from_secs(3);
-/// Of the probes' sessions; clamped by the servers if need be.
+/// Timeout of the probes' sessions; the servers may clamp it.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
-/// Shorter gaps between acknowledgements are nothing but a busy machine.
+/// Shorter gaps between acknowledgements only indicate a busy machine.
 const GAP_MIN: Duration = Duration::from_millis(200);
 
-/// The acknowledgements of all probes of a cell. Times are of one clock, whichever it is.
+/// The acknowledgements of all probes of a cell. All times are of one clock.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteGaps {
     last: Nanos,
@@ -29,7 +29,7 @@ impl WriteGaps {
         Self { last: now, acknowledged: 0 }
     }
 
-    /// A write was acknowledged. Gives the gap that this ends, from when to when, if it is one that means something.
+    /// A write was acknowledged. Returns the gap that this ends, as start and end, if it is long enough to count.
     pub fn acknowledge(&mut self, now: Nanos) -> Option<(Nanos, Nanos)> {
         let gap = self.gap(now);
         self.acknowledged += 1;
@@ -37,7 +37,7 @@ impl WriteGaps {
         gap
     }
 
-    /// The gap since the last acknowledgement, if it means something by now.
+    /// The gap since the last acknowledgement, if it is long enough to count.
     #[must_use]
     pub fn gap(&self, now: Nanos) -> Option<(Nanos, Nanos)> {
         (now.saturating_sub(self.last) >= GAP_MIN.as_nanos() as u64).then_some((self.last, now))
@@ -49,7 +49,7 @@ impl WriteGaps {
         self.last
     }
 
-    /// How many writes were acknowledged so far.
+    /// Number of acknowledged writes so far.
     #[must_use]
     pub fn acknowledged(&self) -> u64 {
         self.acknowledged

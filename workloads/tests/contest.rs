@@ -1,4 +1,4 @@
-//! Two scenarios in one run: pairs, names, places, and who goes first.
+//! Two scenarios in one run: pairs, names, places, and the order of the sides.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Plans: when faults hit and whom.
+//! Plans: the times and the targets of faults.
 
 use hustings_record::{FaultKind, WithheldReason};
 use hustings_workloads::faults::Fault;
@@ -13,7 +13,7 @@ fn cell(sets: &[&str]) -> Cell {
     Scenario::parse(text, "test.toml", &sets).unwrap_or_else(|e| panic!("{e}")).cells().remove(0)
 }
 
-/// Everybody is there, and the first candidate of each group leads.
+/// All hosts are available, and the first candidate of each group leads.
 struct World {
     cell: Cell,
     places: Vec<(u32, u16)>,

@@ -1,4 +1,4 @@
-//! Cells that are run several times: their order, their names, and draws of their own.
+//! Cells that are run several times: their order, their names, and their own draws.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Scenarios: what is read, what is refused and how, what comes out.
+//! Scenarios: valid input, rejected input with its errors, and the resulting cells.
 
 use hustings_record::{Expectation, FaultKind, Fencing, LinkUse};
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,7 +68,7 @@ fn split_brain_expects_what_theory_says() {
     }
 }
 
-/// Cells of `split-brain` in which this program stands.
+/// Cells of `split-brain` with this program.
 fn split_brain_of(declared: &[&str]) -> Vec<Cell> {
     let declared: Vec<String> = declared.iter().map(|one| (*one).to_owned()).collect();
     let spec = declared_program("--candidate", vec!["./mine".to_owned()], &declared).unwrap();
@@ -117,12 +117,12 @@ fn every_scenario_takes_a_program_and_says_what_it_leaves_out_for_it() {
 #[test]
 fn nothing_that_rests_on_a_policy_is_expected_of_a_program_that_declares_none() {
     let cells = split_brain_of(&[]);
-    // No program is another one in the cells of other policies.
+    // A program without a declared policy is the same in the cells of all policies.
     assert_eq!(cells.len(), 4, "{:?}", cells.iter().map(|cell| &cell.name).collect::<Vec<_>>());
     for cell in &cells {
         assert_eq!((cell.policy(), cell.info(LinkUse::Embedded, true).step_down), (None, None));
         assert!(![cell.expect.overlap, cell.expect.stale_writes].contains(&Expectation::Some), "{}", cell.name);
-        // What must not be seen is asked of all.
+        // Findings that must not occur apply to all programs.
         assert_eq!(cell.expect.overlap == Expectation::None, cell.fault_name == "partition", "{}", cell.name);
     }
 }
@@ -141,7 +141,7 @@ fn a_program_that_declares_a_policy_is_expected_to_show_what_theory_says_of_it()
     assert_eq!(expected(told, "foreign-candidate-partition-on-expiry-unfenced"), (some, some));
     assert_eq!(expected(told, "foreign-candidate-partition-on-disconnect-unfenced").0, Expectation::None);
     assert_eq!(split_brain_of(told).len(), 12);
-    // A pause shows it whatever the policy, but a program may look at its watch before it writes.
+    // A pause shows it under any policy, but a program may look at its watch before it writes.
     assert_eq!(expected(told, "foreign-candidate-pause-on-expiry-unfenced").1, Expectation::Any);
     let wrong = |set: &str| {
         declared_program("--candidate", vec!["./mine".to_owned()], &[set.to_owned()]).unwrap_err().to_string()
@@ -163,7 +163,7 @@ fn recipes_have_equal_paths_beside_a_program_or_where_they_are_asked_for() {
         (equal(alone, "auto"), equal(alone, "short"), equal(alone, "equal")),
         (vec![false], vec![false], vec![true])
     );
-    // A program has its paths anyway.
+    // A program always has its own paths.
     assert_eq!(equal(beside, "auto"), [true, false]);
     assert_eq!(equal(beside, "equal"), [true, false]);
     assert_eq!(equal(beside, "short"), [false, false]);

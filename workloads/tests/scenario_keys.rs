@@ -1,4 +1,4 @@
-//! Every key of a scenario changes something: a key that is read, checked and then left lying is a promise that is not kept.
+//! Every key of a scenario has an effect: a key that is read and validated but never used breaks a promise.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use hustings_workloads::plan::plan;
 use hustings_workloads::scenario::{Scenario, explain};
 use toml::{Table, Value};
 
-/// A scenario that tells every key there is.
+/// A scenario with every key.
 const FULL: &str = r#"
 name = "full"
 summary = "one"
@@ -171,7 +171,7 @@ fencing = ["resource"]
 sessions = ["per-candidate"]
 "#;
 
-/// Another value for a key that a test of its own value cannot make up.
+/// Another value for a key, where one cannot be derived from its current value.
 const OTHERS: &[(&str, &str)] = &[
     ("ensemble.servers", "5"),
     ("election.recipe", "\"lock-race\""),
@@ -229,8 +229,8 @@ const OTHERS: &[(&str, &str)] = &[
     ("expect.when.sessions", "[\"per-host\"]"),
 ];
 
-/// What else has to change so that a key can: without the keys that only its old value can stand beside, or with the axis of
-/// the matrix gone that goes before it.
+/// Other changes that a change of the key needs: removal of keys that are only valid with its old value, or of the
+/// matrix axis that overrides it.
 fn beside(key: &str) -> &'static [&'static str] {
     match key {
         "faults.slow.kind" => &[
@@ -264,7 +264,7 @@ fn beside(key: &str) -> &'static [&'static str] {
     }
 }
 
-/// Keys that are for people, or for the run around the cells.
+/// Keys for readers, or for the run around the cells.
 const NOT_OF_CELLS: [&str; 8] =
     ["name", "summary", "analysis", "seed", "repeat", "further_rounds", "allow_broken", "ensemble.warm_up_ms"];
 
@@ -286,7 +286,7 @@ fn keys(table: &Table, before: &str, found: &mut Vec<String>) {
     }
 }
 
-/// The table that a key is in.
+/// The table that contains a key.
 fn place<'a>(table: &'a mut Table, path: &[&str]) -> &'a mut Table {
     path.iter().fold(table, |at, key| match at.get_mut(*key).unwrap_or_else(|| panic!("{path:?}")) {
         Value::Array(entries) => entries[0].as_table_mut().unwrap(),
@@ -319,13 +319,13 @@ fn changed(key: &str, from: &Value) -> Value {
     }
 }
 
-/// What comes of a scenario: all of its cells and plans, and what a dry run says.
+/// The result of a scenario: all of its cells and plans, and the text of a dry run.
 fn outcome(table: &Table) -> (String, String) {
     let text = toml::to_string(table).unwrap();
     let scenario = Scenario::parse(&text, "full", &[]).unwrap_or_else(|refusal| panic!("{refusal}\n{text}"));
     let cells = scenario.cells();
     let plans: Vec<_> = cells.iter().map(|cell| plan(cell, 3)).collect();
-    // What cells are called and made of, without their faults as they are written: those must show in the plans.
+    // The cells' names and contents, without their faults as written: those must show in the plans.
     let cells: Vec<_> = cells
         .into_iter()
         .map(|cell| (cell.kinds().collect::<Vec<FaultKind>>(), cell))
@@ -348,25 +348,25 @@ fn every_key_of_a_scenario_changes_what_is_run() {
     let mut told = Vec::new();
     keys(&full, "", &mut told);
     let told: BTreeSet<String> = told.into_iter().collect();
-    // A key that is new stands in what is written out, or has no value and shows in the next test.
+    // A new key occurs in the written scenario, or has no value and shows in the next test.
     let mut written = Vec::new();
     keys(&scenario.to_toml().unwrap().parse().unwrap(), "", &mut written);
     let shared = |key: &String| ["repeat", "allow_majority"].iter().any(|shared| key.ends_with(shared));
     let new: Vec<_> = written.into_iter().filter(|key| !told.contains(key) && !shared(key)).collect();
     assert_eq!(new, Vec::<String>::new(), "tell these keys in the full scenario");
     let mut idle = Vec::new();
-    // Only what the recipe declares can stand in `fan_out`: it repeats, and changes nothing.
+    // `fan_out` only accepts the recipe's declaration: it repeats that, and changes nothing.
     for key in told.iter().filter(|key| *key != "expect.fan_out") {
         let mut table = full.clone();
         let path: Vec<&str> = key.split('.').collect();
         let (last, before) = path.split_last().unwrap();
-        // Another kind or target cannot have these keys, and its own cannot do without them.
+        // Another kind or target does not accept these keys, and its own requires them.
         let along = key.ends_with(".kind") || key.ends_with(".target");
         if !along {
             without(&mut table, beside(key));
         }
         if key == "faults.again.empty" {
-            // Data is removed only where nobody stands on it.
+            // Data is removed only where there are no candidates.
             place(&mut table, &["matrix"]).insert("groups".to_owned(), Value::Array(vec![Value::Integer(0)]));
             place(&mut table, &["matrix"]).insert("fault".to_owned(), Value::Array(vec!["again".into()]));
             table.remove("self_test");
@@ -382,7 +382,7 @@ fn every_key_of_a_scenario_changes_what_is_run() {
         let after = outcome(&table);
         let same =
             if NOT_OF_CELLS.contains(&key.as_str()) { before_change.1 == after.1 } else { before_change.0 == after.0 };
-        // These say nothing that a plan shows: one allows what would be refused else, the other is prose.
+        // These have no effect that a plan shows: one allows a scenario that is otherwise rejected, the other is prose.
         if same && !["allow_broken", "analysis"].contains(&key.as_str()) {
             idle.push(key.clone());
         }

@@ -1,4 +1,4 @@
-//! Faults on servers: the scenarios that ship with them, what is refused and how, what is planned, and whom they hit.
+//! Faults on servers: the shipped scenarios with them, rejected input with its errors, the plans, and the targets.
 
 use hustings_record::{Expectation, FaultKind, WithheldReason};
 use hustings_workloads::faults::{Fault, Ms};
@@ -37,7 +37,7 @@ fn quorum_loss_is_a_thousand_candidates_under_each_way_to_lose_a_leader() {
         assert_eq!(cell.expect.overlap, if on_expiry { Expectation::Any } else { Expectation::None }, "{}", cell.name);
         let any = cell.fault.kind() == FaultKind::ServerPause;
         assert_eq!(cell.expect.unplanned, if any { Expectation::Any } else { Expectation::Excused }, "{}", cell.name);
-        // An ensemble that notices the loss before sessions can end is what the scenario is about.
+        // The scenario is about an ensemble that notices the loss before sessions can end.
         assert!(cell.sync_limit_ms() < cell.timeout_granted_ms());
         assert_eq!(cell.with.is_some(), cell.fault_name == "clock");
     }
@@ -88,7 +88,7 @@ fn the_dry_run_of_what_happens_to_servers_reads_well() {
     insta::assert_snapshot!(text);
 }
 
-/// The refusal of a fault on the servers of an ensemble, with some groups.
+/// The rejection of a fault on the servers of an ensemble, with some groups.
 fn refusal_of(servers: u32, groups: u32, lines: &str) -> String {
     let other = if servers == 1 { "" } else { "[faults.other]\nkind = \"server-pause\"\nfor_ms = 900\n" };
     let text = format!(
@@ -179,7 +179,7 @@ fn what_is_allowed_to_servers_is_read() {
     }
 }
 
-/// A cell whose fault `a` has these lines; there are a pause of the ensemble's leader and a resign to hit with it.
+/// A cell whose fault `a` has these lines; a pause of the ensemble's leader and a resignation can hit with it.
 fn cell(servers: u32, groups: u32, lines: &str) -> Cell {
     let text = format!(
         "name = \"x\"\nensemble = {{ servers = {servers}, tick_ms = 200, sync_limit = 10 }}\n\

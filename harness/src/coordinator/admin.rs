@@ -1,4 +1,4 @@
-//! The coordinator's own sessions to ZooKeeper, for what is neither measured nor observed.
+//! The coordinator's own ZooKeeper sessions, for work that is neither measured nor observed.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,18 +8,18 @@ use zookeeper_client as zk;
 
 use crate::access::Access;
 
-/// Of the sessions; clamped by the servers if need be.
+/// Requested session timeout; the servers clamp it to their bounds.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
-/// How long a handful of writes may take.
+/// Upper bound for a handful of writes.
 const WRITES_AT_MOST: Duration = Duration::from_secs(20);
 
-/// A session on these servers, under a path of the run's.
+/// Opens a session on these servers, under one of the run's paths.
 pub(super) async fn connect(access: &Access, servers: &[SocketAddr], path: &str) -> anyhow::Result<zk::Client> {
     let connected = access.connect(&access.connect_string(servers, path), TIMEOUT).await;
     connected.context("the ensemble gave the coordinator no session")
 }
 
-/// Makes so many acknowledged writes on these servers, one after the other.
+/// Makes this many acknowledged writes on these servers, one after the other.
 pub(crate) async fn write(access: &Access, servers: &[SocketAddr], path: &str, count: u32) -> anyhow::Result<()> {
     let writes = async {
         let client = connect(access, servers, path).await?;

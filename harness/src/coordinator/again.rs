@@ -1,18 +1,18 @@
-//! What may fail once on a busy machine and works a moment later: tried again, within a bound.
+//! Bounded retry of operations that may fail once on a busy machine and succeed a moment later.
 
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-/// From the first failure on.
+/// Counted from the first failure.
 const TRIED_FOR: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Does it, and again as long as it fails, until half a minute after the first failure. `attempt` gets the number of the try,
-/// from 1.
+/// Runs `attempt` until it succeeds, for at most half a minute after the first failure. `attempt` gets the number of
+/// the try, from 1.
 ///
 /// # Errors
-/// The last failure, with what can be done about it.
+/// The last failure, with a remedy.
 pub(super) async fn until_it_works<T>(mut attempt: impl AsyncFnMut(u32) -> anyhow::Result<T>) -> anyhow::Result<T> {
     let (mut tries, mut first_failure) = (0, None);
     loop {

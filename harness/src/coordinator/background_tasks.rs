@@ -1,5 +1,5 @@
-//! Tasks that a cell does not end before: faults and fencings under way. Nobody injures or starts a host behind the tear-down's
-//! back.
+//! Tasks that must end before their cell does: faults and fencings under way. They must not injure or start a host
+//! during the tear-down.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 pub(super) struct BackgroundTasks(RefCell<JoinSet<()>>);
 
 impl BackgroundTasks {
-    /// Sends a task. Gives what became of those that have ended since the last one.
+    /// Spawns a task. Returns the errors of the tasks that ended since the previous call.
     pub(super) fn send(&self, task: impl Future<Output = ()> + 'static) -> Vec<JoinError> {
         let mut background_tasks = self.0.borrow_mut();
         let mut failed = Vec::new();
@@ -23,14 +23,15 @@ impl BackgroundTasks {
         failed
     }
 
-    /// Waits until none is under way; `failed` is told of those that panicked. Those that take longer are ended where they are.
+    /// Waits until no task is under way and calls `failed` for each one that panicked. After `at_most`, aborts the
+    /// rest.
     ///
     /// # Errors
-    /// A sentence on how many those were.
+    /// A sentence with the number of aborted tasks.
     pub(super) async fn finish(&self, at_most: Duration, failed: impl Fn(JoinError)) -> Result<(), String> {
         let until = Instant::now() + at_most;
         loop {
-            // Taken out, because an background task may send another meanwhile.
+            // Taken out, because a background task may spawn another one meanwhile.
             let mut background_tasks = self.0.take();
             if background_tasks.is_empty() {
                 return Ok(());

@@ -1,12 +1,12 @@
-//! What waited for the coordinator at one moment, in the order in which it was sent: of several sockets that wait, the one that
-//! is read first has nothing to do with who wrote first.
+//! Orders the messages that wait for the coordinator at one moment by send timestamp. The order in which the sockets
+//! are read does not show which host wrote first.
 
 use std::collections::BTreeMap;
 
 use crate::coordinator::hosts::Inbound;
 use crate::protocol::FromHost;
 
-/// Writes and fencings in the order in which their hosts sent them. Each host's messages stay in their own order.
+/// Orders writes and fencings by the send timestamps of their hosts. Each host's messages stay in their own order.
 pub(super) fn in_order_of_sending(batch: impl Iterator<Item = Inbound>) -> impl Iterator<Item = Inbound> {
     let mut reached: BTreeMap<u16, u64> = BTreeMap::new();
     let mut placed: Vec<(u64, Inbound)> = batch
@@ -63,7 +63,7 @@ mod tests {
             write(0, 60),
         ];
         assert_eq!(ordered(batch), [(0, Some(20)), (1, Some(50)), (1, None), (0, Some(60)), (1, Some(70))]);
-        // A clock that went back would be no reason to.
+        // A clock that goes back does not reorder one host's messages.
         assert_eq!(ordered(vec![write(0, 9), write(0, 3), write(1, 5)]), [(1, Some(5)), (0, Some(9)), (0, Some(3))]);
     }
 }

@@ -1,26 +1,26 @@
-//! What is run: some cells of a scenario, alone or compared with those of another.
+//! The selection for a run: some cells of a scenario, alone or compared with those of another.
 
 use std::path::PathBuf;
 
 use anyhow::anyhow;
 use hustings_workloads::scenario::{Cell, Scenario, sides};
 
-/// Cells of a scenario.
+/// Selected cells of a scenario.
 #[derive(Clone)]
 pub struct Chosen {
     pub scenario: Scenario,
-    /// Names of the cells that are run.
+    /// Names of the cells to run.
     pub only: Vec<String>,
-    /// The scenario's text as it was given, and resolved.
+    /// The scenario's text as given, and resolved.
     pub verbatim: String,
     pub resolved: String,
 }
 
-/// What they are compared with: the base.
+/// The base with which they are compared.
 #[derive(Clone)]
 pub struct Against {
     pub chosen: Chosen,
-    /// What its hosts are started from.
+    /// The executable from which its hosts are started.
     pub exe: PathBuf,
 }
 
@@ -29,10 +29,10 @@ impl Chosen {
         scenario.cells().into_iter().filter(|cell| self.only.contains(&cell.name)).collect()
     }
 
-    /// The cells of a run, with each scenario as `corrected` has it; the sides of a pair stand beside each other.
+    /// The cells of a run, with each scenario after `corrected`. The two sides of a pair are adjacent.
     ///
     /// # Errors
-    /// A cell has none to be compared with.
+    /// A cell has no counterpart to be compared with.
     pub fn all(
         &self,
         against: Option<&Against>,

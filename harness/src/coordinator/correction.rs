@@ -1,12 +1,12 @@
-//! The scenario corrected by what the ensemble was found to be: where the servers are somebody else's, their number and their
-//! tick count, not those that the scenario asks for.
+//! Corrects the scenario by the properties of the ensemble found. For external servers, their actual number and tick
+//! count, not those that the scenario asks for.
 
 use hustings_record::{Warning, WarningKind};
 use hustings_workloads::scenario::Scenario;
 
 use crate::ensemble::Ensemble;
 
-/// The scenario with the ensemble's own figures, and what the user should know of it.
+/// The scenario with the ensemble's own figures, and warnings for the user.
 pub(super) fn corrected(asked: &Scenario, ensemble: &dyn Ensemble) -> (Scenario, Vec<Warning>) {
     let servers = u32::try_from(ensemble.servers().len()).unwrap_or(u32::MAX);
     match ensemble.tick_ms() {
@@ -33,7 +33,7 @@ fn correct(asked: &Scenario, servers: u32, tick_ms: u64, bounds: Option<(u64, u6
         told.push(Warning::new(WarningKind::AsFound, text));
     }
     match bounds {
-        // Those that follow from the tick are warned of by the scenario itself.
+        // The scenario itself warns of bounds that follow from the tick.
         Some((least, most)) if (least, most) != (2 * tick_ms, 20 * tick_ms) => {
             let own = found.warnings().into_iter();
             told.extend(own.filter(|warning| warning.kind != WarningKind::TimeoutNotGranted));
@@ -66,7 +66,7 @@ mod tests {
 
     use super::correct;
 
-    /// What is told of a T of 1 s and a tick of 100 ms on such an ensemble, and the tick of its cells.
+    /// The warnings for a T of 1 s and a tick of 100 ms on such an ensemble, and the tick of its cells.
     fn told(servers: u32, tick_ms: u64, bounds: (u64, u64)) -> (Vec<Warning>, u64) {
         let text = "name = \"x\"\n[ensemble]\nservers = 3\ntick_ms = 100\n[election]\nsession_timeout_ms = 1000\n";
         let asked = Scenario::parse(text, "x", &[]).expect("a scenario");

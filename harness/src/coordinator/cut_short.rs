@@ -1,11 +1,11 @@
-//! Why a cell did not come to its end.
+//! Why a cell did not complete.
 
-/// The cell was cut short.
+/// Why the cell was cut short.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CutShort {
-    /// By the user.
+    /// The user interrupted it.
     Interrupted,
-    /// By an error of the infrastructure.
+    /// An infrastructure error occurred.
     Aborted(String),
 }
 
@@ -15,7 +15,7 @@ impl From<anyhow::Error> for CutShort {
     }
 }
 
-/// The first trouble of two; but what the user wished for hides no error.
+/// The first of two errors; an interruption by the user does not hide an error.
 pub(super) fn first_trouble(first: Result<(), CutShort>, then: Result<(), CutShort>) -> Result<(), CutShort> {
     match (first, then) {
         (Err(CutShort::Interrupted), Err(then)) => Err(then),

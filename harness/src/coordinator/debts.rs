@@ -1,4 +1,5 @@
-//! What a run that was ended at once may have left on servers and in a Toxiproxy of somebody else: removed in a moment, or told.
+//! Cleanup after a run that was stopped at once, on external servers and in an external Toxiproxy: removes leftovers
+//! within a short bound, or reports them.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,10 +8,11 @@ use crate::access::Access;
 use crate::ensemble::external;
 use crate::links::proxy_debt;
 
-/// Whoever asks twice does not want to wait; some thousands of znodes are gone by then.
+/// A user who interrupts twice does not want to wait. This is enough to delete some thousands of znodes.
 const PAID_WITHIN: Duration = Duration::from_secs(5);
 
-/// Pays what the notes in the run's folder say that it owes, by what the run knows. Gives what may be left, in words.
+/// Does the pending cleanup that the notes in the run's folder list, with the run's own access. Returns descriptions of
+/// what may be left.
 pub(super) async fn settle(folder: &Path, run_id: &str, access: &Access) -> Vec<String> {
     let mut owed = Vec::new();
     if let Ok(Some(debt)) = proxy_debt(folder, run_id) {

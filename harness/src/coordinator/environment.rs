@@ -1,4 +1,4 @@
-//! What a cell runs on: the servers, the way to them, and what keeps its record.
+//! The environment of a cell: the servers, the access to them, and the archive of its record.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -15,19 +15,19 @@ use crate::recording::archive::Archive;
 
 /// What a cell needs from its run.
 pub(super) struct Environment {
-    /// Who the run is to the servers, and below which znode it stays.
+    /// Credentials for the servers, and the znode below which the run stays.
     pub(super) access: Access,
     /// The servers' addresses.
     pub(super) servers: Vec<SocketAddr>,
-    /// The same, as links reach them.
+    /// The same addresses, as links reach them.
     pub(super) upstreams: Vec<String>,
     pub(super) links: Option<Rc<RunLinks>>,
-    /// Path under which the cell's znodes live, below that of the access.
+    /// Path of the cell's znodes, below that of the access.
     pub(super) chroot: String,
     pub(super) seed: u64,
     pub(super) ensemble: Rc<dyn Ensemble>,
     pub(super) factory: Rc<HostFactory>,
-    /// Where the adapters are that ship.
+    /// Folder of the shipped adapters.
     pub(super) adapters: PathBuf,
     pub(super) archive: Rc<RefCell<Archive>>,
     pub(super) interrupt: Interrupt,

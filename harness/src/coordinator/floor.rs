@@ -1,4 +1,4 @@
-//! Has two hosts take samples of the floor over their own links.
+//! Makes two hosts sample the floor over their own links.
 
 use std::time::Duration;
 
@@ -8,15 +8,15 @@ use tokio::sync::mpsc;
 use crate::coordinator::live_cell::LiveCell;
 use crate::protocol::ToHost;
 
-/// For one pair of sessions, until it is over.
+/// Upper bound for one pair of sessions.
 const AT_MOST: Duration = Duration::from_secs(12);
 
-/// What each part has done of it, the one that deletes first.
+/// The results of both parts, the deleting one first.
 pub(super) async fn take(cell: &LiveCell, one: FloorPair, watches: u16, deletes: u16) -> (FloorTaken, FloorTaken) {
     let (sender, mut done) = mpsc::channel(2);
     cell.floor.replace(Some(sender));
     for (host, part) in [(watches, FloorPart::Watch), (deletes, FloorPart::Delete)] {
-        // Who has no process does not answer.
+        // A host without a process does not reply.
         cell.process(host, |process| process.tell(ToHost::Floor { part, one }));
     }
     let silent = || Err("no answer in time".to_owned());
@@ -26,7 +26,7 @@ pub(super) async fn take(cell: &LiveCell, one: FloorPair, watches: u16, deletes:
         while left > 0
             && let Some((part, of, taken)) = done.recv().await
         {
-            // One that was given up may have its say later.
+            // A pair that timed out may still report later.
             if of != one {
                 continue;
             }
@@ -37,7 +37,7 @@ pub(super) async fn take(cell: &LiveCell, one: FloorPair, watches: u16, deletes:
             }
         }
     };
-    // What has not come by then is told as such.
+    // A part that has not reported by then is returned as unanswered.
     let _ = tokio::time::timeout(AT_MOST, both).await;
     cell.floor.replace(None);
     (deleted, heard)

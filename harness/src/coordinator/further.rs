@@ -1,4 +1,4 @@
-//! Rounds beyond those that were planned, of cells that do not tell enough yet.
+//! Further rounds beyond the planned ones, for cells whose results are not sufficient yet.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -12,33 +12,34 @@ use hustings_workloads::scenario::Cell;
 use crate::console::progress::Progress;
 use crate::coordinator::cut_short::CutShort;
 
-/// Which cells of the record in a folder are to be run again, by their names in the scenario, and how many rounds of them there are
-/// to be in all.
+/// Selects the cells to repeat from the record in a folder: their names in the scenario, and the total number of rounds
+/// for each.
 type Choose = Arc<dyn Fn(&Path) -> anyhow::Result<BTreeMap<String, u32>> + Send + Sync>;
 
-/// What chooses cells that are to be run again.
+/// Selects cells to repeat.
 #[derive(Clone)]
 pub struct Again {
-    /// Those of which stalls of the harness spoilt repetitions: asked after each round.
+    /// Cells with repetitions spoilt by stalls of the harness: evaluated after each round.
     pub spoilt: Choose,
-    /// Those of which the two sides cannot be told apart: asked once, since every look may find a difference by chance.
+    /// Cells whose two sides are indistinguishable so far: evaluated once, since every look may find a difference by
+    /// chance.
     pub undecided: Choose,
 }
 
-/// What further rounds are about.
+/// Inputs of the further rounds.
 pub(super) struct Further<'a> {
     pub(super) again: Again,
     pub(super) cells: &'a [Cell],
     pub(super) folder: PathBuf,
-    /// There are two sides that are compared with each other.
+    /// Two sides are compared with each other.
     pub(super) two_sides: bool,
     pub(super) progress: &'a Progress,
 }
 
 impl Further<'_> {
-    /// Cells of which stalls spoilt repetitions are run again until as many others are there as were planned; those whose sides
-    /// cannot be told apart then, in as many rounds as they want. `run` runs some cells in the rounds of these numbers, on one
-    /// ensemble: servers that have just started are slow.
+    /// Repeats cells with repetitions spoilt by stalls until the planned number of unspoilt ones exists. Then repeats
+    /// cells whose sides are indistinguishable, for as many rounds as they need. `run` runs some cells in the rounds of
+    /// these numbers, on one ensemble, because servers that have just started are slow.
     pub(super) async fn run(
         self,
         mut left: RangeInclusive<u32>,
@@ -81,7 +82,7 @@ impl Further<'_> {
         self.progress.more(many * rounds);
     }
 
-    /// None where it cannot be told, which is said: what the run came to so far is no worse for it.
+    /// Empty if the selection fails, which is reported: the results so far remain valid.
     async fn choose(&self, choose: &Choose, doing: &str) -> Vec<(Cell, u32)> {
         self.progress.now(doing);
         let (folder, choose) = (self.folder.clone(), choose.clone());
@@ -105,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    /// What is run of these cells: their places, and the rounds.
+    /// Which of these cells are run, and in which rounds.
     async fn ran(
         spoilt: Vec<&'static str>,
         undecided: &'static [(&str, u32)],
@@ -118,7 +119,7 @@ mod tests {
             .zip(["a", "b", "c"])
             .map(|(cell, name)| Cell { name: name.into(), ..cell })
             .collect();
-        // Once each.
+        // Each name once.
         let spoilt = Mutex::new(spoilt.into_iter());
         let again = Again {
             spoilt: Arc::new(move |_| {

@@ -1,4 +1,4 @@
-//! Host processes as the coordinator sees them: started, spoken to, stopped and reaped.
+//! Host processes from the coordinator's side: start, messages, stop and reaping.
 
 use std::cell::Cell as Slot;
 use std::collections::BTreeMap;
@@ -22,23 +22,23 @@ use crate::process::clock;
 use crate::process::procfs::ProcessId;
 use crate::protocol::{FromHost, HostSetUp, Receiver, Sender, ToHost, split};
 
-/// A host that has not said hello by then never will.
+/// A host that has not said hello by then is considered failed.
 const HELLO_AT_MOST: Duration = Duration::from_secs(20);
-/// A killed process goes long before this.
+/// A killed process ends well within this.
 const GONE_AT_MOST: Duration = Duration::from_secs(5);
 const INBOX_MAX: usize = 1 << 18;
 
-/// Where hosts report to, and what they are started from.
+/// Where hosts report to, and the executable that starts them.
 pub struct HostFactory {
     exe: PathBuf,
     listener: TcpListener,
     address: SocketAddr,
     secret: String,
-    /// One start at a time: whoever accepts gets every host that reports, its own or not.
+    /// One start at a time: the task that accepts receives every reporting host, its own or not.
     starting: Mutex<()>,
 }
 
-/// A message, and who it is from. None: the connection has ended.
+/// A message and its sender. None: the connection has ended.
 pub struct Inbound {
     pub host: u16,
     pub generation: u32,
@@ -50,7 +50,7 @@ pub struct HostProcess {
     pub host: u16,
     pub generation: u32,
     pub pid: u32,
-    /// The process whose candidates these are, where that is a program of somebody else's: faults hit that one.
+    /// The external program that runs these candidates, if any: faults hit that process.
     acts: Slot<Option<ProcessId>>,
     child: Child,
     outgoing: mpsc::Sender<ToHost>,
@@ -77,7 +77,7 @@ impl Default for Inbox {
 }
 
 impl HostFactory {
-    /// Listens for hosts on this machine's loopback. Only who knows the secret is taken for one.
+    /// Listens for hosts on this machine's loopback. Only a connection that knows the secret counts as a host.
     ///
     /// # Errors
     /// There is no port.
@@ -87,7 +87,7 @@ impl HostFactory {
         Ok(Self { exe: exe.to_owned(), listener, address, secret, starting: Mutex::new(()) })
     }
 
-    /// Starts hosts (number, how many processes were it before, set-up) and waits until each has its set-up.
+    /// Starts hosts (number, count of earlier processes, set-up) and waits until each has its set-up.
     ///
     /// # Errors
     /// One cannot be started, or does not report in time.
@@ -106,7 +106,7 @@ impl HostFactory {
             starting.insert((host, generation), (child, set_up));
         }
         let mut started = Vec::new();
-        // For all of them: strangers that connect must not make it longer.
+        // One deadline for all: connections of strangers must not extend it.
         let until = Instant::now() + HELLO_AT_MOST;
         while !starting.is_empty() {
             let hello = match tokio::time::timeout_at(until, self.accept_one()).await {
@@ -130,18 +130,18 @@ impl HostFactory {
             .args(["--host", &host.to_string(), "--generation", &generation.to_string()])
             .args(["--parent", &std::process::id().to_string()])
             .env(SECRET_VARIABLE, &self.secret)
-            // What a host may know comes with its set-up.
+            // A host gets its credentials with its set-up.
             .env_remove(AUTH_VARIABLE)
             .env_remove(SASL_VARIABLE)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .kill_on_drop(true)
-            // Ctrl-C on the terminal is for the coordinator, which stops hosts in order.
+            // Ctrl-C on the terminal goes to the coordinator, which stops hosts in order.
             .process_group(0);
         command.spawn().with_context(|| format!("a host process cannot be started from {}", self.exe.display()))
     }
 
-    /// One connection that knows the secret; None for any other.
+    /// Accepts one connection that knows the secret; None for any other.
     async fn accept_one(&self) -> anyhow::Result<Option<(u16, u32, Sender, Receiver)>> {
         let (stream, _) = self.listener.accept().await?;
         let (sender, mut receiver) = split(stream)?;
@@ -175,14 +175,14 @@ fn introduce(
                 sent = sender.send(&message).await;
             }
         };
-        // A host that has reported its shutdown ends when it is hung up on: it must not wait for its own end.
+        // A host that has reported its shutdown ends when its connection closes, so this task closes it.
         tokio::select! {
             () = speak => {}
             _ = said => {}
         }
     });
     spawn_local(async move {
-        // Kept until the connection ends: dropping it hangs up.
+        // Kept until the connection ends: dropping it closes the connection.
         let mut shutdown = Some(shutdown);
         loop {
             let message = receiver.next().await.unwrap_or_else(|error| {
@@ -202,24 +202,24 @@ fn introduce(
 }
 
 impl HostProcess {
-    /// Queues a message. A stopped or dead host may never read it.
+    /// Queues a message. A stopped or ended host may never read it.
     pub fn tell(&self, message: ToHost) {
         if self.outgoing.try_send(message).is_err() {
             tracing::debug!(host = self.host, "a message to a host was not taken");
         }
     }
 
-    /// It says which process acts for it.
+    /// Notes the process that acts for the host, as the host reported it.
     pub(super) fn is_acted_for_by(&self, pid: Option<u32>) {
         self.acts.set(pid.and_then(ProcessId::of));
     }
 
-    /// The process that faults hit, and whose memory is meant.
+    /// The process that faults hit, and whose memory is measured.
     pub(super) fn victim(&self) -> u32 {
         self.acts.get().map_or(self.pid, |acts| acts.pid)
     }
 
-    /// Sends a signal to the process that acts, and to whatever that has started.
+    /// Sends a signal to the host process, or to the process group of the program that acts for it.
     pub(super) fn signal(&self, signal: Signal) -> std::io::Result<()> {
         let gone = || std::io::Error::other("no such process");
         let raw = |pid: u32| i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or_else(gone);
@@ -230,18 +230,20 @@ impl HostProcess {
         }
     }
 
-    /// Kills the process and whatever acts for it, and waits until the kernel says that they are gone, which takes long where it
-    /// waits for a disk. Gives when the signals were delivered, too: none of their code runs after that.
+    /// Kills the process and any process that acts for it, and waits until the kernel reports their end. That takes
+    /// long if the kernel waits for a disk. Also returns when the signals were delivered: none of their code runs after
+    /// that.
     ///
     /// # Errors
-    /// The kernel does not say so.
+    /// The kernel does not report the end.
     pub async fn kill(&mut self) -> std::io::Result<(ExitStatus, Nanos)> {
-        // First the one that would tell of the other's end.
+        // First the host process, which would report the other's end.
         self.child.start_kill()?;
-        // What it started dies with it; this is for what that has started.
+        // Its children die with it; this signal is for their descendants.
         let _ = self.signal(Signal::KILL);
         let delivered = clock::now();
-        // Those in groups of their own, too; to look for them takes milliseconds that are not the fault's.
+        // This also kills descendants in process groups of their own. The search takes milliseconds that must not count
+        // as the fault's.
         self.acts.get().map(|acts| spawn_blocking(move || acts.kill_descendants()));
         let status = self.child.wait().await?;
         let Some(acts) = self.acts.get() else { return Ok((status, delivered)) };
@@ -255,7 +257,7 @@ impl HostProcess {
         Ok((status, delivered))
     }
 
-    /// Waits for the process to end by itself; kills it when it has not by then. True: it was killed.
+    /// Waits for the process to end by itself, and kills it after `at_most`. True: it was killed.
     ///
     /// # Errors
     /// As for [`Self::kill`].
@@ -267,7 +269,7 @@ impl HostProcess {
     }
 }
 
-/// What a process takes.
+/// Resource usage of a process.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Weight {
     /// Resident memory and its peak in KiB.
@@ -276,7 +278,7 @@ pub(super) struct Weight {
     pub(super) threads: u32,
 }
 
-/// None: there is no such process any more.
+/// Reads the usage. None: the process no longer exists.
 #[must_use]
 pub(super) fn process_weight(pid: u32) -> Option<Weight> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;

@@ -1,4 +1,4 @@
-//! Writes that the resource does not take for now: those of whoever's work hangs.
+//! Writes that the resource withholds for now: those of hosts under the `hang` fault.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -6,42 +6,42 @@ use std::collections::BTreeMap;
 use hustings_record::Nanos;
 use hustings_workloads::host::Token;
 
-/// Of one host, later ones are let go unanswered.
+/// Per host; later writes are dropped without a reply.
 const KEPT_MAX: usize = 1 << 16;
 
-/// A write that has come in.
+/// A received write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Waiting {
     pub(super) host: u16,
     pub(super) generation: u32,
     pub(super) cand: u32,
     pub(super) token: Token,
-    /// When it was sent, if that is known.
+    /// When it was sent, if known.
     pub(super) sent: Option<Nanos>,
 }
 
-/// The hosts whose writes hang, and these.
+/// The hosts whose writes hang, and these writes.
 #[derive(Debug, Default)]
 pub(crate) struct Hung(RefCell<BTreeMap<u16, Vec<Waiting>>>);
 
 impl Hung {
-    /// From now on the writes of this host are kept. False: they are already.
+    /// Withholds the writes of this host from now on. False: that is already in effect.
     pub(crate) fn begin(&self, host: u16) -> bool {
         let mut hung = self.0.borrow_mut();
         !hung.contains_key(&host) && hung.insert(host, Vec::new()).is_none()
     }
 
-    /// From now on they are taken again. Gives those that were kept.
+    /// Stops withholding. Returns the withheld writes.
     pub(super) fn end(&self, host: u16) -> Vec<Waiting> {
         self.0.borrow_mut().remove(&host).unwrap_or_default()
     }
 
-    /// How many of a host are kept now; None: its writes do not hang.
+    /// Number of withheld writes of a host; None: its writes do not hang.
     pub(crate) fn kept(&self, host: u16) -> Option<usize> {
         self.0.borrow().get(&host).map(Vec::len)
     }
 
-    /// Keeps a write of a host whose writes hang; gives back any other.
+    /// Withholds a write of a host whose writes hang; returns any other.
     pub(super) fn keep(&self, write: Waiting) -> Option<Waiting> {
         let mut hung = self.0.borrow_mut();
         let Some(kept) = hung.get_mut(&write.host) else { return Some(write) };

@@ -1,4 +1,4 @@
-//! Takes what hosts say: writes to the resource, beliefs, fencings, answers and shutdowns.
+//! Handles the hosts' messages: writes to the resource, beliefs, fencings, replies and shutdowns.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -14,11 +14,11 @@ use crate::coordinator::live_cell::LiveCell;
 use crate::process::clock;
 use crate::protocol::{FromHost, ToHost};
 
-/// From the end of a program by itself to its next start, and how often that is done for one host.
+/// Delay between a program's unplanned end and its restart, and the maximum of such ends per host.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 const DEATHS_MAX: usize = 20;
 
-/// Messages taken at one go; after a stall more may have waited.
+/// Messages taken at once; after a stall more may be queued.
 const BATCH_MAX: usize = 1 << 12;
 
 /// Serves all hosts of a cell until the last sender is gone.
@@ -39,13 +39,13 @@ fn take(cell: &Rc<LiveCell>, host: u16, generation: u32, message: FromHost) {
         FromHost::Hello { .. } => {}
         FromHost::Ready { acts, equal_paths } => {
             if cell.state.cell.equal_paths && !equal_paths {
-                // Another build of this program (--against-exe) may be older than they are.
+                // The binary of --against-exe may be older than equal paths.
                 let what = "its program does not know the paths of programs: use election.paths = \"short\"";
                 cell.fail(format!("host {host}: {what}"));
             }
             cell.acts(host, generation, acts);
         }
-        // The last words of a process that is dead must not bring its beliefs back.
+        // Late messages of an ended process must not restore its beliefs.
         FromHost::Progress { .. } | FromHost::Belief { .. } if !cell.is_current(host, generation) => {}
         FromHost::Progress { connected, standing } => {
             if let Some(host) = cell.hosts.borrow_mut().get_mut(&host) {
@@ -81,13 +81,13 @@ fn take(cell: &Rc<LiveCell>, host: u16, generation: u32, message: FromHost) {
         }
         FromHost::FloorDone { part, one, taken } => {
             if let Some(waiting) = &*cell.floor.borrow() {
-                // Nobody waits any more when it took too long.
+                // The floor measurement has timed out.
                 let _ = waiting.try_send((part, one, taken));
             }
         }
         FromHost::Done { fault, cand, outcome } => {
             if let Some(waiting) = cell.asked.borrow_mut().remove(&(fault, cand)) {
-                // The fault has given up waiting.
+                // The fault has timed out.
                 let _ = waiting.send(outcome);
             }
         }
@@ -103,7 +103,7 @@ fn take(cell: &Rc<LiveCell>, host: u16, generation: u32, message: FromHost) {
     }
 }
 
-/// Makes sure that a former leader cannot act any more, as the cell says; else tells why not.
+/// Ensures that a former leader cannot act any more, by the cell's fencing method; otherwise returns the reason.
 async fn fence(cell: &Rc<LiveCell>, host: u16, cand: u32, old: &Predecessor, new: Token) -> Option<String> {
     let group = cell.state.leaders.borrow().group_of(cand);
     let (how, error) = match (cell.state.cell.fencing, group) {
@@ -113,7 +113,7 @@ async fn fence(cell: &Rc<LiveCell>, host: u16, cand: u32, old: &Predecessor, new
             cell.state.resource.borrow_mut().bar(group as usize, old.token);
             (FencingMethod::Resource, None)
         }
-        // A host cannot outlive its own fencing.
+        // A host cannot fence itself by its own death.
         (FencingMethod::Kill, _) if old.host == host => (FencingMethod::None, None),
         (FencingMethod::Kill, _) => (FencingMethod::Kill, kill(cell, old).await),
     };
@@ -130,7 +130,7 @@ async fn fence(cell: &Rc<LiveCell>, host: u16, cand: u32, old: &Predecessor, new
     error
 }
 
-/// Kills the host of a former leader, and starts it again as a supervisor would. A host that is dead already is fenced.
+/// Kills the host of a former leader, and restarts it as a supervisor would. A host that has ended already is fenced.
 async fn kill(cell: &Rc<LiveCell>, old: &Predecessor) -> Option<String> {
     let host = old.host;
     match cell.kill_leader(host, old.token.session).await {
@@ -147,7 +147,7 @@ async fn kill(cell: &Rc<LiveCell>, old: &Predecessor) -> Option<String> {
     None
 }
 
-/// A host's connection has ended: in order, by our doing, or by an accident that ends the run.
+/// A host's connection has ended: in order, by the harness, or by an accident that ends the run.
 async fn hung_up(cell: &Rc<LiveCell>, host: u16, generation: u32) {
     if cell.stopping.get() {
         return;
@@ -159,7 +159,7 @@ async fn hung_up(cell: &Rc<LiveCell>, host: u16, generation: u32) {
         Err(error) => error.to_string(),
     };
     match died {
-        // The harness's own process did what it was to do.
+        // The harness's own process behaved correctly.
         Some(what) => {
             cell.ended(host, generation, false, &what, 0);
             start_again(cell, host, what);
@@ -171,7 +171,7 @@ async fn hung_up(cell: &Rc<LiveCell>, host: u16, generation: u32) {
     }
 }
 
-/// Starts the program of a host again that has ended by itself, as a supervisor would.
+/// Restarts a host whose program ended by itself, as a supervisor would.
 fn start_again(cell: &Rc<LiveCell>, host: u16, what: String) {
     let cell = cell.clone();
     cell.clone().send(async move {

@@ -1,4 +1,4 @@
-//! A cell under way on real processes: its hosts, links, servers and segment, and what is done to them.
+//! A cell under way on real processes: its hosts, links, servers and segment, and the actions on them.
 
 use std::cell::{Cell as Slot, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,29 +31,29 @@ use crate::protocol::{HostSetUp, ToHost, WriteAnswer};
 use crate::recording::archive::UnsavedManifest;
 use crate::recording::journal::Journal;
 
-/// What stands beside a program has this long to write down what it saw of its end.
+/// The sidecar of a program has this long to record how the program ended.
 const BESIDE_AT_MOST: Duration = Duration::from_secs(3);
 
-/// By how many milliseconds a wall clock was ahead before and after it was set; or why that is not known.
+/// Milliseconds by which a wall clock was ahead before and after it was set; or why that is unknown.
 type ClockSet = Result<(i64, i64), String>;
 
-/// What came of one part of the floor's samples.
+/// The result of one part of the floor's samples.
 pub(super) type FloorSaid = (FloorPart, FloorPair, FloorTaken);
 
-/// A host from the cell's set-up to its tear-down: one process after the other.
+/// A host from the cell's set-up to its tear-down: a sequence of processes.
 pub(super) struct CellHost {
     /// As its first process got it.
     pub(super) set_up: HostSetUp,
     pub(super) process: Option<HostProcess>,
-    /// How many processes were this host before the last one.
+    /// Number of processes before the current one.
     generation: u32,
-    /// Lives whose process the harness itself ended.
+    /// Generations whose process the harness itself ended.
     reaped: BTreeSet<u32>,
-    /// Programs of somebody else's that ended by themselves: which generation's, and what was said of it.
+    /// External programs that ended by themselves: generation and description.
     deaths: Vec<(u32, String)>,
-    /// Which generation each session that led belonged to.
+    /// The generation of each session that led.
     led: BTreeMap<i64, u32>,
-    /// Connected sessions and standing candidates, as its process last told.
+    /// Connected sessions and enrolled candidates, as its process last reported.
     pub(super) progress: (u32, u32),
 }
 
@@ -71,7 +71,7 @@ impl CellHost {
     }
 }
 
-/// A cell of which nothing is set up yet, and where its hosts' words come in.
+/// A cell before its set-up, and the receiver of its hosts' messages.
 pub(super) type NewCell = (Rc<LiveCell>, mpsc::Receiver<Inbound>);
 
 /// The state of one cell under way. Single-threaded.
@@ -79,24 +79,24 @@ pub(crate) struct LiveCell {
     pub(crate) state: State,
     pub(crate) journal: Journal,
     pub(super) environment: Environment,
-    /// Since the set-up; without candidates there is nothing to observe.
+    /// Set by the set-up; without candidates there is nothing to observe.
     pub(super) watching: RefCell<Option<Watching>>,
     pub(super) hosts: RefCell<BTreeMap<u16, CellHost>>,
-    /// Held while a process is being killed: until it is gone, nobody may say that it is.
+    /// Held while a process is being killed: no other task may report it as gone before it is.
     pub(super) reaping: Mutex<()>,
     pub(super) asked: RefCell<BTreeMap<(u32, u32), oneshot::Sender<CandidateOrderOutcome>>>,
-    /// Who waits for what came of an order to set a host's wall clock.
+    /// Pending orders to set a host's wall clock.
     clocks: RefCell<BTreeMap<u16, oneshot::Sender<ClockSet>>>,
     pub(super) inbox: mpsc::Sender<Inbound>,
     pub(super) floor: RefCell<Option<mpsc::Sender<FloorSaid>>>,
     pub(super) sync_point: SyncPoint,
-    /// Writes that the resource does not take for now.
+    /// Writes that the resource withholds for now.
     pub(crate) hung: Hung,
     pub(super) background_tasks: BackgroundTasks,
     pub(super) stopping: Slot<bool>,
-    /// The first thing that makes going on pointless.
+    /// The first error that makes it pointless to continue.
     pub(super) trouble: watch::Sender<Option<String>>,
-    /// Changes whenever a leader, a candidate's standing or a host changes.
+    /// Changes whenever a leader, a candidate's enrolment or a host changes.
     pub(super) changed: watch::Sender<u64>,
 }
 
@@ -133,12 +133,12 @@ impl LiveCell {
         self.environment.ensemble.clone()
     }
 
-    /// Who the run is to the servers.
+    /// The run's access to the servers.
     pub(crate) fn access(&self) -> &Access {
         &self.environment.access
     }
 
-    /// Path under which the cell's znodes live.
+    /// Path of the cell's znodes.
     pub(crate) fn chroot(&self) -> &str {
         &self.environment.chroot
     }
@@ -148,43 +148,43 @@ impl LiveCell {
         self.stopping.get()
     }
 
-    /// Does something with a host's process; None where it has none.
+    /// Calls `act` with a host's process; None if it has none.
     pub(super) fn process<T>(&self, host: u16, act: impl FnOnce(&HostProcess) -> T) -> Option<T> {
         self.hosts.borrow().get(&host).and_then(|host| host.process.as_ref()).map(act)
     }
 
-    /// The process on which a host's candidates live.
+    /// The process that runs a host's candidates.
     pub(crate) fn pid(&self, host: u16) -> Option<u32> {
         self.process(host, HostProcess::victim)
     }
 
-    /// A host says which process acts for it.
+    /// Notes the process that acts for a host, as the host reported it.
     pub(super) fn acts(&self, host: u16, generation: u32, pid: Option<u32>) {
         if self.is_current(host, generation) {
             self.process(host, |process| process.is_acted_for_by(pid));
         }
     }
 
-    /// A host says that the program whose candidates these were has ended by itself.
+    /// Notes that the program of a host's candidates ended by itself, as the host reported.
     pub(super) fn died(&self, host: u16, generation: u32, what: &str) {
         if let Some(host) = self.hosts.borrow_mut().get_mut(&host) {
             host.deaths.push((generation, what.to_owned()));
         }
     }
 
-    /// What was said of the end of the program of this generation of a host.
+    /// The reported end of the program of this generation of a host.
     pub(super) fn told_of_death(&self, host: u16, generation: u32) -> Option<String> {
         let hosts = self.hosts.borrow();
         let deaths = &hosts.get(&host)?.deaths;
         deaths.iter().find(|(of, _)| *of == generation).map(|(_, what)| what.clone())
     }
 
-    /// How often the program of a host has ended by itself.
+    /// Number of times that the program of a host has ended by itself.
     pub(super) fn deaths_of(&self, host: u16) -> usize {
         self.hosts.borrow().get(&host).map_or(0, |host| host.deaths.len())
     }
 
-    /// Waits for so long; false when the cell is being torn down before.
+    /// Waits this long; false if the tear-down begins before.
     pub(super) async fn goes_on_for(&self, long: Duration) -> bool {
         let mut changed = self.changed.subscribe();
         tokio::select! {
@@ -199,10 +199,10 @@ impl LiveCell {
         sent.unwrap_or_else(|| Err(std::io::Error::other("no such host")))
     }
 
-    /// Sends an order about one candidate to its host and waits for what came of it.
+    /// Sends an order about one candidate to its host and waits for the outcome.
     ///
     /// # Errors
-    /// When the host is gone, says so, or does not answer in time.
+    /// The host has ended, reports an error, or does not reply in time.
     pub(crate) async fn ask(&self, cand: u32, fault: u32, order: ToHost, at_most: Duration) -> CandidateOrderOutcome {
         let host = self.state.leaders.borrow().host_of(cand).ok_or("no such candidate")?;
         let (sender, answer) = oneshot::channel();
@@ -217,10 +217,10 @@ impl LiveCell {
         }
     }
 
-    /// Has a host set the wall clock of its candidates.
+    /// Makes a host set the wall clock of its candidates.
     ///
     /// # Errors
-    /// Why it is not known what came of it.
+    /// Why the outcome is unknown.
     pub(crate) async fn set_clock(&self, host: u16, by_ms: i64, at_most: Duration) -> ClockSet {
         let (sender, answer) = oneshot::channel();
         self.clocks.borrow_mut().insert(host, sender);
@@ -232,15 +232,15 @@ impl LiveCell {
         }
     }
 
-    /// A host says what came of that.
+    /// Passes on the outcome that a host reported.
     pub(super) fn clock_told(&self, host: u16, outcome: ClockSet) {
         if let Some(waits) = self.clocks.borrow_mut().remove(&host) {
-            // Whoever asked may have given up.
+            // The requester may have timed out.
             let _ = waits.send(outcome);
         }
     }
 
-    /// Has the resource take a write, and answers it.
+    /// Passes a write to the resource and sends the reply.
     pub(super) fn take(&self, write: Waiting) {
         let Waiting { host, generation, cand, token, sent } = write;
         let Some(group) = self.state.leaders.borrow().group_of(cand) else { return };
@@ -250,7 +250,7 @@ impl LiveCell {
         self.tell(host, generation, ToHost::Written { cand, answer });
     }
 
-    /// The token of the znode of this name, as far as the observer knows it under the token's session.
+    /// The token of the znode of this name, if the observer knows that znode under the token's session.
     pub(super) fn token_of(&self, cand: u32, token: Token, node: &str) -> Token {
         let group = self.state.leaders.borrow().group_of(cand);
         let watching = self.watching.borrow();
@@ -260,7 +260,7 @@ impl LiveCell {
         Token { czxid: czxid.unwrap_or(token.czxid), ..token }
     }
 
-    /// Has the resource take what it withheld from a host. Gives how many writes that were.
+    /// Passes the withheld writes of a host to the resource. Returns their number.
     pub(crate) fn take_withheld(&self, host: u16) -> usize {
         let withheld = self.hung.end(host);
         let count = withheld.len();
@@ -268,10 +268,10 @@ impl LiveCell {
         count
     }
 
-    /// When sessions behind these hosts' links were last heard of.
+    /// The last touches of the sessions behind these hosts' links.
     ///
     /// # Errors
-    /// A sentence for the receipt on why it is not known.
+    /// A sentence for the verification on why that is unknown.
     pub(crate) async fn touches(&self, hosts: &[u16]) -> Result<Vec<Touch>, String> {
         match &self.environment.links {
             Some(links) => {
@@ -281,14 +281,14 @@ impl LiveCell {
         }
     }
 
-    /// Kills a host's process and waits until it is gone. Gives when the signal was delivered, too.
+    /// Kills a host's process and waits until it has ended. Also returns when the signal was delivered.
     pub(crate) async fn kill(&self, host: u16) -> anyhow::Result<(ExitStatus, Nanos)> {
         let _turn = self.reaping.lock().await;
         self.reap(host).await
     }
 
-    /// Kills the process under which a session led, unless it is dead already; true when it was alive. A session that
-    /// nobody has heard of may be of the process that runs now.
+    /// Kills the process under which a session led, unless it has ended already; true if it was alive. An unknown
+    /// session may belong to the current process.
     pub(super) async fn kill_leader(&self, host: u16, session: i64) -> anyhow::Result<bool> {
         let _turn = self.reaping.lock().await;
         let runs = self.process(host, |process| process.generation);
@@ -313,8 +313,8 @@ impl LiveCell {
         Ok((status, delivered))
     }
 
-    /// Sends a host's process the signal by which deployments end processes, and waits until it is gone; kills it after `grace`.
-    /// Gives when it was gone and by what, and whether it had to be killed.
+    /// Sends a host's process SIGTERM, as deployments do, and waits until it has ended; kills it after `grace`. Returns
+    /// its exit status, when it ended, and whether it was killed.
     pub(crate) async fn terminate(&self, host: u16, grace: Duration) -> anyhow::Result<(ExitStatus, Nanos, bool)> {
         let _turn = self.reaping.lock().await;
         let (pid, victim) =
@@ -329,7 +329,7 @@ impl LiveCell {
         } else {
             self.process(host, |process| process.tell(ToHost::Terminate));
         }
-        // Until it is gone it is answered like any other.
+        // Until it has ended, its messages are answered as usual.
         let killed = !gone(acts, grace).await;
         let at = clock::now();
         if let Some(beside) = beside.filter(|_| !killed) {
@@ -342,18 +342,18 @@ impl LiveCell {
         Ok((status, at, killed))
     }
 
-    /// The process of a host that has hung up, unless the harness itself ended it.
+    /// The process of a host whose connection ended, unless the harness itself ended that process.
     pub(super) fn lost(&self, host: u16, generation: u32) -> Option<HostProcess> {
         let mut hosts = self.hosts.borrow_mut();
         let slot = hosts.get_mut(&host).filter(|slot| !slot.reaped.contains(&generation))?;
         slot.process.take_if(|process| process.generation == generation)
     }
 
-    /// Writes down that a host's process is gone.
+    /// Records that a host's process has ended.
     pub(super) fn ended(&self, host: u16, generation: u32, killed: bool, status: &str, rss_max_kb: u64) {
         let mut leaders = self.state.leaders.borrow_mut();
         leaders.forget_host(host);
-        // Who waits for an answer from there learns that none will come.
+        // Drops the pending orders to this host: no reply will come.
         self.asked.borrow_mut().retain(|&(_, cand), _| leaders.host_of(cand) != Some(host));
         drop(leaders);
         if let Some(host) = self.hosts.borrow_mut().get_mut(&host) {
@@ -364,7 +364,7 @@ impl LiveCell {
         self.touch();
     }
 
-    /// Starts every host; each lets its candidates stand.
+    /// Starts every host; each enrols its candidates.
     pub(super) async fn start_hosts(&self) -> anyhow::Result<()> {
         let wanted =
             self.hosts.borrow().iter().map(|(&host, slot)| (host, slot.generation, slot.set_up.clone())).collect();
@@ -374,7 +374,7 @@ impl LiveCell {
         Ok(())
     }
 
-    /// Starts dead hosts again, as the next generation of each, and lets them enrol. Gives their process ids.
+    /// Restarts ended hosts, each as its next generation, and enrols them. Returns their process ids.
     pub(crate) async fn restart(&self, hosts: &[u16]) -> anyhow::Result<Vec<u32>> {
         let (mut wanted, mut unsaved) = (Vec::new(), None);
         for &host in hosts {
@@ -388,7 +388,7 @@ impl LiveCell {
         if let Some(manifest) = unsaved {
             spawn_blocking(|| manifest.save()).await??;
         }
-        // The disk may have taken its time.
+        // The tear-down may have begun while the disk was slow.
         wanted.retain(|_| !self.stopping.get());
         let started = self.environment.factory.start(wanted, &self.inbox).await?;
         let admit = |process: HostProcess| self.admit(process);
@@ -406,7 +406,7 @@ impl LiveCell {
         Ok(((host, slot.generation, set_up), unsaved))
     }
 
-    /// Takes in a started process and tells it to enrol. Gives its pid.
+    /// Registers a started process and orders it to enrol. Returns its pid.
     fn admit(&self, process: HostProcess) -> u32 {
         let (host, generation, pid) = (process.host, process.generation, process.pid);
         self.journal.push(&Event::HostStarted { t: clock::now(), host, generation, pid });
@@ -418,19 +418,19 @@ impl LiveCell {
         pid
     }
 
-    /// Whether this is the process that is the host now, not one before it whose last words are still on their way.
+    /// Whether this is the host's current process, not an earlier one with late messages.
     pub(super) fn is_current(&self, host: u16, generation: u32) -> bool {
         self.process(host, |process| process.generation) == Some(generation)
     }
 
-    /// Tells the host something, if it still is that very process.
+    /// Sends a message to the host, if that process is still current.
     pub(super) fn tell(&self, host: u16, generation: u32, message: ToHost) {
         if self.is_current(host, generation) {
             self.process(host, |process| process.tell(message));
         }
     }
 
-    /// Remembers that a session of this generation of its host led.
+    /// Notes that a session of this generation of its host led.
     pub(super) fn leads(&self, host: u16, generation: u32, session: i64) {
         if let Some(slot) = self.hosts.borrow_mut().get_mut(&host) {
             slot.led.insert(session, generation);
@@ -442,7 +442,7 @@ impl LiveCell {
         self.background_tasks.send(task).into_iter().for_each(|error| self.check(error));
     }
 
-    /// A task that panicked is a bug of the harness: what it left undone must not be measured.
+    /// A task that panicked is a bug of the harness: its incomplete work must not be measured.
     pub(super) fn check(&self, error: JoinError) {
         self.fail(format!("a fault's task failed: {error}"));
     }
@@ -451,7 +451,7 @@ impl LiveCell {
         self.changed.send_modify(|changes| *changes += 1);
     }
 
-    /// Waits until the cell cannot go on.
+    /// Waits until the cell cannot continue.
     pub(super) async fn cut_short(&self) -> CutShort {
         let mut trouble = self.trouble.subscribe();
         let observed = self.watching.borrow().as_ref().map(|watching| watching.journal.clone());
@@ -470,7 +470,7 @@ impl LiveCell {
         }
     }
 
-    /// The first trouble stays: what follows is mostly its echo.
+    /// Keeps the first error: later ones are mostly its consequences.
     pub(super) fn fail(&self, what: String) {
         self.trouble.send_if_modified(|trouble| {
             let first = trouble.is_none();
@@ -482,7 +482,7 @@ impl LiveCell {
     }
 }
 
-/// Waits until a process is gone; false: it was not in that time.
+/// Waits until a process has ended; false: it did not in that time.
 pub(super) async fn gone(process: ProcessId, at_most: Duration) -> bool {
     let until = tokio::time::Instant::now() + at_most;
     while process.is_alive() {

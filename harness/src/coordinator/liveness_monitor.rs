@@ -1,5 +1,5 @@
-//! Looks after the processes that a cell stands on and that no fault hits unbidden: servers, link proxies. One that is gone ends
-//! the run; what one did not run for is written down, and nobody is blamed for what it covers.
+//! Monitors the processes that a cell depends on: servers and link proxies, except where a fault stops them. A process
+//! that is gone ends the run. The time in which one did not run is recorded as an outage that explains findings.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -14,27 +14,27 @@ use crate::process::clock;
 
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(2);
-/// Where looking itself takes long, as in containers, the pauses between are so many times as long.
+/// If one check takes long, as in containers, the pause before the next is this many times as long.
 const PAUSE_PER_LOOK: u32 = 20;
-/// Whoever has been stopped for so long is not expected back.
+/// A process that has been stopped for so long is considered lost.
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);
 
-/// What was found wrong.
+/// A process that was found gone.
 struct Gone {
     who: String,
     why: String,
 }
 
-/// Since when a process has not been seen to run: when it last was, and when that was noticed.
+/// Since when a process has not been observed running: its last such observation, and when the monitor noticed.
 #[derive(Clone, Copy)]
 struct Idle {
     from: Nanos,
     seen: Nanos,
 }
 
-/// Looks again and again, until the cell cannot go on or this is dropped.
+/// Checks repeatedly, until the cell cannot continue or this is dropped.
 pub(super) async fn watch(cell: Rc<LiveCell>) {
-    // When whoever was not idle was last seen to run.
+    // When every process that was not idle was last observed running.
     let mut whole = clock::now();
     let mut idle: BTreeMap<String, Idle> = BTreeMap::new();
     loop {
@@ -51,7 +51,7 @@ pub(super) async fn watch(cell: Rc<LiveCell>) {
         }
         for (who, since) in &idle {
             cell.journal.push(&Event::Outage { from: since.from, to: Some(now), who: who.clone() });
-            // Not from when it was last seen to run: this process may have stood still itself.
+            // Counted from the moment of noticing: this process may itself have been stopped before that.
             if now - since.seen > GIVEN_UP_AFTER.as_nanos() as u64 {
                 cell.links().into_iter().for_each(|links| links.give_up(who));
                 return cell
@@ -75,7 +75,7 @@ pub(super) async fn death(ensemble: &dyn Ensemble) -> EnsembleError {
     }
 }
 
-/// Names of those that do not run.
+/// Names of the processes that do not run.
 async fn look(cell: &LiveCell) -> Result<Vec<String>, Gone> {
     let mut idle = match cell.ensemble().check_alive().await {
         Ok(idle) => idle,
@@ -90,7 +90,7 @@ async fn look(cell: &LiveCell) -> Result<Vec<String>, Gone> {
     Ok(idle)
 }
 
-/// What an error names is gone. One that names nobody says that it could not be looked: they may be well, or not.
+/// A process named by the error is gone. An error without a name means that the check failed: the state is unknown.
 fn gone_or_unknown(who: Option<String>, error: &dyn std::error::Error, all: &str) -> Result<String, Gone> {
     match who {
         Some(who) => Err(Gone { who, why: error.to_string() }),

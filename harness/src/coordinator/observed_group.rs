@@ -1,22 +1,23 @@
-//! One group as the observer knows it: the znodes that its lead can rest on, and what the observer was told of them. Changes of a
-//! group are taken one after the other, and of a new znode it has to be asked first whose it is; other groups do not wait for that.
+//! One group from the observer's view: the znodes that leadership can rest on, and the notifications about them. The
+//! changes of a group are handled one after the other. For a new znode the observer must first query its session; other
+//! groups do not wait for that.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// Name and session of every znode that a lead can rest on, by czxid: the oldest one leads.
+/// Name and session of every znode that leadership can rest on, by czxid: the oldest one leads.
 pub(super) type Nodes = BTreeMap<i64, (String, i64)>;
 
-/// A change that the observer was told of.
+/// A change of which the observer was notified.
 #[derive(Clone, Debug)]
 pub(super) struct ObservedChange {
     pub(super) name: String,
     pub(super) created: bool,
-    /// It happened between these times: it was told at the second one.
+    /// It happened between these times; the notification came at the second one.
     pub(super) from: u64,
     pub(super) to: u64,
 }
 
-/// From some time within these on, the znode with this czxid owns the lead; None: nobody.
+/// From some time within these bounds on, the znode with this czxid owns the leadership; None: no owner.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct OwnershipInterval {
     pub(super) from: u64,
@@ -27,42 +28,42 @@ pub(super) struct OwnershipInterval {
 #[derive(Debug, Default)]
 pub(super) struct ObservedGroup {
     nodes: Nodes,
-    /// By its czxid, as was said last.
+    /// The czxid last reported as the owner's.
     owner: Option<i64>,
-    /// In the order in which they came. The first one, a creation, waits for an answer.
+    /// In order of arrival. The first one, a creation, waits for a reply.
     waiting: VecDeque<ObservedChange>,
-    /// It has to be read anew: its owner was known until then.
+    /// The group must be read again: its owner was known until then.
     unread: Option<u64>,
-    /// Answers to questions from before it was read, or found unread, are of no use any more.
+    /// Number of readings and losses so far. Replies to earlier queries are stale.
     readings: u64,
 }
 
 impl ObservedGroup {
-    /// The czxid of the znode of this name under this session, if it is known to be there. Nothing is said of names without a
-    /// sequence number, which come again.
+    /// The czxid of the znode of this name under this session, if it is known to exist. None for names without a
+    /// sequence number, which recur.
     pub(super) fn czxid_of(&self, node: &str, session: i64) -> Option<i64> {
         let comes_once = node.len() > 10 && node.bytes().rev().take(10).all(|byte| byte.is_ascii_digit());
         let mut nodes = self.nodes.iter().filter(|_| comes_once);
         nodes.find(|(_, (name, of))| name == node && *of == session).map(|(czxid, _)| *czxid)
     }
 
-    /// Takes in a change.
+    /// Handles a change.
     pub(super) fn take(&mut self, change: ObservedChange) -> Vec<OwnershipInterval> {
         self.waiting.push_back(change);
         if self.waiting.len() == 1 { self.go_on() } else { Vec::new() }
     }
 
-    /// The name of the znode of which has to be asked whose it is, and what the answer has to name.
+    /// The name of the znode whose session must be queried, and the number that the reply must carry.
     pub(super) fn question(&self) -> Option<(&str, u64)> {
         self.waiting.front().map(|change| (change.name.as_str(), self.readings))
     }
 
-    /// Whether the answer to a question of that reading is of use.
+    /// Whether the reply to a query of that reading is still valid.
     pub(super) fn waits_for(&self, readings: u64) -> bool {
         self.question().is_some_and(|(_, now)| now == readings)
     }
 
-    /// Takes in the answer to the question: czxid and session of the znode, unless it has gone again.
+    /// Handles the reply: czxid and session of the znode, or None if it has been deleted meanwhile.
     pub(super) fn answered(&mut self, stat: Option<(i64, i64)>) -> Vec<OwnershipInterval> {
         let Some(change) = self.waiting.pop_front() else { return Vec::new() };
         let mut intervals = Vec::new();
@@ -74,12 +75,12 @@ impl ObservedGroup {
         intervals
     }
 
-    /// The znodes have to be read anew: what they were since `from` is not known.
+    /// The znodes must be read again: their state since `from` is unknown.
     pub(super) fn lose(&mut self, from: u64) {
         self.unread = Some(self.begin_anew(from));
     }
 
-    /// These are the znodes now, at `to`; since `from` nothing else was told.
+    /// Sets the znodes as of `to`; no other change was notified since `from`.
     pub(super) fn read(&mut self, nodes: Nodes, from: u64, to: u64) -> OwnershipInterval {
         let from = self.begin_anew(from);
         self.unread = None;
@@ -91,7 +92,7 @@ impl ObservedGroup {
         self.unread.is_some()
     }
 
-    /// Drops what was not looked into yet. Gives until when the owner was known: `from`, or earlier for what is dropped.
+    /// Drops the unresolved changes. Returns until when the owner was known: `from`, or earlier for dropped changes.
     fn begin_anew(&mut self, from: u64) -> u64 {
         let told = self.waiting.front().map(|change| change.from);
         self.waiting.clear();
@@ -99,7 +100,7 @@ impl ObservedGroup {
         self.unread.into_iter().chain(told).fold(from, u64::min)
     }
 
-    /// Takes in what needs no answer.
+    /// Handles the changes that need no reply.
     fn go_on(&mut self) -> Vec<OwnershipInterval> {
         let mut intervals = Vec::new();
         while let Some(gone) = self.waiting.pop_front_if(|change| !change.created) {
@@ -109,7 +110,7 @@ impl ObservedGroup {
         intervals
     }
 
-    /// While it is not known who else is there, nobody is known to be the first.
+    /// As long as the group is unread, no first znode is known.
     fn interval(&mut self, from: u64, to: u64) -> Option<OwnershipInterval> {
         let other = self.owner != self.nodes.keys().next().copied();
         (other && self.unread.is_none()).then(|| self.say(from, to))
@@ -140,7 +141,7 @@ mod tests {
         let mut group = ObservedGroup::default();
         assert_eq!(group.take(change("a", true, 10)), []);
         assert_eq!(group.question(), Some(("a", 0)));
-        // Both come before the answer.
+        // Both come before the reply.
         assert_eq!(group.take(change("b", true, 20)), []);
         assert_eq!(group.take(change("a", false, 30)), []);
         assert_eq!(group.answered(Some((1, 100))), [interval(10, Some((1, "a", 100)))]);

@@ -1,8 +1,8 @@
-//! The observer: a session of its own that writes down which incarnation ZooKeeper says owns the lead of each group. It
-//! speaks to the servers directly, never over a link, so that no fault on links blinds it. Its own server may be out of touch with
-//! the quorum and not know it: only what the quorum answers through that server bounds when a lead can have changed its owner.
-//! When its session ends it opens another one and reads all owners anew; what it did not see meanwhile, and every question that was
-//! not answered, is in the record.
+//! The observer: a separate session that records which incarnation owns each group's leadership according to ZooKeeper.
+//! It connects to the servers directly, never over a link, so link faults do not blind it. Its own server may be cut
+//! off from the quorum without noticing. So only replies of the quorum through that server bound when an ownership can
+//! have changed. When its session ends, it opens another one and reads all owners again. The record contains the gaps
+//! and every query without a reply.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -25,23 +25,23 @@ use crate::coordinator::observed_group::{Nodes, ObservedChange, ObservedGroup, O
 use crate::process::clock;
 use crate::recording::journal::Journal;
 
-/// A question to the quorum this often bounds from below when a change can have happened.
+/// Interval of quorum queries, which bound from below when a change can have happened.
 const HEARTBEAT: Duration = Duration::from_millis(25);
-/// Groups that are read at a time.
+/// Number of groups read concurrently.
 const READ_AT_ONCE: usize = 32;
-/// Between two attempts to get a session.
+/// Pause between two attempts to get a session.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// What the observer asks the quorum, through its own server.
+/// The query that the observer sends to the quorum, through its own server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuorumQuestion {
-    /// `sync`: the ensemble's leader answers. One that is cut off itself does not know that for `syncLimit`.
+    /// `sync`: the ensemble's leader replies. A leader that is itself cut off does not notice that for `syncLimit`.
     Sync,
     /// A transaction that checks a znode and changes nothing: a majority has acknowledged it.
     Transaction,
 }
 
-/// Where it looks, and at what.
+/// What to observe, and where.
 pub struct Observed<'a> {
     pub question: QuorumQuestion,
     pub access: Access,
@@ -51,7 +51,7 @@ pub struct Observed<'a> {
     pub groups: &'a [String],
 }
 
-/// Watches all groups of one cell until it is told to end.
+/// Watches all groups of one cell until it is stopped.
 pub struct Observer {
     journal: Journal,
     client: zk::Client,
@@ -63,21 +63,21 @@ pub struct Observer {
     names: Vec<String>,
     numbers: BTreeMap<String, u32>,
     groups: Rc<RefCell<Vec<ObservedGroup>>>,
-    /// Whose new znodes are, a question a group.
+    /// Pending queries for the session of a new znode, one per group.
     asked: FuturesUnordered<LocalBoxFuture<'static, OwnerAnswer>>,
     told: ObserverNotifications,
-    /// No change that is still to be told can be older than this: when a question to the quorum was sent whose answer, and all
-    /// events that came before that answer, have been taken.
+    /// Lower bound for all changes still to be notified. It is the send time of a quorum query whose reply, and all
+    /// events before that reply, have been handled.
     known: u64,
-    /// When the last answered question was sent; events that came before its answer may still be queued.
+    /// Send time of the last query with a reply; events before its reply may still be queued.
     answered: u64,
-    /// Nothing tells it of changes: what is answered meanwhile says nothing of what it was not told.
+    /// No watch is in effect: replies meanwhile prove nothing about missed changes.
     blind: bool,
-    /// The last heartbeat was not answered.
+    /// The last heartbeat got no reply.
     unanswered: bool,
 }
 
-/// Notifications that it got.
+/// Counts of received notifications.
 #[derive(Default)]
 struct ObserverNotifications {
     deleted: u64,
@@ -85,7 +85,7 @@ struct ObserverNotifications {
     changed: u64,
 }
 
-/// What an event comes to.
+/// The consequence of an event.
 enum EventEffect {
     Told,
     /// The session has a connection again.
@@ -94,10 +94,10 @@ enum EventEffect {
     Over,
 }
 
-/// An answer to the question whose a new znode is.
+/// A reply to the query for the session of a new znode.
 struct OwnerAnswer {
     group: u32,
-    /// What the group's question said that it has to name.
+    /// The number from the group's query.
     readings: u64,
     path: String,
     stat: Result<Option<zk::Stat>, zk::Error>,
@@ -129,12 +129,12 @@ impl Observer {
         }
     }
 
-    /// What it knows of each group, now and later.
+    /// Shared view of each group's state.
     pub(super) fn groups(&self) -> Rc<RefCell<Vec<ObservedGroup>>> {
         self.groups.clone()
     }
 
-    /// Observes until `stop` is notified, then writes its last count. `ready` is notified when the watch is armed.
+    /// Observes until `stop` is notified, then records its last count. `ready` is notified when the watch is armed.
     pub async fn run(mut self, ready: Rc<Notify>, stop: Rc<Notify>) {
         let stopped = stop.notified();
         tokio::pin!(stopped);
@@ -155,9 +155,9 @@ impl Observer {
         self.count(clock::now());
     }
 
-    /// Until its session ends.
+    /// Observes until its session ends.
     async fn observe(&mut self, ready: Option<&Notify>) {
-        // Those of a session before are not answered any more.
+        // Queries of an earlier session get no reply any more.
         self.asked.clear();
         let watcher = self.client.watch(ROOT, zk::AddWatchMode::PersistentRecursive).await;
         let mut watcher = match watcher {
@@ -195,7 +195,7 @@ impl Observer {
         }
     }
 
-    /// Another session, however long that takes.
+    /// Opens another session, without a time limit.
     async fn open_again(&mut self) {
         loop {
             match admin::connect(&self.access, &self.servers, &self.chroot).await {
@@ -209,7 +209,7 @@ impl Observer {
         }
     }
 
-    /// The next question to the quorum: when it was sent, and what came of it.
+    /// The next quorum query: when it was sent, and its result.
     fn beat(&self) -> LocalBoxFuture<'static, (u64, Result<(), zk::Error>)> {
         let (client, question) = (self.client.clone(), self.question);
         Box::pin(async move {
@@ -218,8 +218,8 @@ impl Observer {
         })
     }
 
-    /// Comes only when no event is queued, so the answer to the beat before bounds everything that is still to come. False: it was
-    /// not answered.
+    /// Runs only when no event is queued, so the previous beat's reply is a lower bound for all later events. False:
+    /// the query got no reply.
     async fn heard(&mut self, sent: u64, answer: Result<(), zk::Error>) -> bool {
         if !self.blind {
             self.known = self.known.max(self.answered);
@@ -240,8 +240,8 @@ impl Observer {
         true
     }
 
-    /// Sets the watch anew and reads everything: this client does not bring persistent watches along to another
-    /// connection, and no server would make up for what they missed. None: the connection has gone again.
+    /// Sets the watch again and reads everything. This client does not carry persistent watches over to another
+    /// connection, and no server would resend missed events. None: the connection is lost again.
     async fn watch_again(&mut self) -> Option<zk::PersistentWatcher> {
         let watcher = match self.client.watch(ROOT, zk::AddWatchMode::PersistentRecursive).await {
             Ok(watcher) => watcher,
@@ -267,8 +267,8 @@ impl Observer {
         self.journal.push(&Event::ObserverState { t: clock::now(), connected: true });
     }
 
-    /// Reads every group, once the server has all that the quorum had when it was asked, and says who owns each lead now. False:
-    /// the quorum did not answer.
+    /// Reads every group and records each owner, once the server has everything that the quorum had at the query.
+    /// False: the quorum did not reply.
     async fn read_all(&self) -> bool {
         if let Err(error) = ask_quorum(&self.client, self.question).await {
             self.missed(None, format!("the observer's server is out of touch with the quorum: {error}"));
@@ -278,8 +278,8 @@ impl Observer {
         true
     }
 
-    /// Reads groups and says who owns the lead of each, even if that is who owned it when it was known last. One that cannot be
-    /// read is read again with the next heartbeat.
+    /// Reads groups and records each owner, even an unchanged one. A group that cannot be read is read again with the
+    /// next heartbeat.
     async fn read_anew(&self, groups: Vec<u32>) {
         let from = self.known;
         let readings = futures::stream::iter(groups).map(async |number| {
@@ -303,7 +303,7 @@ impl Observer {
         }
     }
 
-    /// Every znode of a group that a lead can rest on, by czxid, with its name and session.
+    /// Every znode of a group that leadership can rest on, by czxid, with its name and session.
     async fn read_group(&self, group: &str) -> Result<Nodes, zk::Error> {
         let path = format!("{ROOT}/{group}");
         let names = match self.client.list_children(&path).await {
@@ -326,7 +326,7 @@ impl Observer {
         let t = clock::now();
         match event.event_type {
             zk::EventType::Session => {
-                // It sees again once it has read all owners anew, and not before.
+                // The observer counts as connected only after it has read all owners again.
                 if event.session_state == zk::SessionState::SyncConnected {
                     return EventEffect::Back;
                 }
@@ -365,7 +365,7 @@ impl Observer {
         }
     }
 
-    /// Asks whose the znode is that the group waits for, if it waits for one.
+    /// Queries the session of the znode that the group waits for, if any.
     fn ask(&self, group: u32) {
         let groups = self.groups.borrow();
         let Some((name, readings)) = groups[group as usize].question() else { return };
@@ -385,7 +385,7 @@ impl Observer {
         }
         match stat {
             Ok(stat) => {
-                // None: gone again; its deletion is on its way here.
+                // None: deleted meanwhile; the notification is on its way.
                 let intervals = group.answered(stat.map(|stat| (stat.czxid, stat.ephemeral_owner)));
                 drop(groups);
                 self.say(number, intervals);
@@ -408,8 +408,8 @@ impl Observer {
         }
     }
 
-    /// Group and name of a znode that a lead can rest on: `/election/<group>/<name>`, and neither a breadcrumb nor any
-    /// other.
+    /// Group and name of a znode that leadership can rest on: `/election/<group>/<name>`. None for breadcrumbs and all
+    /// others.
     fn locate(&self, path: &str) -> Option<(u32, String)> {
         let (group, name) = path.strip_prefix(ROOT)?.strip_prefix('/')?.split_once('/')?;
         self.leads.takes(name).then_some(())?;
@@ -422,7 +422,7 @@ impl Observer {
         self.journal.push(&Event::ObserverCount { t, deleted, created, changed });
     }
 
-    /// A question that was not answered: about a group, or about no group in particular.
+    /// Records a query without a reply: about a group, or about no group in particular.
     fn missed(&self, group: Option<u32>, why: String) {
         self.journal.push(&Event::ObserverMissed { t: clock::now(), group, why });
     }
@@ -432,7 +432,7 @@ impl Observer {
     }
 }
 
-/// Returns once the quorum has answered through the client's server, which has applied all that came before then.
+/// Returns once the quorum has replied through the client's server, which has then applied all earlier changes.
 async fn ask_quorum(client: &zk::Client, question: QuorumQuestion) -> Result<(), zk::Error> {
     match question {
         QuorumQuestion::Sync => client.sync(ROOT).await,

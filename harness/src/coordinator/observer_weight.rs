@@ -1,5 +1,5 @@
 //! How often the servers count one change that only the observer watches. ZooKeeper 3.8 keeps a recursive watch in two
-//! tables and counts it in both where it fires once, for a deletion; other versions may not. So it is measured, not assumed.
+//! tables. It counts a deletion in both, although the watch fires once. Other versions may differ, so this is measured.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use crate::coordinator::environment::Environment;
 use crate::process::clock;
 use crate::recording::journal::Journal;
 
-/// Znodes that are made, changed and deleted.
+/// Znodes to create, change and delete.
 const ZNODES: u32 = 4;
-/// Long enough for followers to have applied a change that their leader has answered.
+/// Long enough for followers to apply a change that their leader has acknowledged.
 const APPLIED: Duration = Duration::from_millis(100);
 
-/// Measures it, with the observer's watch armed and nobody else there. What cannot be measured is told in the record.
+/// Measures the weight, with the observer's watch armed and no other client. A failure is noted in the record.
 pub(super) async fn measure(environment: &Environment, journal: &Journal) {
     let event = match weigh(environment).await {
         Ok(counted) => {
@@ -41,7 +41,7 @@ pub(super) async fn measure(environment: &Environment, journal: &Journal) {
     journal.push(&event);
 }
 
-/// What each of them counts for deletions, creations and changes of data.
+/// The counts of each server for deletions, creations and data changes.
 async fn weigh(environment: &Environment) -> anyhow::Result<Vec<Weighed>> {
     let client = admin::connect(&environment.access, &environment.servers, &environment.chroot).await?;
     let options = zk::CreateMode::Persistent.with_acls(environment.access.acls());
@@ -61,7 +61,7 @@ async fn weigh(environment: &Environment) -> anyhow::Result<Vec<Weighed>> {
     weighed.collect()
 }
 
-/// The server's counters of watches fired for deletions, creations and changes of data.
+/// The server's counters of watches fired for deletions, creations and data changes.
 fn fired(server: u32, metrics: &ServerMetrics) -> anyhow::Result<[f64; 3]> {
     let of = |kind: WatchEvent| {
         let line = WATCHES_FIRED.iter().find(|(told, _)| *told == kind).map(|(_, line)| *line);

@@ -20,10 +20,10 @@ use crate::foreign::words::fill;
 use crate::protocol::{HostSetUp, ProgramSetUp, Stands};
 use crate::witness::Seating;
 
-/// Sets up all that a cell needs before its hosts are started.
+/// Sets up everything that a cell needs before its hosts are started.
 pub(super) async fn set_up(live: &LiveCell) -> Result<(), CutShort> {
     let (cell, environment) = (&live.state.cell, &live.environment);
-    // What is cut off here leaves nothing but znodes of a chroot that nobody else uses.
+    // A cancelled layout leaves only znodes of a chroot that no other cell uses.
     tokio::select! {
         laid_out = until_it_works(async |_| lay_out(environment, &cell.group_names).await) => laid_out?,
         why = live.cut_short() => return Err(why),
@@ -45,7 +45,7 @@ pub(super) async fn set_up(live: &LiveCell) -> Result<(), CutShort> {
     Ok(())
 }
 
-/// Who is behind the links of each host, for those who read along on them.
+/// The candidates behind each host's links, for the decoders on these links.
 fn seated(live: &LiveCell) -> anyhow::Result<BTreeMap<u16, Seating>> {
     let links = live.links();
     if !links.is_some_and(|links| links.is_embedded()) {
@@ -119,7 +119,7 @@ fn host_set_ups(live: &LiveCell) -> anyhow::Result<BTreeMap<u16, HostSetUp>> {
     Ok(set_ups)
 }
 
-/// A recipe, or a program with everything in its command that is known by now.
+/// A recipe, or a program with the known values filled into its command.
 fn stands(cell: &Cell, environment: &Environment) -> anyhow::Result<Stands> {
     if let Some(recipe) = cell.recipe.own() {
         return Ok(Stands::Recipe(recipe));
@@ -146,7 +146,7 @@ fn stands(cell: &Cell, environment: &Environment) -> anyhow::Result<Stands> {
     }))
 }
 
-/// Where clocks are to jump, a program is started under libfaketime, which shows it the wall clock that a file of its host says.
+/// If clocks jump in this cell, starts a program under libfaketime, which reads the wall clock from a file of its host.
 fn with_wall_clock(mut stands: Stands, host: u16, cell: &Cell, environment: &Environment) -> anyhow::Result<Stands> {
     let steps = cell.kinds().any(|kind| kind == FaultKind::ClockStep);
     let Stands::Program(program) = &mut stands else { return Ok(stands) };

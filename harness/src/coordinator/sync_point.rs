@@ -1,21 +1,21 @@
-//! What lies in wait for a candidate that has won and does not believe it yet: the first one is held there until a fault has hit
-//! its host, all others go on at once.
+//! A sync point for candidates that have won and do not believe it yet. It holds the first one until a fault has hit
+//! its host; all others continue at once.
 
 use std::cell::RefCell;
 
 use tokio::sync::oneshot;
 
-/// A cell's sync point, laid or not.
+/// A cell's sync point, armed or not.
 #[derive(Default)]
 pub(super) struct SyncPoint(RefCell<SyncPointState>);
 
 #[derive(Default)]
 struct SyncPointState {
-    /// On which hosts it is laid.
+    /// The hosts on which it is armed.
     hosts: Vec<u16>,
-    /// Who waits for it to spring.
+    /// The receiver to notify when it triggers.
     tell: Option<oneshot::Sender<u16>>,
-    /// Who is held: host, generation of its process, and candidate.
+    /// The held candidate: host, generation of its process, and candidate.
     held: Option<(u16, u32, u32)>,
 }
 
@@ -32,14 +32,15 @@ impl SyncPoint {
         held
     }
 
-    /// Lays it on these hosts. What comes tells on which of them it has sprung.
+    /// Arms it on these hosts. The receiver yields the host on which it triggered.
     pub(super) fn lay(&self, hosts: &[u16]) -> oneshot::Receiver<u16> {
         let (tell, sprung) = oneshot::channel();
         *self.0.borrow_mut() = SyncPointState { hosts: hosts.to_vec(), tell: Some(tell), held: None };
         sprung
     }
 
-    /// Takes it away. Gives the hosts on which it was laid, and who is held: host, generation of its process, and candidate.
+    /// Disarms it. Returns the hosts on which it was armed, and the held candidate: host, generation of its process,
+    /// and candidate.
     pub(super) fn lift(&self) -> (Vec<u16>, Option<(u16, u32, u32)>) {
         let SyncPointState { hosts, held, .. } = self.0.take();
         (hosts, held)

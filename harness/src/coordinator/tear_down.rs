@@ -1,4 +1,4 @@
-//! Tears a cell down: heals what is injured, ends every host in order, ends the observer, takes the links down.
+//! Tears a cell down: heals injuries, ends every host in order, ends the observer, removes the links.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,17 +14,17 @@ use crate::process::clock;
 use crate::process::procfs::ProcessId;
 use crate::protocol::ToHost;
 
-/// Hosts told to stop close their sessions and end within this; then they are killed.
+/// Hosts that are ordered to stop close their sessions and end within this; then they are killed.
 const STOP_AT_MOST: Duration = Duration::from_secs(20);
-/// Faults of a cell that is cut short come to their end within this, and links are healed within it again.
+/// Deadline for the faults of a cell that is cut short, and again for healing the links.
 const HEAL_AT_MOST: Duration = Duration::from_secs(15);
 
-/// Takes each step whatever became of the one before; the first error is the one to tell.
+/// Takes each step regardless of earlier failures, and returns the first error.
 pub(super) async fn tear_down(cell: &LiveCell) -> anyhow::Result<()> {
     cell.environment.progress.now(&format!("{}: tearing down", cell.state.cell.name));
     cell.stopping.set(true);
     cell.touch();
-    // First the faults end: from here on nobody stops, kills or starts a host behind our back.
+    // End the faults first: from here on, no task stops, kills or starts a host.
     if let Err(text) = cell.background_tasks.finish(HEAL_AT_MOST, |error| cell.check(error)).await {
         cell.journal.push(&Event::Note { t: clock::now(), cand: None, text });
     }
@@ -46,20 +46,20 @@ pub(super) async fn tear_down(cell: &LiveCell) -> anyhow::Result<()> {
     stopped.and(observed).and(unlinked).and(recorded)
 }
 
-/// Tells every host to stop and waits until all processes are gone. Those that do not end in time, and all when the user does
-/// not want to wait, are killed.
+/// Orders every host to stop and waits until all processes have ended. Kills late ones, and all if the user does not
+/// want to wait.
 async fn stop_hosts(cell: &LiveCell, at_once: impl Future<Output = ()>) -> anyhow::Result<()> {
     let mut memory = BTreeMap::new();
     let mut running = Vec::new();
     for process in cell.hosts.borrow().values().filter_map(|host| host.process.as_ref()) {
-        // One that has ended has none any more.
+        // An ended process has no memory to read.
         memory.insert(process.host, process_weight(process.victim()).map_or(0, |weight| weight.rss_max_kb));
         running.extend(ProcessId::of(process.pid));
         process.tell(ToHost::Stop);
     }
     let until = Instant::now() + STOP_AT_MOST;
     let left = || until.saturating_duration_since(Instant::now());
-    // Until one is gone it is answered like any other: leaders wait for their last write.
+    // Until a host has ended, its messages are answered as usual: leaders wait for their last write.
     let end = async {
         for process in running {
             gone(process, left()).await;
@@ -72,7 +72,7 @@ async fn stop_hosts(cell: &LiveCell, at_once: impl Future<Output = ()>) -> anyho
     let processes: Vec<HostProcess> =
         cell.hosts.borrow_mut().values_mut().filter_map(|host| host.process.take()).collect();
     if !in_time {
-        // Dropped, they are killed.
+        // Dropping the processes kills them.
         bail!("the hosts were killed, because the run was to stop at once");
     }
     let mut outcome = Ok(());
@@ -88,15 +88,15 @@ async fn stop_hosts(cell: &LiveCell, at_once: impl Future<Output = ()>) -> anyho
     outcome
 }
 
-/// The faults' tasks heal what they injured when they see that the cell is stopping; this is for what they could not.
+/// The faults' tasks heal their injuries when the cell stops; this covers the ones that they could not heal.
 async fn heal_everything(cell: &LiveCell) {
     for process in cell.hosts.borrow().values().filter_map(|host| host.process.as_ref()) {
-        // A process that is not stopped is not moved by it; one that is gone is found out when it is waited for.
+        // SIGCONT has no effect on a running process. An ended process is found by the wait below.
         let _ = process.signal(Signal::CONT);
     }
     let Some(links) = cell.links() else { return };
     if cell.hosts.borrow().is_empty() {
-        // The set-up did not come so far that anything could be injured.
+        // The set-up did not get far enough for any injury.
         return;
     }
     let hosts: Vec<u16> = (0..cell.state.cell.hosts).collect();

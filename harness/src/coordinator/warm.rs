@@ -1,5 +1,5 @@
-//! Warms the servers up before the first cell. A JVM that has just started answers several times slower than the same one a
-//! minute later, and whichever recipe comes first would pay for it.
+//! Warms the servers up before the first cell. A freshly started JVM replies several times slower than a minute later.
+//! Without the warm-up, the recipe that runs first would be at a disadvantage.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -13,15 +13,15 @@ use crate::client::session::ZkSession;
 use crate::client::take_over::take_over_and_close;
 use crate::process::clock;
 
-/// Sessions that keep them busy, spread over the servers by the client's own choice.
+/// Sessions that load the servers; the client's own choice spreads them over the servers.
 const SESSIONS: usize = 12;
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Keeps the servers busy so long with what elections consist of, sessions that begin and end among it, below the znode `root`,
-/// which is made for it. Gives the rounds that were made.
+/// Loads the servers this long with the operations of elections, including sessions that begin and end. Creates the
+/// znode `root` for that. Returns the number of rounds.
 ///
 /// # Errors
-/// When the ensemble gives no session or refuses the simplest things.
+/// The ensemble gives no session or refuses basic operations.
 pub async fn up(access: &Access, servers: &[SocketAddr], root: &str, long: Duration) -> anyhow::Result<u64> {
     let cluster = access.connect_string(servers, "");
     let first = ZkSession::connect_as(access, &cluster, TIMEOUT).await?;
@@ -59,15 +59,15 @@ async fn round(session: &ZkSession, root: &str) -> Result<(), OpError> {
     Ok(())
 }
 
-/// A session begins and ends, in order or `by_force` as a fault ends it, and its watched znode goes with it: what runs so seldom
-/// that the elections of whole cells leave it cold.
+/// A session begins and ends, in order or `by_force` as a fault ends it, and its watched znode goes with it. Elections
+/// of whole cells do this too rarely to warm that code.
 async fn brief(access: &Access, cluster: &str, root: &str, watcher: &ZkSession, by_force: bool) -> anyhow::Result<()> {
     let session = ZkSession::connect_as(access, cluster, TIMEOUT).await?;
     let created = session.create(&format!("{root}/n_"), b"warm", CreateMode::EphemeralSequential).await?;
-    // Its server may not have heard of it yet.
+    // The watcher's server may not have applied the creation yet.
     watcher.sync(&created.path).await?;
     let (_, _, mut watch) = watcher.get_and_watch(&created.path).await?;
-    // Where SASL is asked for, both ends of a session that is taken over fight for it, and many at once for seconds.
+    // With SASL, both ends of a session that is taken over compete for it, and many at once do so for seconds.
     if by_force && access.sasl.is_none() {
         take_over_and_close(access, cluster, session.info(), TIMEOUT).await.map_err(anyhow::Error::msg)?;
     } else {

@@ -1,4 +1,4 @@
-//! The observer of a cell at work, and its segment.
+//! A cell's running observer, and its segment.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(super) struct Watching {
     pub(super) stop: Rc<Notify>,
     pub(super) journal: Journal,
     pub(super) task: JoinHandle<()>,
-    /// What it knows of each group.
+    /// The observer's state of each group.
     pub(super) groups: Rc<RefCell<Vec<ObservedGroup>>>,
     flushing: JoinHandle<()>,
 }
@@ -37,7 +37,7 @@ impl Watching {
         let Environment { access, servers, chroot, .. } = environment;
         let connect = async |_| admin::connect(access, servers, chroot).await;
         let client = until_it_works(connect).await.context("the observer got no session")?;
-        // Only faults on servers cut one off; where there are none, no transactions of the observer weigh on the servers.
+        // Only server faults cut a server off; without them, the observer adds no transactions to the servers' load.
         let question = if cell.watch_ms.is_some() { QuorumQuestion::Transaction } else { QuorumQuestion::Sync };
         let observed = Observed {
             question,
@@ -57,13 +57,13 @@ impl Watching {
         Ok(watching)
     }
 
-    /// Has the observer write its last count, in bounded time, and ends its segment.
+    /// Makes the observer record its last count, in bounded time, and ends its segment.
     ///
     /// # Errors
-    /// When the segment is not to be trusted.
+    /// The segment is not trustworthy.
     pub(super) async fn end(mut self) -> Result<(), String> {
         self.stop.notify_one();
-        // It may hang on a server that is gone; that must not hold the run.
+        // The observer may hang on a server that is gone; that must not block the run.
         let _ = tokio::time::timeout(STOPS_AT_MOST, &mut self.task).await;
         self.journal.end()
     }

@@ -1,4 +1,4 @@
-//! Holding a candidate of a live cell between winning and believing, and letting it go.
+//! Holds a candidate of a live cell between winning and believing, and releases it.
 
 use hustings_record::Nanos;
 
@@ -7,7 +7,7 @@ use crate::process::clock;
 use crate::protocol::ToHost;
 
 impl LiveCell {
-    /// Lays the sync point on these hosts, and waits for it to spring.
+    /// Arms the sync point on these hosts, and waits until it triggers.
     pub(super) async fn first_winner(&self, hosts: &[u16], until: Nanos) -> Option<u16> {
         let sprung = self.sync_point.lay(hosts);
         self.tell_all(hosts, true);
@@ -20,7 +20,7 @@ impl LiveCell {
         }
     }
 
-    /// Takes the sync point away, and lets go whoever is held.
+    /// Disarms the sync point, and releases the held candidate.
     pub(super) fn let_winner_go(&self) {
         let (hosts, held) = self.sync_point.lift();
         self.tell_all(&hosts, false);
@@ -31,7 +31,7 @@ impl LiveCell {
 
     fn tell_all(&self, hosts: &[u16], laid: bool) {
         for &host in hosts {
-            // A dead host holds nobody.
+            // An ended host holds no candidate.
             self.process(host, |process| process.tell(ToHost::SyncPoint { laid }));
         }
     }

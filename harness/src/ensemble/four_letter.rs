@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// The longest answer that is read: `cons` of a full server is some 200 bytes a connection.
+/// The longest reply that is read: `cons` of a full server has some 200 bytes per connection.
 const ANSWER_BYTES_MAX: u64 = 64 << 20;
 
 #[derive(Debug, thiserror::Error)]
@@ -26,10 +26,10 @@ pub enum FourLetterError {
     Refused { word: &'static str, reply: String },
 }
 
-/// Sends `word` to the client port at `addr` and returns the whole answer.
+/// Sends `word` to the client port at `addr` and returns the whole reply.
 ///
 /// # Errors
-/// When the server cannot be reached, does not end its answer `within` that time, or does not allow the word.
+/// The server cannot be reached, does not end its reply `within` that time, or does not allow the word.
 pub async fn ask(addr: SocketAddr, word: &'static str, within: Duration) -> Result<String, FourLetterError> {
     ask_over(TcpStream::connect(addr), addr, word, within).await
 }
@@ -49,7 +49,7 @@ pub async fn ask_over<S: AsyncRead + AsyncWrite + Unpin>(
         stream.write_all(word.as_bytes()).await?;
         let mut answer = Vec::new();
         match stream.take(ANSWER_BYTES_MAX + 1).read_to_end(&mut answer).await {
-            // The end of a connection by TLS without a closing message.
+            // A TLS connection that ends without a closing message.
             Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => Err(error),
             _ => Ok(answer),
         }
@@ -69,7 +69,7 @@ pub async fn ask_over<S: AsyncRead + AsyncWrite + Unpin>(
     Ok(text)
 }
 
-/// Numeric lines of `mntr`, without the `zk_` prefix. Lines that are not numbers (version, state, NaN) are left out.
+/// Numeric lines of `mntr`, without the `zk_` prefix. Omits lines that are not numbers (version, state, NaN).
 #[must_use]
 pub fn parse_mntr(text: &str) -> ServerMetrics {
     text.lines()
@@ -87,14 +87,14 @@ pub fn mode(srvr: &str) -> Option<&str> {
     srvr.lines().find_map(|line| line.strip_prefix("Mode: ")).map(str::trim)
 }
 
-/// The last zxid that `srvr` says was processed.
+/// The last processed zxid that `srvr` reports.
 #[must_use]
 pub fn zxid(srvr: &str) -> Option<i64> {
     let digits = srvr.lines().find_map(|line| line.strip_prefix("Zxid: 0x"))?;
     u64::from_str_radix(digits.trim(), 16).ok().map(u64::cast_signed)
 }
 
-/// The version that `srvr` reports, as `3.8.0`: what stands before the first `-` or `,`.
+/// The version that `srvr` reports, as `3.8.0`: the text before the first `-` or `,`.
 #[must_use]
 pub fn version(srvr: &str) -> Option<&str> {
     let line = srvr.lines().find_map(|line| line.strip_prefix("Zookeeper version: "))?;
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!((mode(idle), version(idle)), (None, None));
     }
 
-    /// A server that reads the word, answers with `reply`, and then either closes or hangs.
+    /// A server that reads the word, replies with `reply`, and then either closes or hangs.
     async fn against(reply: &'static str, close: bool) -> Result<String, FourLetterError> {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let addr = listener.local_addr().expect("its address");

@@ -1,9 +1,9 @@
-//! What ZooKeeper lists of its clients: sessions and ephemeral znodes (`dump`), and watches by path (`wchp`).
+//! ZooKeeper's lists of its clients: sessions and ephemeral znodes (`dump`), and watches by path (`wchp`).
 
 use hustings_record::Holdings;
 
-/// What a server's answers to `dump` and `wchp` say; None while it does not serve. Leaders and followers list sessions each
-/// in their own way, a line each. Paths and sessions that are no such thing are left out.
+/// Parses a server's replies to `dump` and `wchp`; None while it does not serve. Leaders and followers format sessions
+/// differently, one per line. Lines without a path or session are ignored.
 #[must_use]
 pub fn holdings(dump: &str, wchp: &str) -> Option<Holdings> {
     let (_, rest) = dump.split_once("SessionTracker dump:")?;
@@ -29,7 +29,7 @@ pub fn holdings(dump: &str, wchp: &str) -> Option<Holdings> {
     Some(holdings)
 }
 
-/// The session that a line begins with: `0x` and its digits, whatever follows them.
+/// The session at the beginning of a line: `0x` and its digits; the rest is ignored.
 fn session(line: &str) -> Option<i64> {
     let digits = line.trim_start().strip_prefix("0x")?;
     let end = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());

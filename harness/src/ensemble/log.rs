@@ -1,21 +1,21 @@
-//! What a server's log says about the ensemble's elections, and about its own pauses. Lines begin with their time (RFC 3339,
-//! UTC); what stands between that and the words looked for is the logging library's affair.
+//! Parses a server's log for the ensemble's elections and the server's own pauses. Lines begin with their time (RFC
+//! 3339, UTC); the format between that and the searched words depends on the logging library.
 
 use std::time::SystemTime;
 
 use hustings_record::ServerLine;
 
-/// One line that matters, and when it was logged.
+/// One relevant line, and when it was logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLine {
     pub at: SystemTime,
     pub line: ServerLine,
 }
 
-/// How much of a log's end goes into an error.
+/// Number of lines of a log's end in an error message.
 const TAIL_LINES: usize = 15;
 
-/// The last lines of a log, indented. Frames of stacks are for whoever reads the log itself.
+/// The last lines of a log, indented, without stack frames.
 pub(super) fn tail(text: &str) -> String {
     let frame = |line: &&str| {
         let line = line.trim_start();
@@ -26,7 +26,7 @@ pub(super) fn tail(text: &str) -> String {
     last.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
 
-/// The lines of a log that matter, in the order of the log.
+/// The relevant lines of a log, in order.
 #[must_use]
 pub fn lines_that_matter(text: &str) -> Vec<LogLine> {
     text.lines().filter_map(one).collect()
@@ -69,7 +69,7 @@ fn says(text: &str) -> Option<ServerLine> {
     vote(text)
 }
 
-/// A notification counts when it is the vote of a looking server for itself: that tells where it stands.
+/// A notification counts if it is a looking server's vote for itself: that shows its round, epoch and zxid.
 fn vote(text: &str) -> Option<ServerLine> {
     let (_, fields) = text.split_once("Notification: ")?;
     let of = |name: &str| {

@@ -1,4 +1,4 @@
-//! A look at a server from outside: what it says that it is, if it says anything.
+//! Samples a server from outside: the state that it reports, if it replies.
 
 use std::io;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use super::four_letter::{self, FourLetterError};
 use super::{Ensemble, EnsembleError};
 use crate::process::clock;
 
-/// A server that has not answered by then is silent. A healthy one takes a millisecond, on a busy machine some tens.
+/// A server without a reply by then is silent. A healthy one takes a millisecond, on a busy machine some tens.
 const LOOK_AT_MOST: Duration = Duration::from_millis(400);
-/// Answers that break off before it is taken that nobody is there.
+/// Number of incomplete replies after which a server counts as down.
 const BROKEN_OFF_MAX: u32 = 3;
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// What a server says that it is, and the last zxid that it says it has processed.
+/// The state that a server reports, and its last processed zxid.
 pub(crate) async fn look(ensemble: &dyn Ensemble, server: u32) -> (ServerState, Option<i64>) {
     look_for(ensemble, server, LOOK_AT_MOST).await
 }
@@ -38,8 +38,8 @@ async fn look_for(ensemble: &dyn Ensemble, server: u32, at_most: Duration) -> (S
                 text = answer;
                 break;
             }
-            // Broken off: a server that dies, or that closes all its connections on its way to another state. The next
-            // question tells which.
+            // Incomplete: the server is dying, or closes all its connections while it changes its state. The next
+            // request shows which.
             Ok(_) => {}
         }
     }
@@ -53,8 +53,8 @@ async fn look_for(ensemble: &dyn Ensemble, server: u32, at_most: Duration) -> (S
     (state, if state.serves() { four_letter::zxid(&text) } else { None })
 }
 
-/// Looks at a server until it shows the state that is wanted, or for so long; gives the last state seen. One that has not answered
-/// for `silence` is silent.
+/// Polls a server until it shows the wanted state, for at most `at_most`; returns the last observed state. A server
+/// without a reply for `silence` is silent.
 pub(crate) async fn until(
     ensemble: &dyn Ensemble,
     server: u32,
@@ -71,7 +71,7 @@ pub(crate) async fn until(
     }
 }
 
-/// Waits until all these servers serve, or for so long; gives the last state seen of each.
+/// Waits until all these servers serve, for at most `at_most`; returns the last observed state of each.
 pub(crate) async fn until_all_serve(
     ensemble: &dyn Ensemble,
     servers: &[u32],
@@ -88,7 +88,7 @@ pub(crate) async fn until_all_serve(
     }
 }
 
-/// Those that do not serve.
+/// The servers that do not serve.
 pub(crate) fn idle(states: &[(u32, ServerState)]) -> Vec<u32> {
     states.iter().filter(|(_, state)| !state.serves()).map(|(server, _)| *server).collect()
 }

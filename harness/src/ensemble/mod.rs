@@ -1,4 +1,4 @@
-//! The servers under test, whatever runs them, behind one trait.
+//! The servers under test, of any kind, behind one trait.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -30,58 +30,59 @@ use crate::recording::archive::AddSegment;
 
 /// A started ensemble. Servers are numbered from 1, in the order of [`servers`](Self::servers).
 ///
-/// [`stop`](Self::stop) it when done: it is awaited and bounded. Dropping it is the last resort.
+/// [`stop`](Self::stop) it when done: that is awaited and bounded. Dropping it is the last resort.
 pub trait Ensemble {
     /// Client addresses of servers 1 to n.
     fn servers(&self) -> Vec<SocketAddr>;
 
-    /// The same, as the proxies of links reach them: `host:port` of servers 1 to n.
+    /// The same servers as the links' proxies reach them: `host:port` of servers 1 to n.
     fn upstreams(&self) -> Vec<String> {
         self.servers().iter().map(ToString::to_string).collect()
     }
 
-    /// The Toxiproxy that stands in front of its servers; None: links are the run's own affair.
+    /// The Toxiproxy in front of its servers; None: the run provides its own links.
     fn toxiproxy(&self) -> Option<External> {
         None
     }
 
-    /// ZooKeeper's tick in milliseconds, as the servers say, where it was not the run that set it.
+    /// ZooKeeper's tick in milliseconds, as the servers report it; None if the run set it.
     fn tick_ms(&self) -> Option<u64> {
         None
     }
 
-    /// Least and greatest session timeout that every server grants, in milliseconds, where it was not the run that set them.
+    /// Least and greatest session timeout that every server grants, in milliseconds; None if the run set them.
     fn timeout_bounds_ms(&self) -> Option<(u64, u64)> {
         None
     }
 
-    /// What can be done to its servers; None for servers that somebody else runs.
+    /// Faults on its servers; None for external servers.
     fn control(&self) -> Option<&dyn ServerControl>;
 
-    /// All that server `server` has logged so far, each line beginning with its time (RFC 3339, UTC); None where its log is
-    /// out of reach.
+    /// The whole log of server `server` so far; each line begins with its time (RFC 3339, UTC). None if the log is not
+    /// accessible.
     fn log(&self, server: u32) -> LocalBoxFuture<'_, Result<Option<String>, EnsembleError>>;
 
-    /// How it is run.
+    /// The kind of ensemble.
     fn kind(&self) -> EnsembleKind;
 
-    /// The version of ZooKeeper that answers, as `3.8.0`.
+    /// ZooKeeper's version as reported, as `3.8.0`.
     fn version(&self) -> &str;
 
-    /// One line for people: what it is, and why it was chosen.
+    /// One line for people: its properties, and why it was chosen.
     fn describe(&self) -> String;
 
-    /// What whoever reads results of it has to know before anything else.
+    /// A warning that readers of its results need first.
     fn caveat(&self) -> Option<&str> {
         None
     }
 
-    /// Answer of server `server` to a four-letter word, within a bounded time.
+    /// Reply of server `server` to a four-letter word, within a bounded time.
     fn ask(&self, server: u32, word: &'static str) -> LocalBoxFuture<'_, Result<String, EnsembleError>>;
 
-    /// Numeric lines of `mntr` of every server, by server, all asked at once.
+    /// Numeric lines of `mntr` of every server, by server, all requested at once.
     ///
-    /// The future fails if any server does not answer: counters of a part of an ensemble cannot be reconciled with anything.
+    /// The future fails if any server does not reply: counters of a part of an ensemble cannot be reconciled with
+    /// anything.
     fn metrics(&self) -> LocalBoxFuture<'_, Result<BTreeMap<u32, ServerMetrics>, EnsembleError>> {
         Box::pin(async move {
             let ids = 1..=u32::try_from(self.servers().len()).unwrap_or(u32::MAX);
@@ -99,8 +100,8 @@ pub trait Ensemble {
         })
     }
 
-    /// What every server that serves has on its lists (`dump`, `wchp`), by server, all asked at once; the lists of one server are
-    /// those of two moments.
+    /// The lists (`dump`, `wchp`) of every serving server, by server, all requested at once. The two lists of one
+    /// server are from two moments.
     fn holdings(&self) -> LocalBoxFuture<'_, Result<BTreeMap<u32, Holdings>, EnsembleError>> {
         Box::pin(async move {
             let ids = 1..=u32::try_from(self.servers().len()).unwrap_or(u32::MAX);
@@ -113,15 +114,15 @@ pub trait Ensemble {
         })
     }
 
-    /// Fails if a server has died that nobody meant to kill, with its exit status and last log lines. Gives the names of
-    /// those processes that are there and do not run, though nobody meant to stop them.
+    /// Fails if a server died without a kill fault, with its exit status and last log lines. Returns the names of the
+    /// processes that are stopped without a fault.
     ///
     /// # Errors
     /// [`EnsembleError::Died`].
     fn check_alive(&self) -> LocalBoxFuture<'_, Result<Vec<String>, EnsembleError>>;
 
-    /// Has the processes of ours that stand in for servers, or carry the links between them, write down their own stalls, each
-    /// in a segment of its own, which `segment` gives.
+    /// Makes our processes that stand in for servers, or carry the links between them, record their own stalls. Each
+    /// gets a segment of its own from `segment`.
     ///
     /// # Errors
     /// A segment cannot be made.
@@ -132,13 +133,13 @@ pub trait Ensemble {
     /// Ends these segments.
     ///
     /// # Errors
-    /// One of them could not be written to its end.
+    /// One of them could not be completed.
     fn end_cell(&self) -> LocalBoxFuture<'_, anyhow::Result<()>> {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// Stops every server and removes what they wrote; of servers that somebody else runs, removes what the run created
-    /// there and nothing else. A second call does nothing.
+    /// Stops every server and removes its files. On external servers, removes only the run's own znodes. A second call
+    /// does nothing.
     fn stop(&self) -> LocalBoxFuture<'_, Result<(), EnsembleError>>;
 }
 
@@ -230,7 +231,7 @@ pub enum EnsembleError {
 }
 
 impl EnsembleError {
-    /// The name of the process of which it says that it is gone.
+    /// The name of the process that this error reports as gone.
     #[must_use]
     pub fn gone(&self) -> Option<String> {
         match self {
@@ -243,7 +244,7 @@ impl EnsembleError {
     }
 }
 
-/// How a server is called where processes are told apart.
+/// A server's name in lists of processes.
 pub(crate) fn server_name(server: u32) -> String {
     format!("server {server}")
 }

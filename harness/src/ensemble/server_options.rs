@@ -1,18 +1,18 @@
-//! What holds for the servers of every ensemble that a run starts, whatever runs them.
+//! Settings common to the servers of every ensemble that a run starts.
 
 use hustings_record::{PAUSE_LOGGED_MS, PAUSE_SLEEP_MS};
 
 use super::EnsembleError;
 
-/// Time that a follower has to join its leader, and that it may lag: those of ZooKeeper's sample configuration (10 and 5
-/// ticks of 2 s), kept as times because a small tick must not make the ensemble fall apart on a busy machine.
+/// Time for a follower to join its leader, and its maximum lag: those of ZooKeeper's sample configuration (10 and 5
+/// ticks of 2 s). They are kept as times: with a small tick, the ensemble must not break up on a busy machine.
 const INIT_MS: u64 = 20_000;
 const SYNC_MS: u64 = 10_000;
 /// Up to this heap the serial collector is used.
 const SERIAL_HEAP_MB_MAX: u32 = 512;
 
-/// Settings with which a server counts its own pauses (`mntr`: jvm_pause_time_ms): it sleeps so long again and again, notes by
-/// how much it overslept, and logs what is longer than the threshold.
+/// Settings that make a server measure its own pauses (`mntr`: jvm_pause_time_ms). It sleeps repeatedly, counts by how
+/// much it overslept, and logs pauses above the threshold.
 pub(super) fn pauses() -> [String; 3] {
     [
         "jvm.pause.monitor=true".to_owned(),
@@ -21,16 +21,17 @@ pub(super) fn pauses() -> [String; 3] {
     ]
 }
 
-/// What is asked of the servers of an ensemble.
+/// Options of an ensemble's servers.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// How many: 1, 3 or 5.
+    /// Number of servers: 1, 3 or 5.
     pub count: u32,
     /// `tickTime`, in milliseconds. Session timeouts are clamped to 2 to 20 of it.
     pub tick_ms: u64,
-    /// `initLimit`, in ticks: the time that a follower has to join its leader. None: that of ZooKeeper's sample, as a time.
+    /// `initLimit`, in ticks: the time for a follower to join its leader. None: that of ZooKeeper's sample, as a time.
     pub init_limit: Option<u32>,
-    /// `syncLimit`, in ticks: how far a follower may lag before it is given up. None: that of ZooKeeper's sample, as a time.
+    /// `syncLimit`, in ticks: how far a follower may lag before it is dropped. None: that of ZooKeeper's sample, as a
+    /// time.
     pub sync_limit: Option<u32>,
     /// Whether a server syncs its transaction log to disk before it acknowledges.
     pub fsync: bool,
@@ -39,13 +40,13 @@ pub struct ServerOptions {
 }
 
 impl ServerOptions {
-    /// So many servers with a tick of 500 ms that do not sync to disk.
+    /// This many servers with a tick of 500 ms that do not sync to disk.
     #[must_use]
     pub fn of(count: u32) -> Self {
         Self { count, tick_ms: 500, init_limit: None, sync_limit: None, fsync: false, heap_mb: heap_mb_for(0) }
     }
 
-    /// Refuses what no ensemble can be started with.
+    /// Rejects options with which no ensemble can start.
     pub(super) fn check(&self) -> Result<(), EnsembleError> {
         if ![1, 3, 5].contains(&self.count) {
             return Err(EnsembleError::BadSize(self.count));
@@ -70,16 +71,16 @@ impl ServerOptions {
     }
 }
 
-/// The collector that a JVM with such a heap is told to use, if any. Several collectors with threads of their own take a
-/// small machine's cores from the candidates; with a small heap the serial one pauses for a few milliseconds only. With a
-/// large heap its full collections would show: there the JVM chooses.
+/// The collector option for a JVM with such a heap, if any. Several collectors with threads of their own would take a
+/// small machine's cores from the candidates. With a small heap, the serial one pauses for a few milliseconds only.
+/// With a large heap, its full collections would be noticeable, so the JVM chooses.
 pub(super) fn collector(heap_mb: u32) -> Option<&'static str> {
     (heap_mb <= SERIAL_HEAP_MB_MAX).then_some("-XX:+UseSerialGC")
 }
 
-/// A heap, in MiB, that holds `candidates` sessions with a znode each: every server keeps all znodes and session timers,
-/// and the connections of its share. With 6,000 candidates on three servers 18 MiB were alive, 3 KiB a candidate: this
-/// gives eight times that, and never less than 512 MiB, because garbage has to go somewhere between two collections.
+/// A heap, in MiB, for `candidates` sessions with a znode each: every server keeps all znodes and session timers, and
+/// the connections of its share. With 6,000 candidates on three servers 18 MiB were alive, 3 KiB per candidate. This
+/// gives eight times that, and at least 512 MiB, as room for garbage between two collections.
 #[must_use]
 pub fn heap_mb_for(candidates: u32) -> u32 {
     (candidates / 40).max(512)

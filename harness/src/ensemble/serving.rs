@@ -1,4 +1,4 @@
-//! When an ensemble has started: a quorum serves, and every server takes part in it.
+//! Waits for an ensemble's start: a quorum serves, and every server takes part in it.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use super::{EnsembleError, four_letter};
 use crate::access::Access;
 
 const POLL: Duration = Duration::from_millis(25);
-/// A starting server may accept a connection and never answer on it: ask again soon, and be more patient each time, for a
-/// busy machine's sake.
+/// A starting server may accept a connection and never reply on it. So retry soon, with a longer bound each time,
+/// because the machine may be busy.
 const SRVR_WITHIN: Duration = Duration::from_millis(200);
 const SRVR_WITHIN_MAX: Duration = Duration::from_secs(5);
-/// Of the sessions that prove that servers serve; clamped by the servers if need be.
+/// Timeout of the sessions that verify that servers serve; the servers clamp it to their bounds.
 const PROBE_SESSION: Duration = Duration::from_secs(10);
 
-/// Servers that have been started, whatever runs them. They are numbered from 1, in the order of their addresses.
+/// Servers that have been started, of any kind. They are numbered from 1, in the order of their addresses.
 pub(super) trait Starting {
     fn addrs(&self) -> Vec<SocketAddr>;
 
@@ -27,8 +27,8 @@ pub(super) trait Starting {
     async fn log_tail(&self, server: u32) -> String;
 }
 
-/// Waits until every server reports a mode that fits the ensemble, then opens a session through every one: that is a
-/// write, which only a quorum can acknowledge. Returns the first server's answer to `srvr`.
+/// Waits until every server reports a mode that fits the ensemble, then opens a session through every one. A session is
+/// a write, which only a quorum can acknowledge. Returns the first server's reply to `srvr`.
 pub(super) async fn wait_until_serving(servers: &mut impl Starting, within: Duration) -> Result<String, EnsembleError> {
     let addrs = servers.addrs();
     let until = Instant::now() + within;
@@ -55,7 +55,7 @@ pub(super) async fn wait_until_serving(servers: &mut impl Starting, within: Dura
             };
             return Err(not_serving(servers, server, within, why).await);
         }
-        // Only silence asks for patience: a refused connection is answered at once.
+        // Only a timeout calls for a longer bound: a refused connection fails at once.
         if answers.iter().any(|a| matches!(a, Err(four_letter::FourLetterError::TimedOut { .. }))) {
             patience = (patience * 2).min(SRVR_WITHIN_MAX);
         }
@@ -79,7 +79,7 @@ fn is_quorum(modes: &[Option<&str>]) -> bool {
     }
 }
 
-/// Opens a session and reads the root by it; Err says why that did not work.
+/// Opens a session and reads the root with it; Err gives the reason for a failure.
 async fn open_session(addr: SocketAddr, until: Instant) -> Result<(), String> {
     let addr = addr.to_string();
     let probe = async {

@@ -1,4 +1,4 @@
-//! The adapters that ship, as files on disk: written out for a run, and built once before its hosts start.
+//! The shipped adapters as files on disk: written out for a run, and built once before its hosts start.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,16 +11,16 @@ use hustings_workloads::adapters::{Adapter, FILES};
 use hustings_workloads::scenario::ResolvedProgram;
 use tokio::process::Command;
 
-/// Where what an adapter's script builds is kept.
+/// The folder for the results of an adapter's build script.
 pub const BUILD_VARIABLE: &str = "HUSTINGS_ADAPTERS_BUILD";
 const FOLDER: &str = "adapters";
 const BUILD_FOLDER: &str = "build";
 /// Compiling one takes some seconds.
 const BUILD_AT_MOST: Duration = Duration::from_secs(180);
-/// So much of what a compiler says is told.
+/// Characters of a compiler's output that are reported.
 const SAID_CHARS: usize = 2_000;
 
-/// Writes all of them into a folder of their own below this one; gives that.
+/// Writes all of them into a subfolder of this folder; returns its path.
 ///
 /// # Errors
 /// It cannot be written.
@@ -38,16 +38,16 @@ pub fn write_out(below: &Path) -> anyhow::Result<PathBuf> {
     Ok(folder)
 }
 
-/// Where what is built of them goes.
+/// The folder of their build results.
 #[must_use]
 pub fn build_folder(adapters: &Path) -> PathBuf {
     adapters.join(BUILD_FOLDER)
 }
 
-/// Has the script of each of these programs that is an adapter's build what it needs, so that hosts find it there.
+/// Runs the build script of each of these programs that is an adapter, so that hosts find the results.
 ///
 /// # Errors
-/// It cannot: what is missing, and which packages have it.
+/// The build fails: what is missing, and which packages have it.
 pub async fn build<'a>(adapters: &Path, programs: impl Iterator<Item = &'a ResolvedProgram>) -> anyhow::Result<()> {
     for program in programs {
         let Some(adapter) = Adapter::of(&program.command) else { continue };
@@ -64,7 +64,7 @@ pub async fn build<'a>(adapters: &Path, programs: impl Iterator<Item = &'a Resol
     Ok(())
 }
 
-/// Runs what compiles something; `needs` says what that takes.
+/// Runs a compilation; `needs` names its prerequisites.
 async fn run(mut command: Command, name: &str, needs: &str) -> anyhow::Result<()> {
     command.stdin(Stdio::null()).kill_on_drop(true);
     let built = tokio::time::timeout(BUILD_AT_MOST, command.output()).await;
@@ -76,7 +76,7 @@ async fn run(mut command: Command, name: &str, needs: &str) -> anyhow::Result<()
     Ok(())
 }
 
-/// Builds what stands before libfaketime in programs whose wall clock is to jump.
+/// Builds the library that precedes libfaketime in programs whose wall clock will jump.
 ///
 /// # Errors
 /// It cannot be built.
@@ -86,7 +86,7 @@ pub async fn build_plain_sleep(adapters: &Path) -> anyhow::Result<()> {
     run(command, "cc", "clock-step on a program needs a C compiler: install gcc and libc6-dev").await
 }
 
-/// The library that comes of it.
+/// The path of that library.
 #[must_use]
 pub fn plain_sleep(adapters: &Path) -> PathBuf {
     build_folder(adapters).join("plain_sleep.so")

@@ -1,5 +1,5 @@
-//! What a program believes: by its own reports, each of which is looked at before it is taken for one, or by its writes alone, from
-//! the first of a token to the last. Both come out as the events by which candidates of this program tell of their terms.
+//! The beliefs of a program: from its own reports, which are validated first, or from its writes alone, from the first
+//! write of a token to the last. Both become the events by which our own candidates report their terms.
 
 use std::collections::BTreeMap;
 
@@ -9,24 +9,24 @@ use super::intake::Said;
 use super::message::FromProgram;
 use crate::witness::EphemeralNode;
 
-/// A leader that wrote nothing for so many of its intervals, and so long, is taken for one no more, where nobody says otherwise.
+/// Without reports, a leader that wrote nothing for this many intervals plus this time no longer counts as a leader.
 const SILENT_INTERVALS: u64 = 10;
 const SILENT_NS: Nanos = 1_000_000_000;
-/// Tokens of so many terms of a seat are remembered: writes of older ones are long answered.
+/// Number of terms per slot whose tokens are kept: writes of older terms were answered long ago.
 const TERMS_KEPT: usize = 64;
 
-/// What came of it.
+/// The result of a report or a write.
 #[derive(Debug, Default)]
 pub(crate) struct BeliefOutcome {
     pub(crate) events: Vec<Event>,
-    /// The belief of a seat changed to this.
+    /// A slot (`seat`) and its new belief.
     pub(crate) belief: Option<(u32, Option<Token>)>,
 }
 
-/// Why something is not taken for what it says.
+/// Why a report or write is rejected.
 pub(crate) type Odd = (Misbehaviour, String);
 
-/// What a seat holds as its connections show it.
+/// What a slot holds, as observed on its connections.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HeldZnodes {
     pub(crate) token: Token0,
@@ -34,7 +34,7 @@ pub(crate) struct HeldZnodes {
 }
 
 impl HeldZnodes {
-    /// That znode, or nothing that is known but the session.
+    /// That znode; without one, only the session is known.
     pub(crate) fn of(session: Option<i64>, node: Option<&EphemeralNode>) -> Self {
         let czxid = node.and_then(|node| node.czxid);
         let session = node.map(|node| node.session).or(session);
@@ -42,11 +42,11 @@ impl HeldZnodes {
     }
 }
 
-/// What a term rests on.
+/// The basis of a term.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TermBasis {
     pub(crate) token: Token,
-    /// Name of its znode, where that is known.
+    /// Name of its znode, if known.
     pub(crate) node: Option<String>,
 }
 
@@ -56,7 +56,7 @@ impl From<HeldZnodes> for TermBasis {
     }
 }
 
-/// A token of which parts may not be known.
+/// A token with parts that may be unknown.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Token0 {
     pub(crate) czxid: Option<i64>,
@@ -64,29 +64,29 @@ pub(crate) struct Token0 {
 }
 
 impl Token0 {
-    /// With a czxid of no znode, and session 0, for what nobody knows.
+    /// Fills unknown parts: a czxid of no znode, and session 0.
     pub(crate) fn known(self) -> Token {
         Token { czxid: self.czxid.unwrap_or(Token::UNKNOWN_CZXID), session: self.session.unwrap_or(0) }
     }
 }
 
-/// The terms of all seats of a program.
+/// The terms of all slots of a program.
 pub(crate) struct ProgramBeliefs {
     by: Grade,
     silent_ns: Nanos,
-    /// What clocks may be off by.
+    /// Clock uncertainty.
     uncertain_ns: Nanos,
     seats: BTreeMap<u32, Terms>,
 }
 
 #[derive(Debug, Default)]
 struct Terms {
-    /// The number of the last term, and whether it goes on.
+    /// The number of the last term, and its basis while it continues.
     last: u32,
     open: Option<TermBasis>,
-    /// When the last one ended, at the latest.
+    /// Latest possible end of the last term.
     ended: Nanos,
-    /// The last accepted write, where that is all that is known.
+    /// The last accepted write, if writes are the only evidence.
     wrote: Nanos,
     leads: Vec<(u32, TermBasis)>,
 }
@@ -108,15 +108,15 @@ impl ProgramBeliefs {
         Self { by, silent_ns, uncertain_ns, seats: seats.map(|seat| (seat, Terms::default())).collect() }
     }
 
-    /// By whose word they are known.
+    /// The evidence grade of these beliefs.
     pub(crate) fn by(&self) -> Grade {
         self.by
     }
 
-    /// Takes a report of a grant or a revoke that was there at `heard`.
+    /// Handles a report of a grant or a revoke, received at `heard`.
     ///
     /// # Errors
-    /// Why it is none.
+    /// Why the report is invalid.
     pub(crate) fn reported(
         &mut self,
         heard: Nanos,
@@ -192,7 +192,7 @@ impl ProgramBeliefs {
         Ok(BeliefOutcome { events: vec![revoke], belief: Some((seat, None)) })
     }
 
-    /// The times of a report: one after the other, after what was before, and not yet to come.
+    /// Checks a report's times: in order, after the previous term, and not in the future.
     fn in_time(&mut self, heard: Nanos, seat: u32, (t0, t1): (Nanos, Nanos), what: &str) -> Result<(), Odd> {
         let uncertain = self.uncertain_ns;
         let report = self.by == Grade::Report;
@@ -219,8 +219,9 @@ impl ProgramBeliefs {
         self.seats.get_mut(&seat).ok_or_else(unknown)
     }
 
-    /// What a write rests on that says this of itself: what its own term rests on, where it says which, else what the seat holds.
-    /// Its token is the one that it bears; one that it does not bear may be `told` of that znode since.
+    /// The basis of a write. It is the basis of the named term, else of the open term, else what the slot holds. A
+    /// token that the write carries takes precedence. If the token is otherwise unknown, `told` may know that of the
+    /// znode by now.
     pub(crate) fn written_by(
         &self,
         seat: u32,
@@ -241,10 +242,10 @@ impl ProgramBeliefs {
         lead
     }
 
-    /// Whether a write of this term may come now: its grant has to be there before.
+    /// Whether a write of this term is valid now: its grant must have been reported before.
     ///
     /// # Errors
-    /// It has not.
+    /// It was not.
     pub(crate) fn may_write(&self, seat: u32, term: Option<u32>) -> Result<(), Odd> {
         let (Some(terms), Some(term)) = (self.seats.get(&seat), term) else { return Ok(()) };
         if self.by == Grade::Report && term > terms.last {
@@ -254,7 +255,7 @@ impl ProgramBeliefs {
         Ok(())
     }
 
-    /// A seat wrote by this token at `t`, where nothing else tells what it believes.
+    /// Notes a slot's write with this token at `t`, if writes are the only evidence.
     pub(crate) fn wrote(&mut self, t: Nanos, seat: u32, lead: &TermBasis) -> BeliefOutcome {
         let mut told = BeliefOutcome::default();
         if self.by == Grade::Report {
@@ -275,7 +276,7 @@ impl ProgramBeliefs {
         told
     }
 
-    /// Ends the terms of those that wrote nothing for long, where nothing else tells what they believe.
+    /// Ends the terms of slots without recent writes, if writes are the only evidence.
     pub(crate) fn fall_silent(&mut self, now: Nanos) -> Vec<BeliefOutcome> {
         if self.by == Grade::Report {
             return Vec::new();
@@ -291,7 +292,7 @@ impl ProgramBeliefs {
 }
 
 impl Terms {
-    /// It believed until its last write for certain, and perhaps until now.
+    /// The slot believed until its last write for certain, and possibly until now.
     fn falls_silent(&mut self, cand: u32, now: Nanos) -> Option<Event> {
         let TermBasis { token, .. } = self.open.take()?;
         self.ended = now;
@@ -300,7 +301,7 @@ impl Terms {
     }
 }
 
-/// What the words of a program come to.
+/// Maps a program's reason to a category.
 fn meant(reason: Option<&str>) -> RevokeReason {
     let words = reason.unwrap_or_default().to_lowercase();
     let has = |any: &[&str]| any.iter().any(|word| words.contains(word));

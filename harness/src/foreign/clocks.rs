@@ -1,12 +1,12 @@
-//! May a program's stamps be compared with ours? That is never assumed: its clock has to be of our time namespace, and every time
-//! that it tells in answer to `sync` has to lie between the question and the answer.
+//! Checks whether a program's timestamps are comparable with ours. That is never assumed. Its clock must be in our time
+//! namespace, and every time in a reply to `sync` must lie between request and reply.
 
 use hustings_record::Nanos;
 
-/// So many answers have to fit.
+/// Number of replies that must fit.
 pub const ROUNDS: u64 = 5;
 
-/// One answer to `sync`, by our clock and by the program's.
+/// One reply to `sync`, by our clock and by the program's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Round {
     pub asked: Nanos,
@@ -14,16 +14,16 @@ pub struct Round {
     pub answered: Nanos,
 }
 
-/// What is known of a program's clock.
+/// The result of the check of a program's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProgramClock {
-    /// It is ours; the answers took this long at least and at most.
+    /// It is ours; the shortest and longest round trip.
     Ours { least: Nanos, most: Nanos },
-    /// Its stamps are of no use: why.
+    /// Its timestamps are unusable: why.
     Other(String),
 }
 
-/// What answers tell, of a process whose time namespace is ours or not (None: that cannot be read).
+/// Judges the replies of a process whose time namespace is ours or not (None: it cannot be read).
 #[must_use]
 pub fn judge(rounds: &[Round], same_namespace: Option<bool>) -> ProgramClock {
     match same_namespace {
@@ -43,7 +43,7 @@ pub fn judge(rounds: &[Round], same_namespace: Option<bool>) -> ProgramClock {
     ProgramClock::Ours { least: took().min().unwrap_or(0), most: took().max().unwrap_or(0) }
 }
 
-/// Whether a process is in this one's time namespace. None: the kernel does not tell.
+/// Whether a process is in this one's time namespace. None: the kernel does not say.
 #[must_use]
 pub fn same_namespace(pid: u32) -> Option<bool> {
     let of = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/time")).ok();

@@ -1,8 +1,8 @@
-//! libfaketime, under which a program sees another wall clock, and by its other clocks waits as it always does.
+//! libfaketime: a program sees another wall clock, while waits by its other clocks last as usual.
 
 use std::path::{Path, PathBuf};
 
-/// The library, as Debian installs it.
+/// The library in Debian's location.
 #[must_use]
 pub(crate) fn library() -> Option<PathBuf> {
     let architectures = std::fs::read_dir("/usr/lib").ok()?;
@@ -13,7 +13,7 @@ pub(crate) fn library() -> Option<PathBuf> {
     found.next()
 }
 
-/// What a program is started with, to be shown the wall clock that `file` says. `plain_sleep` stands before the library.
+/// Environment variables of a program that reads its wall clock from `file`. `plain_sleep` precedes the library.
 pub(crate) fn environment(plain_sleep: &Path, library: &Path, file: &Path) -> [(String, String); 6] {
     let preloaded = format!("{}:{}", plain_sleep.display(), library.display());
     let variables = [
@@ -22,7 +22,7 @@ pub(crate) fn environment(plain_sleep: &Path, library: &Path, file: &Path) -> [(
         ("FAKETIME_CACHE_DURATION", "1".to_owned()),
         ("FAKETIME_DONT_FAKE_MONOTONIC", "1".to_owned()),
         ("DONT_FAKE_MONOTONIC", "1".to_owned()),
-        // With it, as is its default, waits for a condition by the monotonic clock are over at once: a JVM turns in circles.
+        // With the default, waits for a condition by the monotonic clock end at once: a JVM spins.
         ("FAKETIME_FORCE_MONOTONIC_FIX", "0".to_owned()),
     ];
     variables.map(|(name, value)| (name.to_owned(), value))
@@ -35,8 +35,8 @@ mod tests {
     use super::*;
     use crate::foreign::adapters;
 
-    /// Waits for a condition that does not come, by the monotonic clock as the JVM does, and says how many of its waits were over
-    /// too early, and by how many minutes its wall clock is ahead of the kernel's.
+    /// Waits for a condition that never comes, by the monotonic clock as the JVM does. Prints how many waits ended too
+    /// early, and by how many minutes its wall clock is ahead of the kernel's.
     const WAITS: &str = r#"
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-//! Where the leaders of other programs write, over HTTP. Each seat has a path of its own that nobody can guess, so that a write is
-//! its seat's, whatever is in it.
+//! HTTP server for the writes of external leaders. Each slot (`seat`) has an unguessable path of its own, so a write
+//! belongs to its slot regardless of its content.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
@@ -25,22 +25,22 @@ use crate::process::clock;
 use crate::process::lock::lock;
 use crate::protocol::WriteAnswer;
 
-/// A write is no longer than this.
+/// Maximum length of a write.
 const BODY_BYTES_MAX: usize = 1_024;
-/// Writes of a seat that are taken within a second; the others are refused.
+/// Maximum number of accepted writes of a slot per second; further ones are refused.
 const WRITES_A_SECOND: u32 = 2_000;
 const SECOND_NS: Nanos = 1_000_000_000;
-/// Writes that wait to be taken.
+/// Maximum number of queued writes.
 const WAITING_MAX: usize = 1 << 14;
-/// A resource that hangs may do so for as long.
+/// Maximum time that a hanging resource may take for a reply.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(120);
 
-/// What a leader says of its write. All of it may be left out: whose write it is says where it comes in.
+/// A leader's statement about its write. All parts are optional: the path identifies the slot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Said {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub term: Option<u32>,
-    /// The czxid of the znode that the lead rests on.
+    /// The czxid of the znode on which the leadership rests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<i64>,
     /// When it was sent, by CLOCK_MONOTONIC.
@@ -48,7 +48,7 @@ pub struct Said {
     pub t: Option<Nanos>,
 }
 
-/// A write that has come in, and waits for its answer.
+/// A received write that waits for its reply.
 #[derive(Debug)]
 pub struct Incoming {
     pub t: Nanos,
@@ -57,15 +57,15 @@ pub struct Incoming {
     pub answer: oneshot::Sender<ResourceAnswer>,
 }
 
-/// What the resource made of a write.
+/// The resource's reply to a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ResourceAnswer {
-    /// Its place in the order of all writes.
+    /// Its position in the order of all writes.
     pub seq: u64,
     pub fenced: Fenced,
 }
 
-/// What a resource with a fence did with it.
+/// The decision of a resource with a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fenced {
@@ -79,7 +79,7 @@ impl From<WriteAnswer> for ResourceAnswer {
     }
 }
 
-/// A port for writes. Dropped, it is closed.
+/// A port for writes. Dropping it closes it.
 pub struct Intake {
     address: SocketAddr,
     paths: BTreeMap<u32, String>,
@@ -89,12 +89,12 @@ pub struct Intake {
 struct IntakeState {
     seats: HashMap<String, u32>,
     tell: mpsc::Sender<Incoming>,
-    /// By seat: the second, and the writes in it.
+    /// By slot: the second, and the writes in it.
     rates: Mutex<HashMap<u32, (Nanos, u32)>>,
 }
 
 impl Intake {
-    /// Opens a port on this machine's loopback for the writes of these seats.
+    /// Opens a port on this machine's loopback for the writes of these slots.
     ///
     /// # Errors
     /// There is no port, or there are no random bytes.
@@ -115,13 +115,13 @@ impl Intake {
             .with_state(Arc::new(shared));
         let mut serving = JoinSet::new();
         serving.spawn(async move {
-            // It goes on until it is dropped.
+            // It runs until it is dropped.
             let _ = axum::serve(listener, router).await;
         });
         Ok((Self { address, paths, _serving: serving }, incoming))
     }
 
-    /// Where a seat writes.
+    /// The URL for a slot's writes.
     #[must_use]
     pub fn url(&self, seat: u32) -> Option<String> {
         self.paths.get(&seat).map(|path| format!("http://{}/{path}", self.address))

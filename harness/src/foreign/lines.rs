@@ -1,16 +1,16 @@
-//! Lines from somebody else: of bounded length, and what is no text is no end.
+//! Lines from external programs: of bounded length; invalid text does not end the stream.
 
 use futures::StreamExt as _;
 use tokio::io::AsyncRead;
 use tokio_util::codec::{FramedRead, LinesCodec, LinesCodecError};
 
-/// Longer lines are not taken.
+/// Longer lines are rejected.
 pub(super) const LINE_BYTES_MAX: usize = 8 * 1024;
 
-/// A stream's lines, whatever is in them.
+/// A stream's lines, with any content.
 pub(super) struct StreamLines<R> {
     lines: FramedRead<R, LinesCodec>,
-    /// After an error the codec ends once, and goes on when it is asked again.
+    /// After an error the codec returns None once, and continues on the next call.
     goes_on: bool,
 }
 
@@ -19,7 +19,7 @@ impl<R: AsyncRead + Unpin> StreamLines<R> {
         Self { lines: FramedRead::new(stream, LinesCodec::new_with_max_length(LINE_BYTES_MAX)), goes_on: false }
     }
 
-    /// The next line, or why it cannot be taken. None: there are no more.
+    /// The next line, or why it is rejected. None: the stream has ended.
     pub(super) async fn next(&mut self) -> Option<Result<String, String>> {
         loop {
             let error = match self.lines.next().await {

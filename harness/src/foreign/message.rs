@@ -1,5 +1,5 @@
-//! What is said to a program, and what it says: `hustings-candidate/1`, one JSON object a line. Its document is
-//! `workloads/adapters/PROTOCOL.md`; what is changed here is changed there.
+//! Messages to and from a program: `hustings-candidate/1`, one JSON object per line. The specification is
+//! `workloads/adapters/PROTOCOL.md`; keep both in step.
 
 use std::collections::BTreeMap;
 
@@ -7,46 +7,46 @@ use hustings_record::{Nanos, StepDown};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The version of the protocol that is spoken here.
+/// The protocol version of this build.
 pub const PROTOCOL: u32 = 1;
 
-/// To a program.
+/// Messages to a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "m", rename_all = "snake_case")]
 pub enum ToProgram {
-    /// Stand for election in this seat, and again whenever the lead or the session is lost, until told otherwise.
+    /// Enrol in this slot (`seat`), and again after every loss of leadership or session, until ordered otherwise.
     Start(Start),
-    /// Answer at once with this number and the time of CLOCK_MONOTONIC.
+    /// Reply at once with this number and the time of CLOCK_MONOTONIC.
     Sync { n: u64 },
-    /// Give the lead, or the place in the queue, back; stand again after the pause that `start` named.
+    /// Resign leadership, or the place in the queue; enrol again after the pause given in `start`.
     Resign { seat: u32, fault: u32 },
-    /// Give everything up and end.
+    /// Release everything and end.
     Stop,
 }
 
-/// One seat.
+/// One slot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Start {
     pub seat: u32,
-    /// Path of the election; its znode is there already.
+    /// Path of the election; its znode exists already.
     pub group: String,
     /// ZooKeeper's connect string, with its root at the end.
     pub connect: String,
     /// The session timeout to ask for.
     pub timeout_ms: u64,
-    /// Where a leader writes, and how often.
+    /// The URL for a leader's writes, and their interval.
     pub resource: String,
     pub write_every_ms: u64,
     pub rejoin_after_ms: u64,
-    /// When to stop believing that it leads, once its connection is lost.
+    /// When to stop believing in leadership after the connection is lost.
     #[serde(default)]
     pub step_down: StepDown,
-    /// Parameters of the program's own, as the scenario has them.
+    /// The program's own parameters, from the scenario.
     #[serde(default)]
     pub config: BTreeMap<String, Value>,
 }
 
-/// From a program. Times are nanoseconds of CLOCK_MONOTONIC.
+/// Messages from a program. Times are nanoseconds of CLOCK_MONOTONIC.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "m", rename_all = "snake_case")]
 pub enum FromProgram {
@@ -59,21 +59,21 @@ pub enum FromProgram {
         #[serde(default)]
         can: Vec<Ability>,
     },
-    /// The answer to `sync`; `wall`: nanoseconds since 1970 by its wall clock.
+    /// The reply to `sync`; `wall`: nanoseconds since 1970 by its wall clock.
     Sync {
         n: u64,
         t: Nanos,
         #[serde(default)]
         wall: Option<Nanos>,
     },
-    /// It stands; `node` is the name of its znode.
+    /// It is enrolled; `node` is the name of its znode.
     Standing {
         seat: u32,
         t: Nanos,
         #[serde(default)]
         node: Option<String>,
     },
-    /// It leads: `t0` before it asked for the last time, `t1` once it may act. Written before it acts.
+    /// It leads. `t0`: before its last request for that; `t1`: once it may act. Written before it acts.
     Grant {
         seat: u32,
         term: u32,
@@ -87,7 +87,8 @@ pub enum FromProgram {
         #[serde(default)]
         session: Option<i64>,
     },
-    /// It leads no more: it definitely did until `t0`, and certainly does not from `t1` on. Written before it acts on that.
+    /// It does not lead any more. It definitely led until `t0`, and certainly does not from `t1` on. Written before it
+    /// acts on that.
     Revoke {
         seat: u32,
         term: u32,
@@ -96,7 +97,7 @@ pub enum FromProgram {
         #[serde(default)]
         reason: Option<String>,
     },
-    /// What came of `resign`: `t0` before it gave up, `t1` once that was answered.
+    /// The result of `resign`; `t0`: before it released the znode; `t1`: once that was acknowledged.
     Resigned { seat: u32, fault: u32, t0: Nanos, t1: Nanos },
     /// For people who read the record.
     Note {
@@ -106,12 +107,12 @@ pub enum FromProgram {
     },
     /// The last message.
     Bye,
-    /// What later versions may say.
+    /// Messages of later versions.
     #[serde(other)]
     Other,
 }
 
-/// What a program can do beside standing and writing.
+/// Abilities of a program besides enrolling and writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ability {
@@ -121,16 +122,16 @@ pub enum Ability {
     Token,
     /// Its grants carry the session.
     Session,
-    /// It gives leads back by order.
+    /// It resigns by order.
     Resign,
-    /// Many seats in one process.
+    /// It supports many slots in one process.
     Many,
     #[serde(other)]
     Other,
 }
 
 impl Ability {
-    /// As the protocol spells it.
+    /// The protocol's name for it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

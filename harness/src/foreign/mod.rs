@@ -1,4 +1,4 @@
-//! Programs of others that stand for election here: `hustings-candidate/1`.
+//! External programs as candidates: `hustings-candidate/1`.
 
 pub mod adapters;
 pub(crate) mod beliefs;

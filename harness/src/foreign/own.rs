@@ -1,4 +1,4 @@
-//! This program's recipes as any other program stands: by the protocol, over standard input and output.
+//! Runs this program's recipes like any external program: by the protocol, over standard input and output.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -25,19 +25,19 @@ use crate::client::session::ZkSession;
 use crate::process::clock;
 
 const ORDERS_MAX: usize = 8;
-/// All seats together have this long to close their sessions.
+/// Deadline for all slots (`seat`) together to close their sessions.
 const STOP_AT_MOST: Duration = Duration::from_secs(4);
-/// Sessions that are opened at a time.
+/// Maximum number of sessions opened at once.
 const CONNECT_CONCURRENCY: u32 = 16;
 
-/// Which recipe stands.
+/// The recipe to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Own {
     pub recipe: RecipeKind,
-    /// None: as it is told.
+    /// None: as ordered.
     pub step_down: Option<StepDown>,
     pub poll_interval_ms: u64,
-    /// What it does wrong on purpose.
+    /// A deliberate flaw.
     pub flaw: Option<Flaw>,
 }
 
@@ -66,15 +66,15 @@ pub enum Flaw {
     IgnoresStop,
 }
 
-/// How late a report is that is late on purpose.
+/// Delay of a deliberately late report.
 const LATE: Duration = Duration::from_millis(400);
-/// How far ahead a clock is that is wrong on purpose.
+/// Lead of a deliberately wrong clock.
 const AHEAD_NS: Nanos = 5_000_000_000;
-/// How long before it does it says that it has resigned, and after how long it ends by itself, where that is wrong on purpose.
+/// For deliberate flaws: how early it reports a resignation, and after how long it ends by itself.
 const EARLY_NS: Nanos = 100_000_000;
 const DIES_AFTER_NS: Nanos = 4_000_000_000;
 
-/// Stands as it is told on standard input, until that ends.
+/// Enrols as ordered on standard input, until that ends.
 ///
 /// # Errors
 /// An order cannot be read.
@@ -144,10 +144,10 @@ pub async fn stand(own: Own) -> anyhow::Result<()> {
     }
     stop.send_replace(true);
     for (_, orders) in seats.values() {
-        // A full queue has an order to leave in it already.
+        // A full queue already contains an order to leave.
         let _ = orders.try_send(Order::Stop);
     }
-    // Whoever did not end by then is left to the end of its session.
+    // Slots that are late leave their sessions to expire.
     let _ = tokio::time::timeout(STOP_AT_MOST, async { while lives.join_next().await.is_some() {} }).await;
     if told {
         say(&FromProgram::Bye);
@@ -160,12 +160,12 @@ fn wall_ns() -> Option<Nanos> {
     u64::try_from(crate::process::utc::unix_ms()).ok()?.checked_mul(1_000_000)
 }
 
-/// Flushed when it returns: what is said is in the pipe before anything is done upon it.
+/// Flushes before it returns: a message is in the pipe before any action that follows it.
 fn say(message: &FromProgram) {
     let Ok(mut line) = serde_json::to_string(message) else { return };
     line.push('\n');
     let mut out = std::io::stdout().lock();
-    // Whoever listened is gone, and will end this process.
+    // The reader is gone, and will end this process.
     let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
 }
 
@@ -173,7 +173,7 @@ fn note(seat: Option<u32>, text: &str) {
     say(&FromProgram::Note { seat, text: text.to_owned() });
 }
 
-/// One seat, and what it writes to.
+/// One slot, and the resource that it writes to.
 struct OwnSeat {
     start: Start,
     flaw: Option<Flaw>,
@@ -215,7 +215,7 @@ impl OwnSeat {
         live(self, &sessions, &election).await
     }
 
-    /// Says what it believes; not quite, where that is what is wrong with it.
+    /// Reports its belief, falsified according to its flaw.
     fn report(&self, mut said: FromProgram) {
         match (self.flaw, &mut said) {
             (Some(Flaw::NeverRevokes), FromProgram::Revoke { .. }) => return,
@@ -265,7 +265,7 @@ impl Host for OwnSeat {
     }
 
     fn draw(&self) -> u64 {
-        // Without random bytes the clock tells processes apart.
+        // Without random bytes, the clock makes processes differ.
         SysRng.try_next_u64().unwrap_or_else(|_| clock::now())
     }
 
@@ -274,7 +274,7 @@ impl Host for OwnSeat {
         match event {
             Event::Joined { t, node, .. } => say(&FromProgram::Standing { seat, t, node }),
             Event::Grant { t, session, term, czxid, node, .. } => {
-                // Terms are counted from 1 there.
+                // The protocol counts terms from 1.
                 let term = term + 1;
                 self.term.set(term);
                 let (t1, node) = (clock::now(), Some(node));
@@ -286,7 +286,7 @@ impl Host for OwnSeat {
                 self.report(FromProgram::Revoke { seat, term: term + 1, t0: from, t1: to, reason });
             }
             Event::Note { text, .. } => note(Some(seat), &text),
-            // The wire knows the rest better.
+            // The wire shows the rest better.
             _ => {}
         }
     }
@@ -311,7 +311,7 @@ impl Host for OwnSeat {
     }
 
     async fn fence(&self, _: &Predecessor, _: Token) -> Result<(), String> {
-        // Nothing but its token stops a former leader here.
+        // Only its token stops a former leader here.
         Ok(())
     }
 
@@ -380,7 +380,7 @@ impl Process for OwnProcess {
     }
 
     async fn stopped(&self) {
-        // An error means that the sender is gone: it is ending.
+        // An error means that the sender is dropped: it is ending.
         let _ = self.stopping.clone().wait_for(|&stop| stop).await;
     }
 

@@ -1,4 +1,4 @@
-//! A program that stands for election: started, spoken to, listened to, and ended.
+//! An external candidate program: start, messages both ways, and end.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -21,34 +21,34 @@ use crate::process::child::SECRET_VARIABLE;
 use crate::process::clock;
 use crate::process::procfs::ProcessId;
 
-/// So much of what is no message is told.
+/// Characters of an invalid line that are reported.
 const GARBAGE_CHARS: usize = 120;
-/// So much of its last words is kept.
+/// Number of its last log lines that are kept.
 const LAST_LINES: usize = 12;
 const LAST_LINE_CHARS: usize = 400;
-/// Orders that wait for a program that does not read them.
+/// Queue size for orders that the program has not read.
 const ORDERS_MAX: usize = 1 << 12;
-/// Lines that wait to be taken: what a program says never waits for the harness, within its pipe and this.
+/// Queue size for received lines: within this and its pipe, a program never waits for the harness.
 const HEARD_MAX: usize = 1 << 14;
-/// Messages within a second that say nothing of who leads: more of them are let pass by.
+/// Messages per second without information on leadership; further ones are dropped.
 const CHATTER_A_SECOND: u32 = 1_000;
 const SECOND_NS: Nanos = 1_000_000_000;
 
-/// What comes of a program.
+/// Input from a program.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Heard {
-    /// It said this; `t` is when the line was there.
+    /// A message; `t` is when the line was received.
     Said { t: Nanos, message: FromProgram },
-    /// It said what is no message: why, and how the line begins.
+    /// A line that is no message: why, and its beginning.
     Garbage { t: Nanos, why: String, line: String },
-    /// It said more within a second than is taken of what says nothing of who leads; told once for that second.
+    /// It exceeded the messages per second without information on leadership; reported once for that second.
     TooMuch { t: Nanos },
-    /// It will say no more.
+    /// No more input will follow.
     Over { t: Nanos },
 }
 
 impl Heard {
-    /// It says nothing of who leads.
+    /// Whether it has no information on leadership.
     fn is_chatter(&self) -> bool {
         match self {
             Self::Said { message, .. } => match message {
@@ -77,8 +77,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts a command as it is given, by no shell. It dies with this process, and `exe` (this program) sees to that; it is in
-    /// this process's group unless it is to have its own.
+    /// Starts a command as given, without a shell. It dies with this process; `exe` (this program) guards that. It is
+    /// in this process's group, or in its own with `own_group`.
     ///
     /// # Errors
     /// It cannot be started.
@@ -120,12 +120,12 @@ impl Program {
         self.pid
     }
 
-    /// Tells it something. False: it has stopped reading, or too much waits for it.
+    /// Sends it an order. False: it has stopped reading, or the queue is full.
     pub fn tell(&self, order: ToProgram) -> bool {
         self.orders.as_ref().is_some_and(|orders| orders.try_send(order).is_ok())
     }
 
-    /// Ends its input, which tells it to give everything up and go.
+    /// Closes its input, which is the order to release everything and end.
     pub fn hang_up(&mut self) {
         self.orders = None;
     }
@@ -137,29 +137,29 @@ impl Program {
     }
 
     /// # Errors
-    /// There is no such process any more.
+    /// The process no longer exists.
     pub fn signal(&self, signal: Signal) -> std::io::Result<()> {
         let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
         Ok(kill_process(pid.ok_or_else(|| std::io::Error::other("no such process"))?, signal)?)
     }
 
-    /// Kills whatever it started and left, in its own group or in another one.
+    /// Kills all its remaining descendants, in its own group or in another one.
     pub fn kill_descendants(&self) {
         let group = i32::try_from(self.pid).ok().and_then(Pid::from_raw).filter(|_| self.own_group);
-        // One that is empty is what is wanted.
+        // An empty group is the desired state.
         let _ = group.map(|group| kill_process_group(group, Signal::KILL));
         self.id.inspect(|id| id.kill_descendants());
     }
 
-    /// How it ended, if it has.
+    /// Its exit status, if it has ended.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Waits for its end; kills it when it has not ended by then. True: it was killed.
+    /// Waits for its end; kills it after `at_most`. True: it was killed.
     ///
     /// # Errors
-    /// The kernel does not say that it is gone.
+    /// The kernel does not report the end.
     pub async fn wait(&mut self, at_most: Duration) -> std::io::Result<(ExitStatus, bool)> {
         match tokio::time::timeout(at_most, self.child.wait()).await {
             Ok(status) => Ok((status?, false)),
@@ -172,7 +172,7 @@ impl Program {
 }
 
 impl Drop for Program {
-    /// The process is killed by its own handle; this is for what it has started.
+    /// The handle kills the process itself; this kills its descendants.
     fn drop(&mut self) {
         self.kill_descendants();
     }
@@ -182,14 +182,14 @@ async fn speak(mut stdin: ChildStdin, mut orders: mpsc::Receiver<ToProgram>) {
     while let Some(order) = orders.recv().await {
         let Ok(mut line) = serde_json::to_string(&order) else { continue };
         line.push('\n');
-        // One that does not listen any more has its end told elsewhere.
+        // The end of a program that does not read any more is reported elsewhere.
         if stdin.write_all(line.as_bytes()).await.is_err() || stdin.flush().await.is_err() {
             return;
         }
     }
 }
 
-/// What says nothing of who leads, second by second.
+/// Counts messages without information on leadership, second by second.
 #[derive(Default)]
 struct Chatter {
     second: Nanos,
@@ -197,7 +197,7 @@ struct Chatter {
 }
 
 impl Chatter {
-    /// What is taken of what was heard: nothing beyond so much a second, which is told once.
+    /// Filters the input: drops messages above the limit per second, and reports that once.
     fn taken(&mut self, t: Nanos, heard: Heard) -> Option<Heard> {
         if !heard.is_chatter() {
             return Some(heard);
@@ -232,7 +232,7 @@ async fn listen(stdout: impl AsyncRead + Unpin, tell: mpsc::Sender<Heard>) {
             return;
         }
     }
-    // Nobody may be there to hear it.
+    // The receiver may be dropped.
     let _ = tell.send(Heard::Over { t: clock::now() }).await;
 }
 

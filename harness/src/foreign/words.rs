@@ -1,6 +1,6 @@
-//! What stands for something in the words of a command.
+//! Placeholders in the words of a command.
 
-/// What a program is told that is told by its command alone.
+/// The values for a program that gets them only by its command.
 pub(crate) struct ToldByCommand {
     pub(crate) connect: String,
     pub(crate) group: String,
@@ -9,7 +9,7 @@ pub(crate) struct ToldByCommand {
 }
 
 impl ToldByCommand {
-    /// The command with what these stand for.
+    /// The command with the placeholders filled in.
     pub(crate) fn put_into(self, command: &[String]) -> Vec<String> {
         let Self { connect, group, resource, timeout_ms } = self;
         let timeout = timeout_ms.to_string();

@@ -1,4 +1,4 @@
-//! Ending a candidate's session by the server, from the host that knows its password.
+//! Makes the servers end a candidate's session, from the host, which knows the session's password.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use crate::wire::end::holders_last;
 
 const AT_MOST: Duration = Duration::from_secs(5);
 
-/// Takes the session over, closes it, and tells when that was sent and answered.
+/// Takes the session over, closes it, and reports when that was sent and acknowledged.
 pub(super) async fn expire(seat: Rc<HostSeat>, fault: u32) {
     let (info, set_up) = (seat.session.borrow().clone(), &seat.shared.set_up);
     let outcome = match info {
         Some(info) => {
-            // Where the session is connected is only known on the paths of programs.
+            // Only the paths of programs show where the session is connected.
             let held = seat.shared.paths.as_ref().map(|paths| paths.lines.holders(info.id().0)).unwrap_or_default();
             take_over_and_close(&set_up.access, &holders_last(&set_up.cluster, &held), info, AT_MOST).await
         }

@@ -1,4 +1,4 @@
-//! The floor, as a host's candidates reach the servers.
+//! Measures the floor over the path of a host's candidates to the servers.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use crate::client::session::ZkSession;
 use crate::host::process::{HostProcess, HostShared};
 use crate::protocol::FromHost;
 
-/// The close of the session under which a floor was measured is waited for this long.
+/// Maximum wait for the close of the measuring session.
 const CLOSE_AT_MOST: Duration = Duration::from_secs(2);
 
-/// Measures one part over `cluster`, as this host's candidates reach it.
+/// Measures one part over `cluster`, on the path of this host's candidates.
 pub(super) async fn measure(shared: Rc<HostShared>, cluster: String, part: FloorPart, one: FloorPair) {
     let set_up = &shared.set_up;
     let taken = async {

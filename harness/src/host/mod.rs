@@ -1,4 +1,4 @@
-//! What runs inside a host process: one candidate of each of many groups, behind the host's own links.
+//! The contents of a host process: one candidate of each of many groups, behind the host's own links.
 
 mod expire;
 mod floor;

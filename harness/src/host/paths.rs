@@ -1,5 +1,5 @@
-//! The paths of a program, and of recipes that are to have them, too: to the servers through relays that read along, and to the
-//! resource over HTTP. They have a thread of their own, so that nobody waits at a relay for what else a host does.
+//! The paths of programs, and of recipes with equal paths: to the servers through relays that decode the traffic, and
+//! to the resource over HTTP. They have their own thread, so that a relay never waits for other work of the host.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -16,30 +16,31 @@ use crate::foreign::resource::Resource;
 use crate::process::clock;
 use crate::witness::{Happened, Relay, RelayLines, Tell};
 
-/// Open until this is dropped.
+/// Open until dropped.
 pub(super) struct Paths {
-    /// What candidates connect to: the relays, and the root below which their znodes are.
+    /// The candidates' connect string: the relays, and the root of their znodes.
     pub(super) cluster: String,
-    /// What this process itself connects to, by relays of its own: over as many hops, and not taken for a candidate.
+    /// The connect string of this process itself, with relays of its own: equally many hops, without counting as a
+    /// candidate.
     pub(super) own_cluster: String,
     /// The candidates' connections.
     pub(super) lines: Arc<RelayLines>,
-    /// Where each candidate writes.
+    /// The URL for each candidate's writes.
     addresses: BTreeMap<u32, String>,
     resource: Resource,
     _open: oneshot::Sender<()>,
 }
 
-/// What comes by the paths.
+/// Input from the paths.
 pub(super) struct Streams {
-    /// What candidates write.
+    /// Writes of candidates.
     pub(super) writes: mpsc::Receiver<Incoming>,
-    /// What passes on their connections. It is here before it is passed on: whoever hears of something that was done upon it
-    /// finds it here.
+    /// Traffic on their connections. Each event is queued here before the data is forwarded. So it is available here
+    /// before any consequence can be observed.
     pub(super) passed: mpsc::UnboundedReceiver<Passed>,
 }
 
-/// Something that happened on a candidate's connection, at `t`.
+/// An event on a candidate's connection, at `t`.
 pub(super) struct Passed {
     pub(super) t: Nanos,
     pub(super) connection: u64,
@@ -50,7 +51,7 @@ impl Paths {
     /// Opens them for these candidates, to the servers of this connect string.
     ///
     /// # Errors
-    /// There is no thread, or no port; what is no address of a server.
+    /// There is no thread or no port, or a server's address is invalid.
     pub(super) async fn open(cluster: &str, candidates: Vec<u32>) -> anyhow::Result<(Self, Streams)> {
         let (open, dropped) = oneshot::channel();
         let (tell, told) = oneshot::channel();
@@ -61,12 +62,12 @@ impl Paths {
             let served = Builder::new_current_thread().enable_all().build().map(|runtime| {
                 LocalSet::new().block_on(&runtime, async move {
                     let heard: Tell = Rc::new(move |connection, what| {
-                        // Nobody listens where candidates say themselves what they do.
+                        // There is no receiver where candidates report their own actions.
                         let _ = pass.send(Passed { t: clock::now(), connection, what });
                     });
                     match Opened::open(&cluster, &candidates, &theirs, heard).await {
                         Ok((opened, writes)) => {
-                            // Whoever asked may be gone.
+                            // The caller may be gone.
                             let _ = tell.send(Ok((opened.clusters.clone(), opened.addresses(&candidates), writes)));
                             let _ = dropped.await;
                         }
@@ -74,7 +75,7 @@ impl Paths {
                     }
                 });
             });
-            // Nothing is told then, which is an error there.
+            // No result is sent then, so the caller gets an error.
             served.unwrap_or_else(|error| tracing::error!(%error, "no async runtime"));
         };
         std::thread::Builder::new().name("paths".to_owned()).spawn(work).context("no thread for the paths")?;
@@ -84,19 +85,19 @@ impl Paths {
         Ok((paths, Streams { writes, passed }))
     }
 
-    /// Where a candidate writes.
+    /// The URL for a candidate's writes.
     pub(super) fn address(&self, cand: u32) -> &str {
         self.addresses.get(&cand).map_or("", String::as_str)
     }
 
-    /// Writes for a candidate, which began so at `t`, and waits for the answer.
+    /// Sends a write for a candidate, begun at `t`, and waits for the reply.
     pub(super) async fn write(&self, cand: u32, token: Token, t: Nanos) {
         let said = Said { token: Some(token.czxid), t: Some(t), term: None };
         self.resource.write(self.address(cand), &said).await;
     }
 }
 
-/// What the thread holds.
+/// Objects that the thread keeps open.
 struct Opened {
     _relays: [Vec<Relay>; 2],
     clusters: [String; 2],
@@ -150,7 +151,7 @@ mod tests {
         let granted = Connected { session: 7, password: [1; 16], timeout_ms: 2_000 };
         served.write_all(&write_connected(&granted, true)).await.expect("sent");
         read_frame(&mut client).await.expect("it is passed back");
-        // It was told before it was passed on.
+        // It was queued before it was forwarded.
         let told = std::iter::from_fn(|| passed.try_recv().ok().map(|passed| passed.what)).collect::<Vec<_>>();
         assert!(
             matches!(

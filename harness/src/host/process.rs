@@ -1,4 +1,4 @@
-//! A host's process as its candidates see it: what opens their sessions, and writes down what becomes of them.
+//! A host's process as seen by its candidates: opens their sessions, and records the sessions' states.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -16,35 +16,35 @@ use crate::process::clock;
 use crate::protocol::{FromHost, HostSetUp};
 use crate::recording::journal::Journal;
 
-/// What all candidates of a host share.
+/// State shared by all candidates of a host.
 pub(super) struct HostShared {
     pub(super) host: u16,
     pub(super) set_up: HostSetUp,
-    /// By which its candidates go, where these are those of programs.
+    /// The paths of programs, if its candidates use them.
     pub(super) paths: Option<Paths>,
     pub(super) journal: Journal,
     pub(super) outgoing: mpsc::Sender<Outgoing>,
     pub(super) fences: RefCell<BTreeMap<u64, oneshot::Sender<Option<String>>>>,
     pub(super) fence_requests: Cell<u64>,
-    /// Candidates that have won say so and wait, and those that do.
+    /// Whether candidates that have won report that and wait; the candidates that currently wait.
     pub(super) sync_point: Cell<bool>,
     pub(super) at_sync_point: RefCell<BTreeMap<u32, oneshot::Sender<()>>>,
     pub(super) stopping: tokio::sync::watch::Receiver<bool>,
     pub(super) connected: Cell<u32>,
     pub(super) standing: Cell<u32>,
-    /// By how much the wall clock of its candidates is ahead of this machine's, in milliseconds.
+    /// By how many milliseconds its candidates' wall clock is ahead of this machine's.
     pub(super) wall_ahead_ms: Cell<i64>,
 }
 
-/// What waits to be sent to the coordinator.
+/// An entry of the queue to the coordinator.
 pub(super) enum Outgoing {
     Message(FromHost),
-    /// A message that is made, and stamped, when its turn comes, if it is to go out then.
+    /// A message that is built and stamped when its turn comes. None: nothing is sent.
     Later(Box<dyn FnOnce() -> Option<FromHost>>),
 }
 
 impl Outgoing {
-    /// What is sent of it now.
+    /// The message to send now.
     pub(super) fn message(self) -> Option<FromHost> {
         match self {
             Self::Message(message) => Some(message),
@@ -54,18 +54,18 @@ impl Outgoing {
 }
 
 impl HostShared {
-    /// What its candidates connect to.
+    /// The connect string of its candidates.
     pub(super) fn cluster(&self) -> &str {
         self.paths.as_ref().map_or(&self.set_up.cluster, |paths| &paths.cluster)
     }
 
-    /// What this process connects to for itself, over as many hops.
+    /// The connect string of this process itself, with equally many hops.
     pub(super) fn own_cluster(&self) -> &str {
         self.paths.as_ref().map_or(&self.set_up.cluster, |paths| &paths.own_cluster)
     }
 
-    /// Queues a message. One that is lost would leave the coordinator with a wrong picture for good (a belief that ended, a
-    /// write without an answer), so it ends the host.
+    /// Queues a message. A lost message would leave the coordinator permanently wrong (a belief that ended, a write
+    /// without a reply), so it ends the host.
     pub(super) fn tell(&self, message: FromHost) {
         self.send(Outgoing::Message(message));
     }
@@ -80,12 +80,12 @@ impl HostShared {
     /// Waits for the order to stop.
     pub(super) async fn stopped(&self) {
         let mut stopping = self.stopping.clone();
-        // An error means that the sender is gone: the host is ending.
+        // An error means that the sender is dropped: the host is ending.
         let _ = stopping.wait_for(|&stop| stop).await;
     }
 }
 
-/// What all candidates of this process share, as their lives see it.
+/// The shared state of this process's candidates, for the driver.
 pub(super) struct HostProcess(pub(super) Rc<HostShared>);
 
 impl Process for HostProcess {
@@ -139,7 +139,7 @@ impl HostShared {
     }
 }
 
-/// Writes down every state of a session until it ends.
+/// Records every state of a session until it ends.
 async fn follow(shared: Rc<HostShared>, session: i64, mut states: crate::client::session::ZkStates) {
     let live = Live::new(&shared.connected);
     loop {
@@ -152,7 +152,7 @@ async fn follow(shared: Rc<HostShared>, session: i64, mut states: crate::client:
     }
 }
 
-/// Counts a session for as long as it lives.
+/// Counts a session while it lives.
 struct Live<'a>(&'a Cell<u32>);
 
 impl<'a> Live<'a> {

@@ -1,4 +1,4 @@
-//! A candidate's seat on its host: the [`Host`] that its recipe sees.
+//! A candidate's slot (`seat`) on its host: the [`Host`] of its recipe.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -17,27 +17,27 @@ use crate::host::process::{HostProcess, HostShared, Outgoing};
 use crate::process::clock;
 use crate::protocol::{FromHost, WriteAnswer};
 
-/// The coordinator may take this long over a fencing before the candidate gives up.
+/// Maximum wait for the coordinator's reply to a fencing request.
 const FENCE_AT_MOST: Duration = Duration::from_secs(10);
 
-/// The coordinator may take this long over whoever has won before the candidate goes on.
+/// Maximum time that the coordinator may hold a candidate that has won.
 const HELD_AT_MOST: Duration = Duration::from_secs(10);
 
-/// One candidate's seat.
+/// One candidate's slot.
 pub(super) struct HostSeat {
     pub(super) shared: Rc<HostShared>,
     pub(super) cand: u32,
-    /// What ends its session, without keeping it alive.
+    /// Allows ending its session, without keeping it alive.
     pub(super) session: RefCell<Option<zookeeper_client::SessionInfo>>,
     /// The token it believes in, and a number that changes with every change of belief.
     pub(super) belief: Cell<(Option<Token>, u64)>,
-    /// The token of a write that waits to be sent, or for its answer.
+    /// The token of a write that is queued, or waits for its reply.
     write_under_way: Cell<Option<Token>>,
-    /// Who waits for the answer to a write that came in as a program's does.
+    /// Pending reply to a write over the path of programs.
     asked: RefCell<Option<oneshot::Sender<ResourceAnswer>>>,
     done_waker: RefCell<Option<Waker>>,
     pub(super) stands: Cell<bool>,
-    /// The fault whose resignation or expiry is under way.
+    /// The fault whose resignation is under way.
     pub(super) resigning: Cell<Option<u32>>,
     orders: Mutex<mpsc::Receiver<Order>>,
     rng: RefCell<ChaCha8Rng>,
@@ -62,7 +62,7 @@ impl HostSeat {
         })
     }
 
-    /// The message about a write that is sent now. None: the belief that it was for is over, and it never goes out.
+    /// The message for a write to send now. None: the belief behind it has ended, and it is never sent.
     pub(super) fn send_write(&self, token: Token, change: u64) -> Option<FromHost> {
         if !driver::Seat::believes(self, change) {
             self.answered();
@@ -71,7 +71,7 @@ impl HostSeat {
         Some(FromHost::Write { cand: self.cand, token, node: None, sent: clock::now(), is_stamped: true })
     }
 
-    /// As [`Self::send_write`], by the path that programs have, until it is answered.
+    /// As [`Self::send_write`], over the path of programs, until the reply.
     async fn write_as_programs_do(&self, token: Token, change: u64) {
         if let Some(paths) = self.shared.paths.as_ref().filter(|_| driver::Seat::believes(self, change)) {
             paths.write(self.cand, token, clock::now()).await;
@@ -79,25 +79,25 @@ impl HostSeat {
         self.answered();
     }
 
-    /// Its write has come in, by the path that programs have, and goes on to the resource.
+    /// Passes on its write that arrived over the path of programs.
     pub(super) fn wrote(&self, write: Incoming) {
-        // Without one, nobody waits for its answer any more.
+        // Without one, no task waits for the reply any more.
         let Some(token) = self.write_under_way.get() else { return };
         self.asked.replace(Some(write.answer));
         let sent = write.said.t.unwrap_or(write.t);
         self.shared.tell(FromHost::Write { cand: self.cand, token, node: None, sent, is_stamped: true });
     }
 
-    /// The resource has answered its write.
+    /// Handles the resource's reply to its write.
     pub(super) fn written(&self, answer: WriteAnswer) {
         match self.asked.take() {
-            // It goes back by the path that the write came. Whoever asked may have gone.
+            // Reply over the path of the write. The writer may have ended.
             Some(asked) => _ = asked.send(answer.into()),
             None => self.answered(),
         }
     }
 
-    /// No write is under way any more.
+    /// Notes that no write is under way any more.
     pub(super) fn answered(&self) {
         self.write_under_way.set(None);
         if let Some(waker) = self.done_waker.borrow_mut().take() {
@@ -188,7 +188,7 @@ impl Host for HostSeat {
         let (hold, go_on) = oneshot::channel();
         self.shared.at_sync_point.borrow_mut().insert(self.cand, hold);
         self.shared.tell(FromHost::Won { cand: self.cand });
-        // Either way it goes on: it is let go by being dropped.
+        // It continues in both cases; dropping the sender releases it.
         let _ = tokio::time::timeout(HELD_AT_MOST, go_on).await;
         self.shared.at_sync_point.borrow_mut().remove(&self.cand);
     }

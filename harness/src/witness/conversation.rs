@@ -1,5 +1,5 @@
-//! What a client and a server say to each other on one connection, as far as elections go: sessions, requests with their answers,
-//! and what watches tell. Only the heads of messages are kept.
+//! Decodes the messages between a client and a server on one connection, as far as elections need them: sessions,
+//! requests with their replies, and watch events. Only the heads of messages are kept.
 
 use std::collections::VecDeque;
 
@@ -13,51 +13,51 @@ use crate::wire::op_code;
 use crate::wire::records::read_stat;
 use crate::wire::request::{Ask, read_request};
 
-/// A message that introduces is no longer than this, with its length.
+/// Maximum length of a connect message, including its length field.
 const FIRST_BYTES_MAX: usize = 128;
 /// A frame's length, a request's id and its operation (i32 each).
 const REQUEST_HEAD: usize = 12;
-/// A frame's length and a request's id (i32), the zxid (i64) and the error (i32) of its answer.
+/// A frame's length and a request's id (i32), the zxid (i64) and the error (i32) of its reply.
 const ANSWER_HEAD: usize = 20;
 /// The same, and a watch event's kind and the session's state (i32 each).
 const EVENT_HEAD: usize = ANSWER_HEAD + 8;
-/// Of a longer answer only the beginning is read: its znode's times, or its list of names, are not.
+/// Of a longer reply, only the beginning is read, without its znode's times or its list of names.
 const ANSWER_BYTES_MAX: usize = 16 * 1_024;
-/// A longer path is of no election.
+/// A longer path belongs to no election.
 const PATH_BYTES_MAX: usize = 1_024;
-/// Of a longer request to create, how the znode is to live is not read: candidates write no more into theirs.
+/// Of a longer create request, the znode's mode is not read: candidates write less data into theirs.
 const CREATE_BYTES_MAX: usize = 4 * PATH_BYTES_MAX;
-/// Requests without an answer that are kept in mind: more than any client has under way.
+/// Maximum number of tracked requests without a reply: more than any client has under way.
 const ASKED_MAX: usize = 1 << 16;
 
-/// One thing that was said.
+/// One decoded message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// A session was granted: a new one, or (`resumed`) one that the client had before.
-    /// It asked for `asked_ms` and got `timeout_ms`.
+    /// A session was granted: a new one, or (`resumed`) the client's previous one. The client requested `asked_ms` and
+    /// got `timeout_ms`.
     Established { session: i64, password: [u8; 16], asked_ms: i32, timeout_ms: i32, resumed: bool },
-    /// The session that the client had is over.
+    /// The client's session has ended.
     Expired { session: i64 },
-    /// The client asks for something. Pings, proofs of who it is and what arms watches again are no requests.
+    /// A request of the client. Pings, authentication and restored watches do not count as requests.
     Asked(PendingRequest),
-    /// The server answers. `error` is its code, 0 for none.
+    /// A reply of the server. `error` is its code, 0 for none.
     Answered { asked: PendingRequest, zxid: i64, error: i32, shows: Shows },
     /// A watch fired.
     Woken { path: String, kind: WatchEvent },
 }
 
-/// What an answer shows of znodes.
+/// Information on znodes in a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shows {
     Nothing,
-    /// The path of what was created.
+    /// The path of the created znode.
     Made(String),
-    /// The znode that was asked about is there: its czxid, and the session that it goes with, 0 for none.
+    /// The requested znode exists: its czxid, and its owner session, 0 for none.
     There {
         czxid: i64,
         session: i64,
     },
-    /// All names below the path that was asked about.
+    /// All child names of the requested path.
     Names(Vec<String>),
 }
 
@@ -65,11 +65,11 @@ pub enum Shows {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingRequest {
     pub xid: i32,
-    /// One of [`op_code`]'s.
+    /// One of the constants in [`op_code`].
     pub op: i32,
-    /// What it is about; empty for what has no path, or several.
+    /// Its path; empty for requests with none, or several.
     pub path: String,
-    /// It is to create a znode that goes with its session.
+    /// It creates an ephemeral znode.
     pub ephemeral: bool,
 }
 
@@ -84,37 +84,37 @@ fn creates(op: i32) -> bool {
     [op_code::CREATE, op_code::CREATE2, op_code::CREATE_CONTAINER, op_code::CREATE_TTL].contains(&op)
 }
 
-/// Four-letter words are as long.
+/// The length of four-letter words.
 const WORD_BYTES: usize = 4;
 
-/// Reads along on one connection, both ways.
+/// Decodes one connection, both ways.
 #[derive(Debug, Default)]
 pub struct Conversation {
     up: Heads,
     down: Heads,
-    /// The session that the client says it has, 0 for none, and the timeout that it asks for.
+    /// The session that the client claims, 0 for none, and its requested timeout.
     had: (i64, i32),
     asked: VecDeque<PendingRequest>,
-    /// It makes no sense any more.
+    /// Decoding has failed.
     lost: bool,
-    /// The first bytes that the client sent, as many as a four-letter word has.
+    /// The first bytes from the client, up to the length of a four-letter word.
     first: Vec<u8>,
 }
 
 impl Conversation {
-    /// Whether what was said could be made sense of until now. What could not is told no more. Nothing is lost with a four-letter
-    /// word: whoever asks that has no session there.
+    /// Whether everything could be decoded so far. After a failure, no more messages are reported. A four-letter word
+    /// counts as decoded: its connection has no session.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.is_word() || !self.lost && !self.up.is_other() && !self.down.is_other()
     }
 
-    /// Taken for a length, such a word would be that of a message of 1.6 GB or more.
+    /// As a length, such a word would mean a message of at least 1.6 GB.
     fn is_word(&self) -> bool {
         self.first.len() == WORD_BYTES && self.first.iter().all(u8::is_ascii_lowercase)
     }
 
-    /// Takes what the client has sent.
+    /// Handles data from the client.
     pub fn up(&mut self, data: &[u8], mut tell: impl FnMut(Said)) {
         let missing = WORD_BYTES.saturating_sub(self.first.len()).min(data.len());
         self.first.extend_from_slice(&data[..missing]);
@@ -137,7 +137,7 @@ impl Conversation {
         });
     }
 
-    /// Takes what the server has sent.
+    /// Handles data from the server.
     pub fn down(&mut self, data: &[u8], mut tell: impl FnMut(Said)) {
         let Self { down, had, asked, lost, .. } = self;
         down.take(data, answer_wanted, |place, head| {
@@ -146,7 +146,7 @@ impl Conversation {
                 FramePlace::Later => match int(head, LENGTH) {
                     op_code::XID_EVENT => woken(head),
                     op_code::XID_PING | op_code::XID_AUTH | op_code::XID_SET_WATCHES => return *lost,
-                    // Answers come in the order of the requests.
+                    // Replies come in the order of the requests.
                     xid => asked.pop_front_if(|asked| asked.xid == xid).and_then(|asked| answered(head, asked)),
                 },
             };
@@ -160,12 +160,12 @@ impl Conversation {
     }
 }
 
-/// The length of a message, without the bytes that tell it.
+/// The length of a message, without the length field.
 fn length(head: &[u8]) -> usize {
     usize::try_from(int(head, 0)).unwrap_or(0)
 }
 
-/// How much of what a client sends is to be kept, by what was read of it.
+/// How many bytes of a client's message to keep, given the bytes read so far.
 fn request_wanted(place: FramePlace, head: &[u8]) -> usize {
     match place {
         FramePlace::First => FIRST_BYTES_MAX,
@@ -175,7 +175,7 @@ fn request_wanted(place: FramePlace, head: &[u8]) -> usize {
     }
 }
 
-/// The same of what a server sends. Whatever comes after an answer's head may be a path, names, or a znode's times.
+/// The same for a server's message. After a reply's head, a path, names, or a znode's times may follow.
 fn answer_wanted(place: FramePlace, head: &[u8]) -> usize {
     match place {
         FramePlace::First => FIRST_BYTES_MAX,
@@ -185,7 +185,7 @@ fn answer_wanted(place: FramePlace, head: &[u8]) -> usize {
     }
 }
 
-/// Up to the end of the text that begins at `at` with its length.
+/// Up to the end of the text at `at`, which begins with its length.
 fn text_wanted(head: &[u8], at: usize) -> usize {
     let text = at + 4;
     if head.len() < text {
@@ -201,7 +201,7 @@ fn has_path(op: i32) -> bool {
         .any(|other| other == op)
 }
 
-/// None where it is none of the client's own.
+/// None for messages that the client library sends by itself.
 fn request(head: &[u8]) -> Option<PendingRequest> {
     let (xid, op) = (int(head, LENGTH), int(head, 8));
     let own = ![op_code::PING, op_code::AUTH, op_code::SET_WATCHES, op_code::SET_WATCHES2].contains(&op);
@@ -235,7 +235,7 @@ fn answered(head: &[u8], asked: PendingRequest) -> Option<Said> {
     Some(Said::Answered { asked, zxid, error, shows })
 }
 
-/// What the body of an answer shows; nothing where it is not all there.
+/// The information in a reply's body; nothing if the body is incomplete.
 fn shown(op: i32, body: &[u8]) -> Result<Shows, WireError> {
     let mut from = Reader::new(body);
     let there = |stat: Stat| Shows::There { czxid: stat.czxid, session: stat.ephemeral_owner };
@@ -261,7 +261,7 @@ fn woken(head: &[u8]) -> Option<Said> {
     Some(Said::Woken { path: text(head, EVENT_HEAD)?, kind })
 }
 
-/// The text that begins at `at` with its length; None where it is not all there.
+/// The text at `at`, which begins with its length; None if it is incomplete.
 fn text(head: &[u8], at: usize) -> Option<String> {
     let length = usize::try_from(int(head, at)).ok()?;
     let bytes = head.get(at + 4..)?.get(..length)?;
@@ -302,7 +302,7 @@ mod tests {
         PendingRequest { xid, op, path: path.into(), ephemeral: false }
     }
 
-    /// A candidate that stands, looks, is woken, and leaves.
+    /// A candidate that enrols, lists, is woken, and leaves.
     fn whole() -> (Vec<u8>, Vec<u8>) {
         let ping = frame(|to| _ = to.int(op_code::XID_PING).int(op_code::PING));
         let close = frame(|to| _ = to.int(4).int(op_code::CLOSE_SESSION));

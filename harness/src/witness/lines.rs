@@ -1,4 +1,4 @@
-//! The connections that pass through a witness's relays, by number: when their servers last said anything, and a way to cut them.
+//! The connections through a witness's relays, by number: when their servers last sent data, and a way to cut them.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use crate::process::clock;
 use crate::process::lock::lock;
 
-/// All relays of one witness count their connections together.
+/// Numbers the connections of all relays of one witness.
 #[derive(Debug, Default)]
 pub struct RelayLines {
     last: AtomicU64,
@@ -19,28 +19,28 @@ pub struct RelayLines {
 }
 
 impl RelayLines {
-    /// The servers that have a connection on which they granted this session.
+    /// The servers with a connection on which they granted this session.
     #[must_use]
     pub fn holders(&self, session: i64) -> Vec<SocketAddr> {
         let open = lock(&self.open);
         open.values().filter(|line| line.session.load(Relaxed) == session).map(|line| line.server).collect()
     }
 
-    /// When the server of a connection last said anything. None: it has not, or that connection is over.
+    /// When the server of a connection last sent data. None: it has not, or the connection has ended.
     #[must_use]
     pub fn heard(&self, number: u64) -> Option<Nanos> {
         let heard = lock(&self.open).get(&number)?.heard.load(Relaxed);
         (heard > 0).then_some(heard)
     }
 
-    /// Ends a connection at both of its ends. False: it is over, or being cut already.
+    /// Closes a connection at both ends. False: it has ended, or is being cut already.
     pub fn cut(&self, number: u64) -> bool {
         let Some(line) = lock(&self.open).remove(&number) else { return false };
         line.cut.notify_one();
         true
     }
 
-    /// Counts a new connection to a server, which is open until it is cut, or what this gives is dropped.
+    /// Registers a new connection to a server, which is open until it is cut or the result is dropped.
     pub(super) fn open(self: &Arc<Self>, server: SocketAddr) -> Open {
         let number = self.last.fetch_add(1, Relaxed) + 1;
         let line =
@@ -61,17 +61,17 @@ pub(super) struct RelayLine {
 }
 
 impl RelayLine {
-    /// The server has said something.
+    /// Notes that the server has sent data.
     pub(super) fn hears(&self) {
         self.heard.store(clock::now(), Relaxed);
     }
 
-    /// The server has granted a session.
+    /// Notes that the server has granted a session.
     pub(super) fn carries(&self, session: i64) {
         self.session.store(session, Relaxed);
     }
 
-    /// Waits until it is to end.
+    /// Waits until it is cut.
     pub(super) async fn cut(&self) {
         self.cut.notified().await;
     }

@@ -1,4 +1,4 @@
-//! A port that passes everything on to a server, both ways, and tells what was said before it passes it on.
+//! A port that forwards all data to a server and back, and reports decoded messages before it forwards them.
 
 use std::cell::RefCell;
 use std::io;
@@ -22,29 +22,29 @@ use crate::wire::end::{addresses, root};
 /// Pause after a failed accept (out of descriptors), so that it does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-/// What happened on one of a relay's connections.
+/// An event on one of a relay's connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Happened {
     /// A client has connected.
     Opened,
     Said(Said),
-    /// Neither side will say any more. `sound`: until then everything could be made sense of.
+    /// The connection has ended. `sound`: everything could be decoded until then.
     Ended {
         sound: bool,
     },
 }
 
-/// Who is told: the connection, by its number among all of this witness, and what happened on it.
+/// Callback for events: the connection's number within this witness, and the event.
 pub type Tell = Rc<dyn Fn(u64, Happened)>;
 
-/// A listening port in front of one server. Dropped, it ends with all of its connections.
+/// A listening port in front of one server. Dropping it ends all of its connections.
 pub struct Relay {
     address: SocketAddr,
     _accepting: JoinSet<()>,
 }
 
 impl Relay {
-    /// Opens a port on this machine's loopback. Its connections are among `lines`.
+    /// Opens a port on this machine's loopback. Registers its connections in `lines`.
     ///
     /// # Errors
     /// There is no port.
@@ -56,7 +56,7 @@ impl Relay {
         Ok(Self { address, _accepting: accepting })
     }
 
-    /// One in front of each of these servers, in their order.
+    /// Opens one in front of each of these servers, in their order.
     ///
     /// # Errors
     /// There is no port.
@@ -72,10 +72,10 @@ impl Relay {
         Ok(relays)
     }
 
-    /// One in front of each server of a connect string. Gives the string by which a client connects to them, below the same root.
+    /// Opens one in front of each server of a connect string. Returns their own connect string, with the same root.
     ///
     /// # Errors
-    /// What is no address of a server, or there is no port.
+    /// A server's address is invalid, or there is no port.
     pub async fn open_before(
         cluster: &str,
         lines: &Arc<RelayLines>,
@@ -89,7 +89,7 @@ impl Relay {
         Ok((relays, cluster))
     }
 
-    /// What clients connect to.
+    /// The address for clients.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -146,7 +146,7 @@ async fn pass(client: TcpStream, open: Open, tell: Tell) {
     tell(number, Happened::Ended { sound });
 }
 
-/// A stream of which everything that is read is told first.
+/// A stream that reports all data that is read from it first.
 struct Tapped<S, T> {
     stream: S,
     tell: T,

@@ -1,19 +1,19 @@
-//! One seat, as its host's connections show it: which znodes it has, and by which of them it can lead.
+//! One slot (`seat`), as observed on its host's connections: its znodes, and the one by which it can lead.
 
 use std::collections::BTreeSet;
 
 use hustings_record::{Event, Nanos};
 
-/// Sequential znodes end in so many digits.
+/// Number of digits at the end of sequential znodes.
 const SEQUENCE_DIGITS: usize = 10;
-/// A name that was asked for with so many hexadecimal digits before its sequence number was asked for by nobody else.
+/// A requested name with this many hexadecimal digits before its sequence number is unique to its requester.
 const GUID_DIGITS: usize = 32;
-/// Creates of a seat that were not answered and are kept in mind.
+/// Maximum number of tracked creates of a slot without a reply.
 const UNHEARD_MAX: usize = 16;
-/// So many names of a seat's znodes are kept in mind.
+/// Maximum number of tracked names of a slot's znodes.
 const HAD_MAX: usize = 4_096;
 
-/// Where events go.
+/// Receiver of events.
 pub(super) type Tell<'a> = dyn FnMut(Event) + 'a;
 
 /// An ephemeral znode of a session in an election.
@@ -21,10 +21,10 @@ pub(super) type Tell<'a> = dyn FnMut(Event) + 'a;
 pub struct EphemeralNode {
     /// Without the election's path.
     pub name: String,
-    /// None: its making was not heard, and nothing has told it since.
+    /// None: the reply to its creation was lost, and no later reply showed the czxid.
     pub czxid: Option<i64>,
     pub session: i64,
-    /// When its deletion was first asked for, where nobody knows what became of that.
+    /// When its deletion was first requested, if the result is unknown.
     given_back: Option<Nanos>,
 }
 
@@ -33,44 +33,44 @@ impl EphemeralNode {
         Self { name, czxid, session, given_back: None }
     }
 
-    /// Whether it is there for all that is known.
+    /// Whether it exists, as far as is known.
     fn is_sure(&self) -> bool {
         self.given_back.is_none()
     }
 }
 
-/// One seat, as its host's connections show it.
+/// One slot, as observed on its host's connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SeatSeen {
-    /// The last session that asked for anything in its election.
+    /// The last session with a request about its election.
     pub session: Option<i64>,
-    /// What it created there, or found to be its own, and has not deleted; the last one is the last.
+    /// Znodes that it created there, or found to be its own, and has not deleted; the newest is last.
     pub nodes: Vec<EphemeralNode>,
-    /// The last one that it had, until it asks for another.
+    /// The last znode that it had, until it requests another.
     last: Option<EphemeralNode>,
-    /// The names of all znodes that it ever had here, up to some number.
+    /// The names of all znodes that it ever had here, up to a maximum number.
     had: BTreeSet<String>,
-    /// Names that it asked for without an answer: they may be there.
+    /// Names that it requested without a reply: these znodes may exist.
     unheard: Vec<String>,
     /// When the last request about its election came.
     pub asked_at: Option<Nanos>,
-    /// It stands under that session: it has a znode there, or needs none until it leads.
+    /// It is enrolled under that session: it has a znode there, or needs none until it leads.
     pub stands: bool,
-    /// Told to give its place back.
+    /// It was ordered to resign.
     pub resigning: bool,
-    /// When the deletion of the last znode that it gave back was asked for, and answered.
+    /// When the deletion of its last released znode was requested, and acknowledged.
     pub gave_back: Option<(Nanos, Nanos)>,
-    /// Requests since it stood or was last woken, until it is done with that.
+    /// Requests since it enrolled or was last woken, until it has settled.
     pub(super) unsettled: Option<u32>,
-    /// Requests without an answer so far.
+    /// Number of requests without a reply.
     pub(super) waiting: u32,
-    /// When it last asked for, or was told, anything.
+    /// Time of its last request, reply or notification.
     pub(super) moved_at: Nanos,
 }
 
 impl SeatSeen {
-    /// The znode by which it leads from now on: the one of that name, if it says one, else the last one that it has. None: that is
-    /// not known. What has gone, or may have, is no evidence of what follows.
+    /// The znode by which it leads from now on: the named one, else its newest one. None: unknown. A znode that is
+    /// gone, or may be, is no evidence for a later term.
     #[must_use]
     pub fn rests_on(&self, named: Option<&str>) -> Option<&EphemeralNode> {
         let mut sure = self.nodes.iter().rev().filter(|node| node.is_sure());
@@ -81,7 +81,7 @@ impl SeatSeen {
         }
     }
 
-    /// The znode that it surely has, where it says that it leads by one that it never had. None: it may have had that.
+    /// The znode that it certainly has, if `named` is one that it never had. None: it may have had that one.
     #[must_use]
     pub fn contradicts(&self, named: &str) -> Option<&EphemeralNode> {
         let may_be = self.unheard.iter().any(|asked| named.starts_with(asked.as_str()));
@@ -89,37 +89,37 @@ impl SeatSeen {
         self.rests_on(None).filter(|_| !unknown)
     }
 
-    /// The znode by which it writes, where it names none: the one that it leads by; once that is gone, and as long as it has asked
-    /// for no other, the one that it led by last.
+    /// The znode behind a write that names none: the one by which it leads. Once that is gone, the last one by which it
+    /// led, until it requests another.
     #[must_use]
     pub fn writes_by(&self) -> Option<&EphemeralNode> {
         self.rests_on(None).or(self.last.as_ref())
     }
 
-    /// The tokens by which it may write: of its znodes, and of the one that it led by last.
+    /// The tokens that its writes may carry: of its znodes, and of the last one by which it led.
     #[must_use]
     pub fn tokens(&self) -> Vec<i64> {
         self.nodes.iter().chain(&self.last).filter_map(|node| node.czxid).collect()
     }
 
-    /// It asks for a znode: whatever it leads by then is not what it had before.
+    /// Notes a request for a znode: a later term does not rest on its previous one.
     pub(super) fn asks_for_node(&mut self) {
         self.last = None;
     }
 
-    /// It asked for a znode of this name, and will get no answer.
+    /// Notes a request for a znode of this name that will get no reply.
     pub(super) fn makes_unheard(&mut self, name: String) {
         if self.unheard.len() < UNHEARD_MAX && !self.unheard.contains(&name) {
             self.unheard.push(name);
         }
     }
 
-    /// It asked for the deletion of a znode at `sent`, and will get no answer.
+    /// Notes a deletion requested at `sent` that will get no reply.
     pub(super) fn deletes_unheard(&mut self, name: &str, sent: Nanos) {
         self.nodes.iter_mut().filter(|node| node.name == name).for_each(|node| _ = node.given_back.get_or_insert(sent));
     }
 
-    /// Another session stands here now, or this one is over.
+    /// Drops the znodes of sessions that are not kept, when another session takes over or this one ends.
     pub(super) fn keep_session(&mut self, is_kept: impl Fn(i64) -> bool) {
         self.nodes.retain(|node| is_kept(node.session));
         if self.session.is_none_or(|session| !is_kept(session)) {
@@ -127,7 +127,7 @@ impl SeatSeen {
         }
     }
 
-    /// A znode of its own was made, or is seen to be there. False: that was known.
+    /// Notes that a znode of its own was created, or exists. False: that was known.
     pub(super) fn has(&mut self, name: &str, czxid: i64, session: i64) -> bool {
         let known = self.nodes.iter_mut().find(|node| node.name == name && node.session == session);
         let node = EphemeralNode::new(name.to_owned(), Some(czxid), session);
@@ -144,8 +144,8 @@ impl SeatSeen {
         is_new
     }
 
-    /// These are the names in the election as its session sees it. Gives those of znodes that it had and that have gone, and of one
-    /// that it has without having been told.
+    /// Handles a list of the election's names, as its session sees it. Returns the names of its znodes that are gone,
+    /// and of one that exists although the reply to its creation was lost.
     pub(super) fn sees(&mut self, names: &[String], session: i64) -> (Vec<String>, Option<String>) {
         let is_there = |node: &EphemeralNode| names.contains(&node.name);
         self.nodes.iter_mut().filter(|node| is_there(node)).for_each(|node| node.given_back = None);
@@ -163,14 +163,14 @@ impl SeatSeen {
     }
 
     fn keeps_in_mind(&mut self, name: &str) {
-        // Asked whenever a znode is seen: only a new name is worth a copy.
+        // Called for every observed znode: copy only new names.
         if self.had.len() < HAD_MAX && !self.had.contains(name) {
             self.had.insert(name.to_owned());
         }
     }
 
-    /// Takes out a znode that has gone. Gives when its deletion was first asked for without an answer, and whether it has another
-    /// one.
+    /// Removes a znode that is gone. Returns when its deletion was first requested without a reply, and whether the
+    /// slot has another znode.
     pub(super) fn takes_out(&mut self, name: &str, session: i64) -> Option<(Option<Nanos>, bool)> {
         let place = self.nodes.iter().position(|node| node.name == name && node.session == session)?;
         let node = self.nodes.remove(place);
@@ -190,7 +190,7 @@ impl SeatSeen {
     }
 }
 
-/// Whether a znode of this name is what came of a request for `asked`, which nobody else asks for.
+/// Whether a znode of this name results from a request for `asked`, which is unique to its requester.
 fn is_made_of(name: &str, asked: &str) -> bool {
     let sequence = name.strip_prefix(asked);
     let is_number = |rest: &str| rest.len() == SEQUENCE_DIGITS && rest.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,6 +1,6 @@
-//! Who on a host holds what, and what each did, as its connections show it: which session stands in which election, with which
-//! znode, what woke it and what it asked. All of it comes out as the same events that candidates of this program write down of
-//! themselves, but for what nobody can see from outside: what they believe.
+//! The slots (`seat`) of a host, as observed on its connections: which session is enrolled in which election, with
+//! which znode, its wake-ups and its requests. The output is the same events that our own candidates record, except for
+//! beliefs, which are not visible from outside.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,51 +12,51 @@ use super::relay::Happened;
 use super::seat::{EphemeralNode, SeatSeen, Tell};
 use crate::wire::op_code;
 
-/// Whoever asked nothing for so long, and waits for no answer, is done with what it was told.
+/// A slot without requests for this long, and without a pending reply, has settled after a notification.
 const QUIET_NS: Nanos = 50_000_000;
-/// There is no such znode.
+/// ZooKeeper's error code for a missing znode.
 const NO_NODE: i32 = -101;
 
-/// A session, as its connections show it.
+/// A session, as observed on its connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionSeen {
     pub password: [u8; 16],
     pub timeout_ms: u64,
     /// Connections that carry it now.
     pub connections: u32,
-    /// It was closed, or a server said that it had expired.
+    /// It was closed, or a server reported its expiry.
     pub over: bool,
-    /// Its end was asked for.
+    /// Its end was requested.
     pub closing: bool,
-    /// Since when no connection carries it; none while one does.
+    /// Since when no connection carries it; None while one does.
     pub alone_since: Option<Nanos>,
 }
 
-/// What is known of the seats of a host before anything is seen of them.
+/// The slots of a host, as configured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seating {
-    /// Each candidate's number, and the path of its election as it is on the wire.
+    /// Each candidate's number, and its election's path on the wire.
     pub candidates: Vec<(u32, String)>,
-    /// Whoever stands has a znode of its own; else only a leader has one.
+    /// Every enrolled candidate has a znode of its own; otherwise only a leader has one.
     pub queue: bool,
 }
 
-/// The seats of one host: at most one in each election, so that a path tells whose it is.
+/// The slots of one host: at most one per election, so that a path identifies the slot.
 #[derive(Debug, Default)]
 pub struct Seats {
-    /// Which seat an election's path means.
+    /// The slot of each election's path.
     elections: HashMap<String, u32>,
     queue: bool,
-    /// When they were told to give everything up.
+    /// When they were ordered to release everything.
     stopped: Option<Nanos>,
     seats: BTreeMap<u32, SeatSeen>,
     sessions: BTreeMap<i64, SessionSeen>,
-    /// Which session a connection carries, and when it was opened.
+    /// The session of each connection, and when each connection was opened.
     carries: HashMap<u64, i64>,
     opened: HashMap<u64, Nanos>,
-    /// Creates and deletions that are not answered yet, and when they were asked for, by connection and request.
+    /// Creates and deletions without a reply, and when they were requested, by connection and request.
     changes: HashMap<(u64, i32), (Nanos, PendingRequest)>,
-    /// Connections of which not everything could be made sense.
+    /// Number of connections with undecodable data.
     unsound: u64,
 }
 
@@ -94,28 +94,28 @@ impl Seats {
         self.sessions.iter().map(|(&id, session)| (id, session))
     }
 
-    /// Sessions that are connected, and seats that stand.
+    /// Numbers of connected sessions and of enrolled slots.
     #[must_use]
     pub fn standing(&self) -> (u32, u32) {
         let connected = self.sessions.values().filter(|session| !session.over && session.connections > 0).count();
         (connected as u32, self.seats.values().filter(|seat| seat.stands).count() as u32)
     }
 
-    /// Whether everything that was said could be made sense of.
+    /// Whether everything could be decoded.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.unsound == 0
     }
 
-    /// A seat was told to give its place back.
+    /// Notes that a slot was ordered to resign.
     pub fn resigns(&mut self, seat: u32) {
         if let Some(seen) = self.seats.get_mut(&seat) {
             (seen.resigning, seen.gave_back) = (true, None);
         }
     }
 
-    /// What is wrong with a seat's word, by `said` at the latest, that it has given its place back: its connections show the
-    /// deletion answered later than that, or not yet. None: nothing is, or nothing shows it.
+    /// What contradicts a slot's report, by `said` at the latest, that it has resigned: on its connections, the
+    /// deletion was acknowledged later, or not yet. None: no contradiction is visible.
     #[must_use]
     pub fn resigned_early(&self, seat: u32, said: Nanos) -> Option<String> {
         let seen = self.seats.get(&seat)?;
@@ -132,13 +132,13 @@ impl Seats {
         Some(format!("seat {seat} said that it had resigned, and the deletion of {} had not been answered", node.name))
     }
 
-    /// All seats were told to give everything up.
+    /// Notes that all slots were ordered to release everything.
     pub fn stop(&mut self, t: Nanos) {
         self.stopped.get_or_insert(t);
     }
 
-    /// Sessions that were connected when everything was to be given up, and were not closed; and the znodes of elections under
-    /// them. What was cut off by then is left to expire, by whomever it was.
+    /// Counts sessions that were connected at the order to release everything and were not closed, and their znodes in
+    /// the elections. Sessions that were already cut off by then do not count: they are left to expire.
     #[must_use]
     pub fn left_behind(&self) -> (usize, usize) {
         let stopped = self.stopped.unwrap_or(0);
@@ -148,7 +148,7 @@ impl Seats {
         (self.sessions.values().filter(|seen| left(seen)).count(), nodes)
     }
 
-    /// Takes what happened on a connection at `t`.
+    /// Handles an event on a connection at `t`.
     pub fn take(&mut self, t: Nanos, connection: u64, happened: &Happened, tell: &mut Tell<'_>) {
         match happened {
             Happened::Opened => _ = self.opened.insert(connection, t),
@@ -164,7 +164,7 @@ impl Seats {
         }
     }
 
-    /// Says who is done with what it was told, by `now`.
+    /// Reports the slots that have settled by `now`.
     pub fn settle(&mut self, now: Nanos, tell: &mut Tell<'_>) {
         for (&cand, seen) in &mut self.seats {
             let quiet = seen.waiting == 0 && now >= seen.moved_at.saturating_add(QUIET_NS);
@@ -234,12 +234,12 @@ impl Seats {
             seen.alone_since = Some(t);
         }
         match seen.connections == 0 && !seen.over {
-            // Some clients hang up as soon as they have asked, and wait for no answer.
+            // Some clients close the connection right after the request, without waiting for the reply.
             true if seen.closing => self.over(t, session, SessionEnd::Closed, tell),
             true => tell(Event::State { t, session, state: SessionState::Disconnected }),
             false => {}
         }
-        // What was asked on it is not answered any more.
+        // Its requests get no reply any more.
         self.seats.values_mut().filter(|seat| seat.session == Some(session)).for_each(|seat| seat.waiting = 0);
     }
 
@@ -276,7 +276,7 @@ impl Seats {
         (seen.asked_at, seen.moved_at) = (Some(t), t);
     }
 
-    /// With an error, or by a zxid, and what that shows.
+    /// Handles a reply with an error or a zxid, and its information.
     fn answered(
         &mut self,
         t: Nanos,
@@ -301,7 +301,7 @@ impl Seats {
             }
             Shows::There { .. } => self.gone(session, (cand, &name), (None, t), tell),
             Shows::Names(names) if name.is_empty() => self.listed(t, session, cand, names, tell),
-            // What was not there any more had been deleted before.
+            // A missing znode had been deleted before.
             Shows::Nothing if asked.op == op_code::DELETE && [0, NO_NODE].contains(&error) => {
                 self.gone(session, (cand, &name), (Some(sent), t), tell);
             }
@@ -310,7 +310,7 @@ impl Seats {
         }
     }
 
-    /// What was asked for on this connection is not answered any more: it may have been carried out all the same.
+    /// Pending requests on this connection get no reply any more; they may have been executed.
     fn unanswered(&mut self, connection: u64) {
         let (lost, left): (Vec<_>, Vec<_>) = self.changes.drain().partition(|((of, _), _)| *of == connection);
         self.changes.extend(left);
@@ -321,7 +321,7 @@ impl Seats {
         }
     }
 
-    /// A znode of a session's own was made, or seen to be there.
+    /// A znode of a session's own was created, or exists.
     fn has(&mut self, t: Nanos, session: i64, path: &str, czxid: i64, tell: &mut Tell<'_>) {
         let queue = self.queue;
         let Some((cand, name)) = self.of(path).filter(|(_, name)| !name.is_empty()) else { return };
@@ -335,7 +335,7 @@ impl Seats {
         }
     }
 
-    /// These are the names in an election.
+    /// Handles a list of the names in an election.
     fn listed(&mut self, t: Nanos, session: i64, cand: u32, names: &[String], tell: &mut Tell<'_>) {
         let queue = self.queue;
         let Some(seen) = self.seats.get_mut(&cand) else { return };
@@ -346,7 +346,7 @@ impl Seats {
         gone.iter().for_each(|name| self.gone(session, (cand, name), (None, t), tell));
     }
 
-    /// A znode is there no more; `given_back`: its deletion was asked for then.
+    /// A znode is gone; `given_back`: when its deletion was requested.
     fn gone(
         &mut self,
         session: i64,
@@ -378,7 +378,7 @@ impl Seats {
         let Some((cand, name)) = self.of(path) else { return };
         let deletes = self.changes.values().any(|(_, asked)| asked.op == op_code::DELETE && asked.path == path);
         let Some(seen) = self.seats.get_mut(&cand) else { return };
-        // What it is deleting itself is told by the answer.
+        // The reply reports its own deletions.
         if kind == WatchEvent::Deleted && !deletes {
             seen.takes_out(&name, session);
         }
@@ -387,7 +387,7 @@ impl Seats {
         tell(Event::Notified { t, cand, session, node, kind });
     }
 
-    /// A session is over, and with it its znodes.
+    /// A session has ended, and its znodes with it.
     fn over(&mut self, t: Nanos, session: i64, end: SessionEnd, tell: &mut Tell<'_>) {
         if let Some(seen) = self.sessions.get_mut(&session)
             && !std::mem::replace(&mut seen.over, true)
@@ -407,7 +407,7 @@ impl Seats {
         }
     }
 
-    /// Whose election this path lies in, and the rest of the path.
+    /// The slot whose election contains this path, and the rest of the path.
     fn of(&self, path: &str) -> Option<(u32, String)> {
         let mut at = path;
         loop {

@@ -1,4 +1,4 @@
-//! A client that sends what it is told, and nothing by itself.
+//! A client that sends only what a test orders.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// What a server answers to a request for a session that comes with a password of this length.
+/// A server's answer to a request for a session with a password of this length.
 pub(crate) async fn ask_with_password(server: SocketAddr, session: i64, length: usize) -> Connected {
     let mut message = Writer::default();
     message.int(0).long(0).int(4_000).long(session).buffer(&vec![1; length]).boolean(false);
@@ -36,7 +36,7 @@ impl Raw {
         Self::with(server, &Connect { timeout_ms, ..Connect::default() }).await
     }
 
-    /// Goes on with a session.
+    /// Continues a session.
     pub(crate) async fn with(server: SocketAddr, ask: &Connect) -> io::Result<Self> {
         let mut stream = TcpStream::connect(server).await?;
         stream.write_all(&write_connect(ask)).await?;
@@ -54,7 +54,7 @@ impl Raw {
         self.stream.write_all(&write_request(self.xid, request)).await
     }
 
-    /// The answer to a request; what watches tell meanwhile is passed over.
+    /// The answer to a request; watch events before it are skipped.
     pub(crate) async fn ask(&mut self, request: &Request) -> io::Result<Result<Response, Code>> {
         self.send(request).await?;
         loop {

@@ -1,4 +1,4 @@
-//! Faults on embedded servers have the effects that they have on processes.
+//! Faults on embedded servers have the same effects as on processes.
 
 use std::time::{Duration, Instant};
 
@@ -132,7 +132,7 @@ fn a_leader_that_is_cut_off_serves_nobody_and_comes_back_as_a_follower() {
         let old = leader(&until(ensemble, "a leader", all_serve).await).expect("a leader");
         let mut client = Raw::open(ensemble.servers()[old as usize - 1], 4_000).await.expect("a session");
         ensemble.cut(&[old]).await.expect("cut off");
-        // It cannot commit from the first moment.
+        // It cannot commit from the start.
         client.send(&Request::Sync { path: "/".into() }).await.expect("sent");
         let kind = hustings_workloads::model::CreateKind::default();
         let acl = hustings_workloads::model::Acl::open();

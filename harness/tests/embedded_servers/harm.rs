@@ -1,4 +1,4 @@
-//! Clients that are many, slow, half gone or mad.
+//! Many, slow, half-open and misbehaving clients.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ use super::on_servers;
 const SILENT: usize = 7_000;
 const WITH_SESSION: usize = 3_000;
 
-/// How long the slowest of some writes took.
+/// The duration of the slowest of some writes.
 async fn slowest_write(ensemble: &EmbeddedEnsemble, place: &str) -> Duration {
     let mut slowest = Duration::ZERO;
     for (number, server) in ensemble.servers().into_iter().cycle().take(60).enumerate() {
@@ -61,7 +61,7 @@ fn ten_thousand_idle_connections_do_no_harm() {
         );
         assert!(during < Duration::from_secs(1), "{during:?}");
         assert!(resident < 300, "{resident} MB");
-        // Who never says what it wants is shown out; who has a session stays.
+        // A silent connection is closed; a client with a session stays.
         for mut stream in silent {
             let read = timeout(2 * SOON, stream.read(&mut [0; 1])).await.expect("shown out");
             assert!(matches!(read, Ok(0) | Err(_)), "{read:?}");
@@ -135,7 +135,7 @@ fn a_client_that_does_not_read_is_given_up_and_costs_little() {
         let before = resident_mb(ensemble);
         let mut slow = Raw::open(server, 20_000).await.expect("a session");
         for _ in 0..300 {
-            // It may be given up while it still asks.
+            // The server may close the connection while the client still sends.
             if slow.send(&Request::GetData { path: "/large".into(), watch: false }).await.is_err() {
                 break;
             }
@@ -157,7 +157,7 @@ fn a_client_that_vanishes_loses_its_session_and_nobody_elses() {
         let servers = ensemble.servers();
         let mut half_open = Raw::open(servers[0], 1_000).await.expect("a session");
         half_open.create("/half-open", b"", Life::Ephemeral).await.expect("answered").expect("created");
-        // It stays connected and says nothing any more.
+        // It stays connected and sends nothing more.
         let mut witness = Raw::open(servers[1], 2_000).await.expect("a session");
         let started = Instant::now();
         while witness.exists("/half-open").await {

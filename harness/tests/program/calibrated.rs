@@ -1,4 +1,4 @@
-//! `hustings calibrate`: service times that are known are found again, and a real run gives some.
+//! `hustings calibrate`: known service times are recovered, and a real run yields some.
 
 use crate::run_support::Bench;
 use hustings::calibrate::{FittedMeasure, TargetCell, fit};
@@ -29,7 +29,7 @@ candidates_per_group = [3, 5, 8, 12]
 fault = [\"resign\"]
 ";
 
-/// What a simulation with these service times shows, as if it had been measured.
+/// The results of a simulation with these service times, as if they had been measured.
 fn measured(timing: &Timing) -> Vec<TargetCell> {
     let cells = Scenario::parse(SCENARIO, "known", &[]).expect("valid").cells();
     let measures = [FittedMeasure::Failover, FittedMeasure::Spread];
@@ -62,7 +62,7 @@ fn the_fit_shows_what_known_service_times_show_also_where_it_was_not_looking() {
         let close = row.ratio.is_some_and(|ratio| ratio.ln().abs() < within.ln());
         assert!(close, "{row:?} with {:?}", fitted.timing);
     }
-    // The start itself was far off: the test would see a fit that does nothing.
+    // The start was far off; otherwise a fit that does nothing would pass.
     let off = |target: &TargetCell| {
         let shown = target.simulated(&start).expect("simulated");
         target.real.iter().zip(shown).any(|((_, real), shown)| shown.is_none_or(|ns| ns * 2 < *real))
@@ -83,7 +83,7 @@ fn a_run_gives_service_times_that_a_simulation_takes() {
     let simulated = ["simulate", "herd", "--timing", "times.toml", "--out", "simulated", "-q"];
     let simulated = bench.run(&[&simulated[..], &small].concat());
     assert_eq!(simulated.code, 0, "{}", simulated.err);
-    // A simulation has nothing to be calibrated from.
+    // A simulation cannot be calibrated from.
     let again = bench.run(&["calibrate", "simulated"]);
     assert_eq!(again.code, 2, "{}", again.err);
     assert!(again.err.contains("its service times are known"), "{}", again.err);
@@ -108,7 +108,7 @@ fn a_woken_leader_believes_for_a_moment_in_a_simulation_as_in_a_run() {
         (pair[0].as_u64().expect("a number"), pair[1].as_u64().expect("a number"))
     };
     let ((real, handovers), (simulated, simulated_handovers)) = (of("real"), of("simulated"));
-    // A stall of the harness may leave some of the real ones out.
+    // A stall of the harness may exclude some of the real ones.
     assert!(real > 0 && handovers > 0, "{overlaps:?}");
     assert!(simulated > 0 && simulated == simulated_handovers, "each leader that was stopped: {overlaps:?}");
 }

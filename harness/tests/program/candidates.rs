@@ -1,4 +1,4 @@
-//! `hustings candidate check`: fit programs pass it, and of every other one it says what is wrong.
+//! `hustings candidate check`: conforming programs pass it; for any other one it reports the error.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
@@ -31,7 +31,7 @@ fn check_with(options: &[&str], command: &[&str]) -> Checked {
 }
 
 impl Checked {
-    /// Names of the checks that came to this.
+    /// Names of the checks with this result.
     fn that(&self, result: &str) -> Vec<&str> {
         let all = self.found["outcomes"].as_array().expect("outcomes").iter();
         all.filter(|outcome| outcome["result"] == result).filter_map(|outcome| outcome["name"].as_str()).collect()
@@ -44,7 +44,7 @@ impl Checked {
     }
 }
 
-/// Fit, with evidence of every grade.
+/// A conforming program, with evidence of every grade.
 fn is_fit(command: &[&str], can: usize) {
     is_fit_with(&[], command, can);
 }
@@ -66,7 +66,7 @@ fn a_lock_of_ours_is_fit_and_gives_all_evidence() {
     is_fit(&[EXE, "candidate", "stand", "lock-race"], 22);
 }
 
-/// What comes of a program of the tests that is one of kazoo's with something wrong.
+/// The result for a test program that is one of kazoo's with a bug.
 fn check_wrong(program: &str, arguments: &[&str]) -> Checked {
     let here = env!("CARGO_MANIFEST_DIR");
     let (path, program) =
@@ -97,14 +97,14 @@ fn whoever_writes_on_after_it_resigned_is_found_though_it_dates_its_writes_back(
     assert!(checked.text("resigns_by_order").contains("writes of its own came"), "{}", checked.log);
 }
 
-/// A file among the adapters.
+/// The path of an adapter's file.
 macro_rules! adapter {
     ($name:literal) => {
         concat!(env!("CARGO_MANIFEST_DIR"), "/../workloads/adapters/", $name)
     };
 }
 
-/// The distribution's, which has the distribution's kazoo.
+/// The distribution's Python, which has the distribution's kazoo.
 const PYTHON: &str = "/usr/bin/python3";
 
 #[test]
@@ -149,7 +149,7 @@ fn go_zookeeper_s_lock_is_fit_by_a_short_adapter() {
     is_fit(&[adapter!("native.sh"), "go_zookeeper.go"], 20);
 }
 
-/// Written from the protocol's document alone.
+/// Written only from the protocol's document.
 #[test]
 fn a_program_of_thirty_lines_is_fit() {
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/program/thirty_lines.py");
@@ -216,7 +216,7 @@ fn whoever_passes_is_told_what_was_not_tested_and_what_looks_at_it() {
     assert!(!checked.found["not_tested"].as_array().expect("a list").is_empty());
 }
 
-/// A recipe of ours that does this wrong on purpose.
+/// A recipe of hustings with this deliberate flaw.
 fn flawed(flaw: &str) -> Checked {
     check(&[EXE, "candidate", "stand", "--flaw", flaw, "predecessor-watch"])
 }

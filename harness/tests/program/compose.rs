@@ -1,7 +1,7 @@
-//! The ensemble of docker-compose.yml, brought up for real, run on by the command that the manual prints, and taken down.
+//! The ensemble of docker-compose.yml: started, used by a run with the manual's command, and taken down.
 //!
-//! Needs a Docker engine, Compose, and the images that HUSTINGS_ZOOKEEPER_IMAGE and HUSTINGS_TOXIPROXY_IMAGE name; without
-//! these, those that ci/images/build.sh builds.
+//! Needs a Docker engine, Compose, and the images in HUSTINGS_ZOOKEEPER_IMAGE and HUSTINGS_TOXIPROXY_IMAGE; the
+//! defaults are those that ci/images/build.sh builds.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -36,13 +36,13 @@ fn docker(arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Who holds the ports that are published for links: a start may find one taken.
+/// The processes that hold the ports published for links: a start may find one taken.
 fn holders() -> String {
     let asked = Command::new("ss").args(["-Htanp", "( sport >= :21000 and sport <= :21029 )"]).output();
     asked.map_or_else(|e| format!("ss: {e}"), |output| said(&output))
 }
 
-/// A project of the test's own; taken down when dropped.
+/// The test's own project; taken down on drop.
 struct Project {
     name: String,
 }
@@ -71,7 +71,7 @@ impl Project {
         command.output().unwrap_or_else(|e| panic!("this test needs Compose, and it cannot be run: {e}"))
     }
 
-    /// Names of its containers, of those only that these filters let through.
+    /// Names of its containers that match these filters.
     fn containers(&self, more: &[&str]) -> Vec<String> {
         let label = format!("label=com.docker.compose.project={}", self.name);
         let listed = docker(&[&["ps", "-a", "--filter", &label, "--format", "{{.Names}}"], more].concat());
@@ -89,7 +89,7 @@ impl Drop for Project {
     }
 }
 
-/// The manual's command for this ensemble, without the program's name, for another scenario.
+/// The manual's command for this ensemble, without the program's name, and with another scenario.
 fn command_of_the_manual(scenario: &str) -> Vec<String> {
     let text = std::fs::read_to_string(top().join("harness/README.md")).expect("the manual");
     let begins = "hustings run quick --ensemble external ";
@@ -110,7 +110,7 @@ fn the_manuals_command_runs_a_partition_on_the_composed_ensemble_and_leaves_it_a
     let words = command_of_the_manual(&file);
     let words: Vec<&str> = words.iter().map(String::as_str).chain(["--out", "record"]).collect();
     let ran = bench.run(&words);
-    // A busy machine may stall, which makes a run inconclusive and nothing worse.
+    // A busy machine may stall, which at worst makes a run inconclusive.
     assert!([0, 3].contains(&ran.code), "exit code {}; it said: {}", ran.code, ran.err);
     bench.assert_nothing_left();
     let summary = summary_of(&bench.path("record"));
@@ -120,7 +120,7 @@ fn the_manuals_command_runs_a_partition_on_the_composed_ensemble_and_leaves_it_a
         "{:?}",
         cell.faults.receipts
     );
-    // The image that is built here has the embedded proxy in it, the official one has not.
+    // The image built here contains the embedded proxy; the official one does not.
     assert!(cell.info.links != LinkUse::Direct && cell.info.tick_ms == 500, "{:?}", cell.info);
     assert!(summary.manifest.ensemble.starts_with("external: 3 ZooKeeper"), "{}", summary.manifest.ensemble);
 

@@ -1,4 +1,4 @@
-//! What people ask the program every day: what there is, what it means, and some cells of a scenario only.
+//! Everyday requests: what exists, what it means, and only some cells of a scenario.
 
 use std::process::Command;
 
@@ -110,7 +110,7 @@ fn a_scenario_to_begin_with_names_every_key_there_is_and_runs() {
     bench.run(&["simulate", "my.toml", "--out", "record", "-q"]).expect(0);
     let text = std::fs::read_to_string(bench.path("my.toml")).expect("written");
     assert_eq!(bench.run(&["init", "-"]).expect(0).out, text);
-    // With everything behind a `#` set free it is refused by no key's name.
+    // With all `#` lines uncommented, no key is rejected as unknown.
     for (section, at) in [
         ("", "nope = 1\n"),
         ("[ensemble]\n", "nope = 1\n"),

@@ -1,4 +1,4 @@
-//! Every row of the table of exit codes, by commands that end so.
+//! Every row of the table of exit codes, by commands that end with it.
 
 use std::process::Stdio;
 
@@ -6,7 +6,7 @@ use crate::run_support::scenario::{calm, endless, scenario};
 use crate::run_support::{Bench, files, recorded};
 use rustix::process::Signal;
 
-/// The table as people read it.
+/// The help texts that contain the table.
 const HELP: [&[&str]; 10] = [
     &["--help"],
     &["run", "--help"],
@@ -104,7 +104,7 @@ fn code_2_is_a_wrong_command_line_or_file() {
 #[test]
 fn code_3_is_inconclusive() {
     let bench = Bench::new();
-    // Proxies that lie: the fault is not verified.
+    // The proxies lie: the fault is not verified.
     let partition = "[faults.partition]\nkind = \"partition\"\nfor_t = 1.5\n";
     let file = bench.file("scenario.toml", &scenario("", partition)).display().to_string();
     let run = ["run", &file, "--out", "record", "--ensemble", "embedded", "--lying-proxy"];
@@ -145,7 +145,7 @@ fn code_130_is_an_interruption_at_whatever_time() {
     running.signal(Signal::INT);
     running.end().expect(130);
     bench.assert_nothing_left();
-    // Of a run that would have passed, when its last cell is torn down.
+    // For a run that would have passed, during the tear-down of its last cell.
     let file = bench.file("calm.toml", &calm()).display().to_string();
     let mut running = bench.start(bench.command(&["run", &file, "--out", "calm", "--ensemble", "embedded"]));
     running.until("the drain", || recorded(&bench.path("calm"), "\"drain\""));
@@ -160,7 +160,7 @@ fn code_130_is_an_interruption_at_whatever_time() {
     assert!(ran.err.contains("goes on there") && ran.err.contains("seeds in"), "{}", ran.err);
 }
 
-/// Whether the last one started has told of its progress.
+/// Whether the last started command has reported progress.
 fn running_said(bench: &Bench) -> bool {
     files(&bench.path("."), "").iter().any(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

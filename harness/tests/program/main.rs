@@ -1,4 +1,4 @@
-//! The program as its users meet it, and the ensembles that it starts.
+//! The program from its users' view, and the ensembles that it starts.
 
 #[path = "../../../reports/tests/browser/mod.rs"]
 mod browser;

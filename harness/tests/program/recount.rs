@@ -1,4 +1,4 @@
-//! The independent recount of a record, compared with records that are right, and against ones whose summary was changed by hand.
+//! The independent recount of a record: it agrees with correct records, and detects summaries changed by hand.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::run_support::Bench;
 use hustings_record::{Event, MANIFEST_FILE, Manifest, Nanos, Phase, SegmentWriter, read_segment, seal_segment};
 use serde_json::{Value, json};
 
-/// What the recount says about the record, and its exit code.
+/// The recount's output for the record, and its exit code.
 fn recount(bench: &Bench, arguments: &[&str]) -> (i32, String) {
     let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../ci/recount"));
     command.args(arguments);
@@ -22,7 +22,7 @@ fn simulated(bench: &Bench, scenario: &str, sets: &[&str]) {
     assert_eq!(ran.code, 0, "{}", ran.err);
 }
 
-/// Changes these figures of a part of the summary: all at once, since each recount takes a while.
+/// Changes these figures of a part of the summary: all at once, because each recount takes a while.
 fn change(part: &mut Value, figures: &[(&str, Value)]) {
     for (figure, changed) in figures {
         let place = part.pointer_mut(&format!("/{}", figure.replace('.', "/")));
@@ -32,7 +32,7 @@ fn change(part: &mut Value, figures: &[(&str, Value)]) {
     }
 }
 
-/// Changes the summary of the bench's record, and changes it back.
+/// Changes the summary of the bench's record, and restores it.
 fn broken(bench: &Bench, edit: impl FnOnce(&mut Value)) -> (i32, String) {
     let path = bench.path("record/summary.json");
     let whole = fs::read(&path).expect("a summary");
@@ -173,7 +173,7 @@ fn elections_of_the_servers_are_recounted() {
     }
 }
 
-/// Lets the tear-down begin after this share of the measured window, in every cell, as when the run is interrupted.
+/// Moves the tear-down to this share of the measured window, in every cell, as when the run is interrupted.
 fn interrupt(record: &Path, share: f64) {
     let path = record.join(MANIFEST_FILE);
     let mut manifest: Manifest = serde_json::from_slice(&fs::read(&path).expect("read")).expect("a manifest");

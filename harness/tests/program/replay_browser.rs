@@ -1,4 +1,4 @@
-//! The replay of a simulated record in a real browser: what its last step shows is what the record says, event by event.
+//! The replay of a simulated record in a real browser: its last step matches the record, event by event.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -8,7 +8,7 @@ use hustings_record::{CellRecord, Event, Record};
 use hustings_reports::replay::{Replay, WalkKind};
 use serde_json::Value;
 
-/// Names of those of the group who believe to lead at `t`, from the events alone.
+/// Names of the group's candidates that believe to lead at `t`, from the events alone.
 fn leading(cell: &CellRecord, group: &str, t: u64) -> Vec<String> {
     let mut hosts: BTreeMap<u32, u16> = BTreeMap::new();
     let mut terms: BTreeMap<(u32, i64, u32), (u64, u64)> = BTreeMap::new();
@@ -42,7 +42,7 @@ fn leading(cell: &CellRecord, group: &str, t: u64) -> Vec<String> {
     leading
 }
 
-/// Of each group: who leads at the last step, and who is told in the walk that shows the leader's death.
+/// For each group: the leaders at the last step, and the notified candidates in the walk through the leader's death.
 const SCRIPT: &str = r#"
   const $ = (all) => page.querySelector(".replay " + all);
   const rows = (test) => [...page.querySelectorAll(".replay .row")].filter((row) => [...row.querySelectorAll(".tag")].some((tag) => test(tag.textContent))).map((row) => row.querySelector("strong").textContent).sort();

@@ -1,4 +1,4 @@
-//! The program in rough hands: where it writes to, what it reads, how it is stopped.
+//! Unusual conditions for the program: its outputs, its inputs, and interruptions.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt as _, symlink};
@@ -12,18 +12,18 @@ use rustix::process::Signal;
 /// Longer than any of these takes.
 const SOON: Duration = Duration::from_secs(60);
 
-/// A simulated record that passes, with rounds enough for a gate.
+/// A simulated record that passes, with enough rounds for a gate.
 fn simulated(bench: &Bench) {
     let run = ["simulate", "gate", "--only", "naive-resign", "--set", "repeat=2", "--out", "record", "--quiet"];
     bench.run(&run).expect(0);
 }
 
-/// What was damaged on purpose is not for the recount.
+/// Deliberate damage must not be reported by the recount.
 fn forget(bench: &Bench) {
     let _ = fs::remove_file(bench.path("record/summary.json"));
 }
 
-/// Every option that writes a file, with what it writes beside it.
+/// Every option that writes a file, with its command.
 const WRITES: [&[&str]; 9] = [
     &["gate", "record", "--junit"],
     &["gate", "record", "--markdown"],
@@ -36,7 +36,7 @@ const WRITES: [&[&str]; 9] = [
     &["tune", "--pauses", "pauses.txt", "--weeks", "500", "--model", "--page"],
 ];
 
-/// A command with where it writes to.
+/// A command with its output path.
 fn with<'a>(command: &[&'a str], target: &'a str) -> Vec<&'a str> {
     [command, &[target]].concat()
 }
@@ -48,7 +48,7 @@ fn whatever_is_written_goes_through_links_and_pipes_and_destroys_nothing_of_the_
     bench.file("pauses.txt", &"120\n".repeat(40));
     for (number, command) in WRITES.iter().enumerate() {
         let name = |what: &str| format!("{what}-{number}");
-        // What was there first says what it has to be.
+        // The first output defines the expected content.
         bench.run(&with(command, &name("plain"))).expect(0);
         let wanted = fs::read(bench.path(&name("plain"))).expect("written");
         assert!(!wanted.is_empty());
@@ -292,7 +292,7 @@ fn what_is_missing_or_has_no_meaning_is_told_before_anything_is_done() {
         assert!(ran.err.contains(told) && ran.err.len() < 4_000, "{command:?}: {}", ran.err);
     }
     bench.run(&["gate", "record", "--limits", "marked.toml"]).expect(0);
-    // No seed is too great.
+    // No seed is too large.
     bench.run(&["simulate", "quick", "--seeds", "18446744073709551614..18446744073709551615"]).expect(0);
     bench.assert_nothing_left();
 }
@@ -308,7 +308,7 @@ fn a_log_that_is_still_written_is_read_up_to_its_last_whole_line() {
     assert!(bench.run(&tune).expect(2).err.contains("line 4"));
 }
 
-/// Every option that reads a file, with what it reads beside it.
+/// Every option that reads a file, with its command.
 const READS: [&[&str]; 16] = [
     &["check"],
     &["report"],
@@ -340,7 +340,7 @@ fn whatever_is_read_may_be_anything_and_is_refused_by_its_name() {
     fs::create_dir(bench.path("folder")).expect("made");
     for command in READS {
         for bad in ["missing", "empty", "long", "bytes", "round", "folder", "record/manifest.json/x", "/dev/zero", ""] {
-            // A history that is not there is begun, and a file of settings may hold none.
+            // A missing history is created, and a file of settings may be empty.
             let is_history = command.ends_with(&["--history"]);
             let may_be_empty = is_history || command.ends_with(&["--limits"]) || command.ends_with(&["--timing"]);
             if is_history && bad == "missing" || may_be_empty && bad == "empty" {

@@ -1,5 +1,5 @@
-//! What a user can get wrong: each ends in the right code with one message that names the place and the remedy, starts
-//! nothing that stays, and leaves no record behind.
+//! Mistakes of users: each ends with the right code and one message with the place and the remedy. It starts nothing
+//! that stays, and leaves no record behind.
 
 use std::fs::{self, Permissions};
 use std::net::TcpListener;
@@ -9,7 +9,7 @@ use std::process::Command;
 use crate::run_support::scenario::calm;
 use crate::run_support::{Bench, EXE, Ran, summary_of};
 
-/// Ends the same way however it is asked, and leaves nothing.
+/// Checks that it ends the same way for every form of the request, and leaves nothing.
 fn refused(bench: &Bench, command: Command, code: i32, words: &[&str]) -> Ran {
     let ran = bench.start(command).end().expect(code);
     ran.error(words);
@@ -159,7 +159,7 @@ fn a_folder_that_is_not_ones_own_is_refused() {
     fs::create_dir(bench.path("locked")).expect("made");
     let mut command = Command::new(EXE);
     if rustix::process::geteuid().is_root() {
-        // Root may write anywhere; somebody else may not. The program may lie where only root can reach it.
+        // Root may write anywhere, another user may not. The program may be where only root can reach it.
         fs::copy(EXE, bench.path("program")).expect("copied");
         for name in [".", "locked"] {
             fs::set_permissions(bench.path(name), Permissions::from_mode(0o755)).expect("changed");
@@ -194,7 +194,7 @@ fn a_timeout_that_the_ensemble_clamps_is_told_and_the_negotiated_one_is_used() {
     let text = calm().replace("session_timeout_ms = 4000", "session_timeout_ms = 150");
     let file = bench.file("scenario.toml", &text).display().to_string();
     let ran = bench.run(&["run", &file, "--out", "record"]);
-    // Sessions of 0.8 s may end on a machine that stands still for so long: what is told is the same.
+    // Sessions of 0.8 s may end on a machine that stalls for that long: the messages are the same.
     ran.fails_nothing();
     bench.assert_nothing_left();
     let summary = summary_of(&bench.path("record"));

@@ -1,4 +1,5 @@
-//! Random scenarios on servers, one after the other: what passes leaves nothing, what fails is kept and can be run again.
+//! Random scenarios on servers, one after the other: passing ones leave nothing, failing ones are kept and can be
+//! repeated.
 
 use crate::run_support::scenario::scenario;
 use crate::run_support::{Bench, EXE};
@@ -36,7 +37,7 @@ fn rounds_that_pass_leave_nothing_and_others_are_kept() {
 #[test]
 fn a_round_that_fails_ends_it_and_its_record_has_the_scenario_to_run_again() {
     let bench = Bench::new();
-    // A program of somebody else's stands in every round.
+    // An external program takes part in every round.
     let program = format!("'{EXE}' candidate stand broken:writes-before-grant");
     let run = ["run", &base(&bench), "--chaos", "--seed", "3", "--ensemble", "embedded", "--out", "chaos"];
     let ran = bench.run(&[&run[..], &["--candidate", &program]].concat()).expect(1);

@@ -1,4 +1,4 @@
-//! The commands beside a run, and what they say where.
+//! The commands other than `run`, and where they write their output.
 
 use std::fs;
 
@@ -58,7 +58,7 @@ fn a_dry_run_tells_the_plan_and_starts_nothing() {
     let bench = Bench::new();
     for scenario in names(&json(&bench.run(&["list", "--json"]).out)["scenarios"]) {
         let mut command = bench.command(&["run", &scenario, "--dry-run", "--seed", "3"]);
-        // It works where nothing that a run needs is installed.
+        // It works where none of a run's requirements is installed.
         command.env("PATH", "").env("JAVA_HOME", "/no/such/jre");
         let ran = bench.start(command).end().expect(0);
         assert!(ran.out.contains(&scenario) && ran.out.contains("expected: "), "{}", ran.out);

@@ -1,4 +1,4 @@
-//! Records that something happened to: the disk is full, the program is killed, a byte is changed; and names that bite.
+//! Damaged records: the disk is full, the program is killed, a byte is changed; also names with special characters.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use rustix::process::Signal;
 #[test]
 fn a_run_that_is_killed_leaves_a_record_that_says_so_and_nothing_that_runs() {
     let bench = Bench::new();
-    // The links are processes too, and one host is stopped: it must go all the same.
+    // The links are processes, too, and one host is stopped: both must end all the same.
     let text = endless("pause").replace("[phases]", "links = \"always\"\n\n[phases]");
     let file = bench.file("scenario.toml", &text).display().to_string();
     let record = bench.path("record");
@@ -27,7 +27,7 @@ fn a_run_that_is_killed_leaves_a_record_that_says_so_and_nothing_that_runs() {
     running.end().expect(128 + 9);
     bench.assert_no_process_left();
 
-    // A write that was under way when the machine stopped.
+    // A write that was in flight when the machine stopped.
     let torn = files(&record, "coordinator.jsonl").remove(0);
     let bytes = fs::read(&torn).expect("read");
     fs::write(&torn, &bytes[..bytes.len() - 7]).expect("written");
@@ -104,7 +104,7 @@ fn a_sealed_segment_that_was_changed_is_refused_by_name() {
     bench.run(&["check", "record"]).expect(0);
 }
 
-/// A small disk, taken away again when dropped.
+/// A small disk, unmounted on drop.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
@@ -146,7 +146,7 @@ fn a_disk_that_fills_up_ends_the_run_and_is_told() {
 #[test]
 fn names_with_markup_in_them_are_escaped_wherever_they_are_shown() {
     let bench = Bench::new();
-    // A slash would make another level of znodes: closing tags cannot be names of groups or hosts.
+    // A slash would create another level of znodes: closing tags cannot be names of groups or hosts.
     let names = r#"
 group_names = ["<script>alert(1)<script>", "\"><img src=x onerror=alert(1)>", "'; --", "g & h", "{{ 7 * 7 }}", "größe 選挙"]
 host_names = ["<script>alert(1)<script>", "a\" onload=\"alert(1)", "<!--"]

@@ -1,8 +1,8 @@
-//! Runs on containers, by the program itself: faults on links, candidates and servers, their end in order, and what is left
-//! after an end that is not.
+//! Runs on containers, by the program itself: faults on links, candidates and servers, an orderly end, and the
+//! leftovers of a disorderly one.
 //!
-//! Needs a Docker engine and the images that HUSTINGS_ZOOKEEPER_IMAGE and HUSTINGS_TOXIPROXY_IMAGE name; without these, those
-//! that ci/images/build.sh builds.
+//! Needs a Docker engine and the images in HUSTINGS_ZOOKEEPER_IMAGE and HUSTINGS_TOXIPROXY_IMAGE; the defaults are
+//! those that ci/images/build.sh builds.
 
 use std::path::Path;
 use std::process::Command;
@@ -18,7 +18,7 @@ const IMAGES: [(&str, &str); 2] = [
     ("HUSTINGS_TOXIPROXY_IMAGE", "hustings/toxiproxy:local"),
 ];
 
-/// The program on containers of the images that this machine has.
+/// The program on containers of this machine's images.
 fn command(bench: &Bench, arguments: &[&str]) -> Command {
     let mut command = bench.command(&[&["run", "--ensemble", "docker"], arguments].concat());
     for (variable, local) in IMAGES {
@@ -30,7 +30,7 @@ fn command(bench: &Bench, arguments: &[&str]) -> Command {
     command
 }
 
-/// Containers and networks of the runs whose temporary files are in this folder, or in this one of its folders.
+/// Containers and networks of the runs whose temporary files are in this folder, or in one of its subfolders.
 fn at_docker(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for kind in [&["ps", "-a"][..], &["network", "ls"]] {
@@ -63,7 +63,7 @@ server-partition = { kind = "server-partition", for_ms = 6000 }
 "#;
     let file = bench.file("scenario.toml", &(patient_servers(&scenario("", faults)) + LENIENT));
     let ran = bench.start(command(&bench, &[&file.display().to_string(), "--out", "record"])).end();
-    // A busy machine may stall, which makes a run inconclusive and nothing worse.
+    // A busy machine may stall, which at worst makes a run inconclusive.
     assert!([0, 3].contains(&ran.code), "exit code {}; it said: {}", ran.code, ran.err);
     bench.assert_nothing_left();
     assert_eq!(at_docker(&bench.tmp()), Vec::<String>::new());
@@ -91,7 +91,7 @@ server-partition = { kind = "server-partition", for_ms = 6000 }
     }
 }
 
-/// With ticks and sessions that a busy machine keeps to, on which containers start one after the other.
+/// With ticks and sessions that suit a busy machine, on which containers start one after the other.
 fn patient_servers(scenario: &str) -> String {
     scenario
         .replace("tick_ms = 100", "tick_ms = 500\nsync_limit = 4\ninit_limit = 20")

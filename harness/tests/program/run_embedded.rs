@@ -1,4 +1,4 @@
-//! Runs on embedded servers: every fault takes effect there, and whoever reads the results is told what they are of.
+//! Runs on embedded servers: every fault takes effect there, and the results name the kind of servers.
 
 use std::collections::BTreeSet;
 use std::net::TcpListener;

@@ -1,4 +1,4 @@
-//! Ways in which a run is ended from outside: whatever it borrowed is left as it was, and nothing of others is touched.
+//! Runs that are ended from outside: everything borrowed is left as it was, and nothing of others is touched.
 
 use std::process::Command;
 use std::time::Duration;
@@ -73,7 +73,7 @@ fn a_toxiproxy_of_others_is_left_as_it_was_even_by_two_ctrl_cs() {
     drop(theirs);
 }
 
-/// A run with links in this Toxiproxy, killed in the middle of its fault. Nothing of it runs any more.
+/// A run with links in this Toxiproxy, killed in the middle of its fault. None of its processes is left.
 fn kill_in_the_middle(bench: &Bench, api: &str) {
     let running = in_the_middle(bench, None, &["--toxiproxy", api]);
     running.signal(Signal::KILL);
@@ -123,7 +123,7 @@ fn two_runs_share_a_toxiproxy_and_do_not_meet() {
     ran.fails_nothing();
     second.assert_nothing_left();
     assert_eq!(proxies(&api), before, "those of the first run are all there, and no others");
-    // There is no room for both in fewer ports.
+    // Fewer ports have no room for both.
     let tight = ["--ensemble", "embedded", "--toxiproxy", &api, "--toxiproxy-ports", "28700-28709"];
     let refused = second.run(&[&["run", &file, "--out", "other"], &tight[..]].concat()).expect(4);
     refused.error(&["28700 to 28709", "others", "--toxiproxy-ports"]);

@@ -1,4 +1,5 @@
-//! Every kind of fault on a real ensemble, once, with its proof; and the recipes and settings that the other tests leave out.
+//! Every kind of fault on a real ensemble, once, with its verification; also the recipes and settings that other tests
+//! omit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +22,7 @@ expire = { kind = "expire" }
 resign = { kind = "resign" }
 "#;
 
-/// What holds however slow the machine is: the faults are verified, and nothing is lost for good.
+/// Conditions that hold on any machine, however slow: the faults are verified, and nothing is lost for good.
 fn assert_verified(cell: &CellSummary) {
     assert!(!cell.faults.receipts.is_empty(), "{}: no fault", cell.info.name);
     for receipt in &cell.faults.receipts {
@@ -150,7 +151,7 @@ fn candidates_that_share_a_session_share_its_end_and_not_a_resignation() {
     assert_eq!((resign.hit, resign.sessions, resign.incarnations), (vec![1], 3, 3 * on_host));
 }
 
-/// How many candidates each fault hit, and the sessions and incarnations of a cell.
+/// The number of candidates that each fault hit, and the sessions and incarnations of a cell.
 struct Shared {
     hit: Vec<usize>,
     sessions: usize,
@@ -171,7 +172,7 @@ impl Shared {
 fn leaders_that_are_terminated_hear_the_answers_to_their_last_writes() {
     let bench = Bench::new();
     let text = patient(&scenario("", "[faults.terminate]\nkind = \"terminate\"\nfor_ms = 1000\n"), 4) + LENIENT;
-    // A write is under way all the time.
+    // A write is in flight at any time.
     let text = text.replace("work_interval_ms = 20", "work_interval_ms = 1");
     let file = bench.file("scenario.toml", &text).display().to_string();
     let ran = bench.run(&["run", &file, "--out", "record", "--json"]).expect(0);

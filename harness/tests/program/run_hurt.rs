@@ -1,4 +1,5 @@
-//! What happens to the harness's own processes is not the recipe's fault: they are stopped and killed while a fault is measured.
+//! Faults on the harness's own processes are not blamed on the recipe: they are stopped and killed while a fault is
+//! measured.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,12 +11,12 @@ use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Every leader resigns: nobody dies by plan.
+/// Every leader resigns: the plan kills no process.
 const RESIGN: &str = "[faults.f]\nkind = \"resign\"\ngroups = 6\n";
-/// What is stopped for good is given up within this.
+/// A process that is stopped for good is given up within this time.
 const GIVEN_UP_WITHIN: Duration = Duration::from_secs(90);
 
-/// A run on this ensemble with this fault, just when it has been verified.
+/// A run on this ensemble with this fault, right after its verification.
 fn with_faults(bench: &Bench, ensemble: &str, sections: &str) -> Running {
     let text = scenario("links = \"always\"\n", sections);
     let file = bench.file("scenario.toml", &text).display().to_string();
@@ -26,7 +27,7 @@ fn with_faults(bench: &Bench, ensemble: &str, sections: &str) -> Running {
     running
 }
 
-/// Processes of the run in whose command line all of this stands.
+/// Processes of the run whose command line contains `part`.
 fn pids(bench: &Bench, part: &str) -> Vec<Pid> {
     let lines = bench.processes();
     let found = lines.iter().filter(|line| line.contains(part)).map(|line| line.split(' ').next().expect("a pid"));
@@ -37,7 +38,7 @@ fn pids(bench: &Bench, part: &str) -> Vec<Pid> {
 
 fn send(pids: &[Pid], signal: Signal) {
     for &pid in pids {
-        // It may have ended meanwhile.
+        // It may have ended in the meantime.
         let _ = kill_process(pid, signal);
     }
 }
@@ -46,7 +47,7 @@ fn checked(bench: &Bench, code: i32) -> Summary {
     bench.run(&["check", "record", "--json"]).expect(code).summary()
 }
 
-/// Stops these processes, three times as long as a session lives, and expects that nobody is blamed and the stall is named.
+/// Stops these processes for three session timeouts. Expects that no check fails and that the stall is named.
 fn stopped(ensemble: &str, part: &str, named: &str) {
     let bench = Bench::new();
     let running = with_faults(&bench, ensemble, RESIGN);
@@ -56,7 +57,7 @@ fn stopped(ensemble: &str, part: &str, named: &str) {
     send(&pids, Signal::CONT);
     let code = running.end().code;
     bench.assert_nothing_left();
-    // The handovers may have been over by then: then there is nothing that it spoils.
+    // If the handovers were over by then, there is nothing for the stall to spoil.
     assert!([0, 3].contains(&code), "{code}");
     let summary = checked(&bench, code);
     let cell = &summary.cells[0];
@@ -90,7 +91,7 @@ fn nobody_is_blamed_while_servers_stand_still_that_no_fault_has_stopped() {
     stopped("local", "QuorumPeerMain", "server 1");
 }
 
-/// What a stall spoils for as long as sessions live.
+/// Faults that a stall spoils for as long as sessions live.
 const CRASHES: &str = "[faults.f]\nkind = \"crash\"\nfor_ms = 1500\nrepeat = 2\nevery_ms = 3000\n";
 
 #[test]
@@ -118,7 +119,7 @@ fn a_repetition_that_a_stall_spoilt_is_run_again_and_the_gate_leaves_it_out() {
     assert!(std::fs::read_to_string(bench.path("gate.xml")).expect("written").contains("left out: "));
 }
 
-/// Sends a signal to these processes, and expects that the run breaks off and names them, wherever it is told.
+/// Sends a signal to these processes. Expects that the run aborts, and that all outputs name them.
 fn lost(ensemble: &str, part: &str, signal: Signal, named: &[&str]) {
     let bench = Bench::new();
     let running = with_faults(&bench, ensemble, RESIGN);
@@ -166,7 +167,7 @@ fn a_host_that_dies_by_itself_ends_the_run() {
 #[test]
 fn a_failure_that_was_verified_before_the_run_broke_off_stays_one() {
     let bench = Bench::new();
-    // In its first cell leaders write before they lead; in the second one nothing goes wrong but the servers.
+    // In its first cell leaders write before they lead; in the second one only the servers fail.
     let sections = format!("[matrix]\nrecipe = [\"broken:writes-before-grant\", \"naive\"]\n\n{RESIGN}");
     let text = scenario("links = \"always\"\n", &sections);
     let file = bench.file("scenario.toml", &text).display().to_string();
@@ -181,7 +182,7 @@ fn a_failure_that_was_verified_before_the_run_broke_off_stays_one() {
     assert_eq!(checked(&bench, 1).manifest.state, RunState::Aborted);
 }
 
-/// Whether a first cell is sealed.
+/// Whether the first cell is sealed.
 fn has_second_cell(record: &Path) -> bool {
     record.join("events").exists() && !files(record, "coordinator.jsonl.zst").is_empty()
 }

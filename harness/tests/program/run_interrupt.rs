@@ -1,4 +1,4 @@
-//! Ctrl-C, once and twice, while something is broken.
+//! Ctrl-C, once and twice, during a fault.
 
 use std::time::{Duration, Instant};
 
@@ -8,9 +8,9 @@ use hustings_record::{Event, Record, RunState};
 use hustings_reports::verdict::Verdict;
 use rustix::process::Signal;
 
-/// Hosts, servers and links are given time to end in order; no machine needs more than this.
+/// Bound on the orderly end of hosts, servers and links; no machine needs more.
 const END_WITHIN: Duration = Duration::from_secs(60);
-/// Ending at once is a matter of milliseconds; a busy machine may take longer, but not as long as an orderly end.
+/// An immediate end takes milliseconds; on a busy machine it may take longer, but less than an orderly end.
 const AT_ONCE: Duration = Duration::from_secs(10);
 
 /// A run in the middle of its fault, which lasts for ten minutes.
@@ -62,14 +62,14 @@ fn a_second_ctrl_c_ends_at_once_and_leaves_no_process() {
     let bench = Bench::new();
     let running = in_the_middle(&bench, "pause");
     running.signal(Signal::INT);
-    // Two signals of a kind that wait at the same time are one.
+    // Two pending signals of the same kind count as one.
     std::thread::sleep(Duration::from_millis(50));
     running.signal(Signal::INT);
     let asked = Instant::now();
     let ran = running.end_within(END_WITHIN).expect(130);
     assert!(asked.elapsed() < AT_ONCE, "it took {:?}", asked.elapsed());
     bench.assert_nothing_left();
-    // The first one may have been enough, on a fast machine.
+    // On a fast machine the first one may have been enough.
     let record = Record::read(&bench.path("record")).expect("a record");
     assert!([RunState::Running, RunState::Interrupted].contains(&record.manifest.state), "{}", ran.err);
     bench.run(&["check", "record"]).expect(3);
@@ -85,7 +85,7 @@ fn ctrl_c_before_there_is_a_record_leaves_none() {
     let ran = running.end_within(END_WITHIN).expect(130);
     bench.assert_nothing_left();
     if bench.path("record").exists() {
-        // The machine was slow to send the signal: then it is a record like any other.
+        // The machine was slow to send the signal: then it is a normal record.
         assert_eq!(summary_of(&bench.path("record")).manifest.state, RunState::Interrupted, "{}", ran.err);
     }
 }

@@ -1,4 +1,4 @@
-//! Programs of others in scenarios: as good as built in where they are sound, found out where they are not.
+//! External programs in scenarios: sound ones do as well as built-in recipes, broken ones are caught.
 
 use hustings_record::FaultKind;
 use hustings_reports::verdict::Verdict;
@@ -6,7 +6,7 @@ use hustings_reports::verdict::Verdict;
 use crate::run_support::scenario::{calm, scenario};
 use crate::run_support::{Bench, cell, check, checkers_of};
 
-/// The command, as a scenario has it, of a Python program beside this file that stands by the adapters' helper.
+/// The scenario's command line for a Python program beside this file that uses the adapters' helper.
 fn python(file: &str, arguments: &[&str]) -> String {
     let here = env!("CARGO_MANIFEST_DIR");
     let (helper, program) =
@@ -15,7 +15,7 @@ fn python(file: &str, arguments: &[&str]) -> String {
     format!("command = {words:?}")
 }
 
-/// T = 2 s, which a busy machine keeps to.
+/// T = 2 s, which suits a busy machine.
 fn slower(sections: &str) -> String {
     scenario("", sections)
         .replace("\ntick_ms = 100", "\ntick_ms = 200")
@@ -88,7 +88,7 @@ fault = "jump"
     assert!(refused.err.contains("which no simulation can run"), "{}", refused.err);
 }
 
-/// Each wrong in one way, and the check that must find it out. Those of this program go by the paths of programs.
+/// Each program has one bug, and the check that must catch it. Recipes of this program use the paths of programs.
 const BROKEN: &[(&str, &str)] = &[
     ("deaf-expire", "split-brain"),
     ("writes-on-resign", "stray-writes"),
@@ -286,7 +286,7 @@ follower_wakes = "{wakes}"
             python("watches_two.py", &[])
         )
     });
-    // What a stop leaves behind is nobody's after 2 T and more: it lasts longer than that.
+    // The remains of a stopped process are not blamed after 2 T and more: the cell lasts longer than that.
     let text = slower(&format!(
         r#"{}
 [faults.resign]

@@ -1,4 +1,4 @@
-//! `--repeat`: rounds over all cells, each repetition with draws of its own, and the figures of all together.
+//! `--repeat`: rounds over all cells, each repetition with its own draws, and pooled figures.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +12,7 @@ fn names(summary: &Summary) -> Vec<&str> {
     summary.cells.iter().map(|cell| cell.info.name.as_str()).collect()
 }
 
-/// The moments at which faults of a cell were intended.
+/// The intended times of a cell's faults.
 fn intended(summary: &Summary, name: &str) -> Vec<u64> {
     let cell = summary.cells.iter().find(|cell| cell.info.name == name).expect("a cell of this name");
     cell.faults.receipts.iter().map(|receipt| receipt.intended).collect()
@@ -121,7 +121,7 @@ fn a_repetition_whose_events_are_lost_is_left_out_and_named() {
     bench.run(&["simulate", "quick", "--only", "naive-crash", "--repeat", "3", "--out", "record", "-q"]).expect(0);
     let lost = bench.path("record/events/naive-crash-r2/coordinator.jsonl.zst");
     std::fs::write(&lost, "nothing").expect("written");
-    // It told of what was there before.
+    // It describes the record before the damage.
     std::fs::remove_file(bench.path("record/summary.json")).expect("removed");
     let ran = bench.run(&["check", "record", "--salvage", "--json"]).expect(3);
     let pool = &ran.summary().pools[0];

@@ -1,4 +1,4 @@
-//! Faults on the servers of a real ensemble, with their proofs; whom the ensemble elects then, and what that costs the
+//! Faults on the servers of a real ensemble, with their verification; the resulting elections, and their effect on the
 //! candidates.
 
 use std::time::Duration;
@@ -10,7 +10,7 @@ use hustings_reports::summary::CellSummary;
 use hustings_reports::verdict::Verdict;
 use rustix::process::Signal;
 
-/// Three servers that miss each other after 2 s, and sessions that outlive an election on a slow machine.
+/// Three servers that notice a lost one after 2 s, and sessions that outlive an election on a slow machine.
 fn scenario(election: &str, sections: &str) -> String {
     format!(
         r#"name = "servers"
@@ -51,8 +51,8 @@ resign = { kind = "resign", groups = 2 }
 fault = ["kill", "pause", "follower"]
 "#;
 
-/// What holds however slow the machine is: the faults are verified and healed, nobody leads beside another, and in the end every
-/// group is led.
+/// Conditions that hold on any machine, however slow: the faults are verified and healed, there is no second leader,
+/// and every group is led in the end.
 fn assert_sound(cell: &CellSummary) {
     let name = &cell.info.name;
     assert!(!cell.faults.receipts.is_empty(), "{name}: no fault");
@@ -82,7 +82,7 @@ fn a_leader_of_the_ensemble_that_is_hit_is_replaced_by_the_winner_of_the_votes()
         assert!(after.outage.1 > 0 && after.outage.1 >= after.outage.0, "{fault}: {:?}", after.outage);
         assert!(cell.ensemble.states.iter().any(|bar| bar.state != ServerState::Leading), "{fault}");
     }
-    // Nobody else loses a connection when a follower dies, and the watches of those who moved come along.
+    // No other client loses a connection when a follower dies, and the watches of moved sessions move along.
     let follower = cell(&summary, "follower");
     assert_sound(follower);
     assert!(follower.handovers.completed >= 1, "{:#?}", follower.handovers);
@@ -107,7 +107,7 @@ fault = ["crash"]
     let cell = &summary.cells[0];
     assert_sound(cell);
     let excess = cell.failover.excess.as_ref().expect("sessions expired");
-    // Where this machine stalled at each of them it is not told which they were.
+    // Expiries during a stall of this machine are void.
     assert!(excess.restarted + excess.over_floor.void > 0, "{excess:#?}");
     assert_eq!(excess.early, 0, "{excess:#?}");
     let naive = excess.over_naive_floor.as_ref().expect("what it would have been").min;
@@ -141,8 +141,8 @@ server_leader = 1
         assert!(cell.faults.receipts.iter().all(|receipt| receipt.verified), "{fault}: {:#?}", cell.faults.receipts);
         let last = cell.ensemble.elections.last().expect("an election");
         assert_eq!(last.predicted, last.winner, "{fault}: the votes decide: {last:#?}\n{}", ran.err);
-        // On a busy machine a first leader may fail while the one that lags behind joins it. ZooKeeper 3.8.0 was seen to let
-        // that one vote with the new epoch and its old data then, and win.
+        // On a busy machine a first leader may fail while the lagging server joins it. ZooKeeper 3.8.0 was seen to let
+        // that server then vote with the new epoch and its old data, and win.
         let joined_in_vain =
             fault == "higher-zxid" && last.votes.iter().any(|vote| vote.starts_with("server 3 with epoch"));
         if last.winner != Some(leader) {

@@ -1,14 +1,15 @@
-//! What runs on real ensembles come to: broken recipes are caught, correct ones pass, and what is not verified does not count.
+//! Verdicts of runs on real ensembles: broken recipes are caught, correct ones pass, and unverified faults do not
+//! count.
 
 use crate::run_support::scenario::scenario;
 use crate::run_support::{Bench, Ran, cell, check, checkers_of};
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
 
-/// A machine may be too busy to measure anything; that says nothing about what is tested here.
+/// A machine may be too busy to measure anything; that is irrelevant to these tests.
 const ATTEMPTS: u32 = 3;
 
-/// Runs, and again when it did not go as it should while the machine stood still.
+/// Runs the scenario, and again after a wrong result during a stall of the machine.
 fn judged(text: &str, as_it_should: fn(&Summary) -> bool) -> (Ran, Summary) {
     for attempt in 1.. {
         let bench = Bench::new();
@@ -44,7 +45,7 @@ recipe = ["broken:no-relist", "predecessor-watch"]
     assert!(checkers_of(broken, Verdict::Fail).contains(&"split-brain"), "{:#?}", broken.checks);
     assert!(broken.split_brain.active.seen > 0 && broken.writes.unfenced.seen > 0);
     assert!(nothing_of_the_correct_one_fails(&summary), "{:#?}", cell(&summary, "predecessor-watch").checks);
-    // The checker is named to the person who reads the terminal, too.
+    // The terminal output names the check, too.
     assert!(ran.err.contains("split-brain") && ran.err.contains("FAIL"), "{}", ran.err);
 }
 
@@ -77,7 +78,7 @@ stale_writes = "any"
 #[test]
 fn faults_that_do_not_happen_make_a_run_inconclusive() {
     let partition = "[faults.partition]\nkind = \"partition\"\nfor_t = 1.5\n";
-    // A session that a slow machine loses is nothing that this is about.
+    // A session lost by a slow machine is irrelevant here.
     let doubtless = "\n[[expect]]\nunplanned = \"any\"\n";
     let bench = Bench::new();
     let file = bench.file("scenario.toml", &(scenario("", partition) + doubtless)).display().to_string();

@@ -1,4 +1,4 @@
-//! `compare`, `gate` and `baseline` as a user meets them, on simulated records.
+//! `compare`, `gate` and `baseline` from a user's view, on simulated records.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use hustings_record::{Event, Record};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus};
 use serde_json::Value;
 
-/// Resignations and expiries alone: eight injections and more, in little time.
+/// Only resignations and expiries: at least eight injections, in little time.
 const SMALL: [&str; 4] = ["--set", "election.groups=4", "--set", "matrix.fault=[\"resign\",\"expire\"]"];
 
 fn simulate(bench: &Bench, out: &str, seed: &str, more: &[&str]) -> Ran {
@@ -211,7 +211,7 @@ fn runs_in_a_folder_are_listed_and_shown_on_one_page() {
     bench.run(&["list", "--page", "x.html"]).expect(2);
 }
 
-/// Validates each line of a file, by another program.
+/// Validates each line of a file with another program.
 const VALIDATOR: &str = "import json, sys, jsonschema
 schema = jsonschema.Draft202012Validator(json.load(open(sys.argv[1])))
 [schema.validate(json.loads(line)) for line in open(sys.argv[2])]";

@@ -1,4 +1,4 @@
-//! Records that something happened to, as their users meet them, and readers that go away. Made by a simulation, in no time.
+//! Damaged records from their users' view, and readers that go away. Made quickly by a simulation.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use crate::run_support::{Bench, Ran, files};
 
 const QUICK: [&str; 6] = ["simulate", "quick", "--set", "election.groups=2", "--set", "matrix.recipe=[\"naive\"]"];
 
-/// Makes records with reports of two cells each.
+/// Makes records with reports, of two cells each.
 fn recorded(bench: &Bench, names: &[&str]) {
     for name in names {
         let one = ["--set", "matrix.fault=[\"resign\",\"crash\"]", "--out", name, "-q"];
@@ -57,7 +57,7 @@ fn salvage_leaves_out_the_damaged_cell_and_passes_nothing() {
         assert!(summary.notes.iter().any(|note| note.contains("left out, for events/")), "{:?}", summary.notes);
         assert!(ran.err.contains("left out, for events/"), "it is told: {}", ran.err);
     }
-    // Nobody can recount what is damaged.
+    // A damaged record cannot be recounted.
     fs::remove_dir_all(bench.path("record")).expect("gone");
 }
 

@@ -1,4 +1,5 @@
-//! `hustings simulate` as a user meets it: records that are the same every time, searches that find, and recipes that are broken on purpose.
+//! `hustings simulate` from a user's view: records that are the same every time, searches that find bugs, and recipes
+//! that are broken on purpose.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -83,7 +84,7 @@ fn random_schedules_show_nothing_of_a_sound_recipe() {
     }
 }
 
-/// Each once showed an error: of a recipe, of the simulation, or of what the checkers took for certain.
+/// Each of these seeds once showed an error: in a recipe, in the simulation, or in an assumption of the checks.
 const TELLING: [(&str, &[u64]); 4] = [
     ("predecessor-watch", &[13_619, 18_987, 33_911, 50_859, 97_952]),
     ("naive", &[38_424, 48_099, 49_172, 53_054, 55_340, 67_030, 72_182, 69_775, 89_914, 94_294]),
@@ -132,7 +133,7 @@ fn a_broken_recipe_that_is_caught_leaves_a_pass_and_one_that_is_not_leaves_doubt
     let summary = caught.summary();
     let broken = summary.cells.iter().find(|cell| cell.info.self_test).expect("its cell");
     assert!(broken.unsafe_as_expected, "{:?}", broken.checks);
-    // It gives the lead back as everybody else does.
+    // It gives the lead back in the normal way.
     let missed = with("resign");
     assert_eq!(missed.code, 3, "{}", missed.err);
     assert!(missed.summary().notes.iter().any(|note| note.starts_with("self-test")));
@@ -174,7 +175,7 @@ fn a_host_that_is_killed_for_good_is_not_waited_for() {
 fn every_known_bug_is_told_with_the_schedule_that_shows_it() {
     let bench = Bench::new();
     let ran = bench.run(&["simulate", "--known", "--seeds", "0..100"]);
-    // A hundred random schedules are too few for some.
+    // A hundred random schedules are too few for some recipes.
     assert_eq!(ran.code, 1, "{}", ran.err);
     let lines: Vec<&str> = ran.out.lines().collect();
     assert!(

@@ -1,4 +1,4 @@
-//! Searches as scripts and clumsy users meet them, and the folders that records are put into.
+//! Searches by scripts and careless users, and the folders for records.
 
 use std::fs;
 

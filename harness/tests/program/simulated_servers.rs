@@ -1,4 +1,5 @@
-//! Faults on the servers of simulated ensembles: the record shows what a real run's would, and the same checkers judge it.
+//! Faults on the servers of simulated ensembles: the record has the same content as a real run's, and the same checks
+//! judge it.
 
 use crate::run_support::{Bench, check};
 use hustings::simulate::try_simulation;
@@ -10,12 +11,12 @@ use hustings_workloads::scenario::Scenario;
 use hustings_workloads::simulation::{Simulation, Timing};
 
 const MS: u64 = 1_000_000;
-/// How long an election of the model takes.
+/// The duration of an election in the model.
 const ELECTION: u64 = 400 * MS;
-/// From one look at the servers to the next.
+/// Interval between observations of the servers.
 const LOOK: u64 = 20 * MS;
 
-/// A cell of three servers, which miss each other after 2 s, under three groups.
+/// A cell of three servers, which notice a lost one after 2 s, under three groups.
 fn simulate(fault: &str) -> CellSummary {
     let text = format!(
         r#"name = "servers"
@@ -46,7 +47,7 @@ fault = ["it"]
     try_simulation(&Simulation { cell, seed: 1, timing, bugs, schedule }).expect("it comes to its end").summary
 }
 
-/// The only election of a cell in which every checker was content.
+/// The only election of a cell in which every check passed.
 fn only_election(cell: &CellSummary) -> &ServerElection {
     assert_eq!(cell.verdict, Verdict::Pass, "{:#?}", cell.checks);
     assert!(cell.faults.receipts.iter().all(|receipt| receipt.verified), "{:#?}", cell.faults.receipts);
@@ -54,17 +55,17 @@ fn only_election(cell: &CellSummary) -> &ServerElection {
     election
 }
 
-/// Whether the bounds of a time hold it, and are no wider than two looks at the servers.
+/// Whether the bounds contain the exact time, and are no wider than two observations of the servers.
 fn brackets((least, most): (u64, u64), exact: u64) -> bool {
     (least..=most).contains(&exact) && most - least <= 2 * LOOK
 }
 
-/// The states of a server, one after the other.
+/// The successive states of a server.
 fn states(cell: &CellSummary, server: u32) -> Vec<ServerState> {
     cell.ensemble.states.iter().filter(|bar| bar.server == server).map(|bar| bar.state).collect()
 }
 
-/// For how long the probes wrote nothing, at most; None: there was no such time.
+/// The longest time without a write of the probes, at most; `None`: there was none.
 fn longest_gap(cell: &CellSummary) -> Option<u64> {
     let writes = cell.ensemble.watch.as_ref().and_then(|watch| watch.writes.as_ref()).expect("probes wrote");
     assert!(writes.acknowledged > Some(100), "{writes:?}");
@@ -86,7 +87,7 @@ fn a_killed_leader_is_followed_by_one_election_which_the_best_vote_wins_in_the_n
     assert_eq!(states(&cell, 3), [Leading, Down, NotServing, Following]);
     assert_eq!(states(&cell, 2), [Following, NotServing, Leading]);
     assert!(longest_gap(&cell).is_some_and(|gap| gap >= ELECTION), "{:?}", longest_gap(&cell));
-    // The servers that lived count the election as a time in which they were unavailable.
+    // The surviving servers count the election as unavailable time.
     let unavailable = &cell.ensemble.watch.as_ref().expect("watched").unavailable;
     let told: Vec<Option<u64>> = unavailable.iter().map(|server| server.times.map(|times| times.told_ns)).collect();
     assert_eq!(told, [Some(ELECTION), Some(ELECTION), None]);
@@ -99,7 +100,7 @@ fn a_stopped_leader_is_silent_until_it_wakes_as_one_that_leads_no_more() {
     let election = only_election(&cell);
     assert_eq!((election.old, election.winner, election.epoch), (Some(3), Some(2), Some(2)));
     assert_eq!(states(&cell, 3), [Leading, Silent, NotServing, Following]);
-    // It is missed after syncLimit, and writes wait from the first moment on.
+    // The loss is noticed after syncLimit, and writes wait from the start.
     assert!(brackets(election.outage, 2_000 * MS + ELECTION), "{:?}", election.outage);
     assert!(longest_gap(&cell).is_some_and(|gap| gap >= election.outage.0), "{:?}", longest_gap(&cell));
 }
@@ -181,7 +182,7 @@ fn the_order_of_starts_and_the_zxids_decide_who_leads() {
     assert_eq!(ran.code, 0, "{}", ran.err);
     for cell in &ran.summary().cells {
         let (times, leader) = if cell.info.name == "in-order" { (10, 3) } else { (3, 1) };
-        // Those who are left before all are dead may elect anybody.
+        // The servers that are left before all are down may elect any of them.
         let won = cell.ensemble.elections.iter().filter(|election| election.winner == Some(leader)).count();
         assert_eq!(won, times, "{}: {:#?}", cell.info.name, cell.ensemble.elections);
         assert!(
@@ -202,7 +203,7 @@ fn every_leader_that_is_to_resign_does_after_its_candidates_have_moved() {
     let ran = bench.run(&["simulate", "reconnect", "--out", "record", "--json", "--quiet"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     for cell in &ran.summary().cells {
-        // Three times a server is killed, and then the leaders of five groups resign.
+        // A server is killed three times, and each time the leaders of five groups then resign.
         assert_eq!(cell.handovers.completed, 15, "{}: {:#?}", cell.info.name, cell.handovers);
         let resigned =
             cell.faults.receipts.iter().filter(|receipt| receipt.verified && receipt.servers.is_empty()).count();

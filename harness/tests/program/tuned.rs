@@ -1,9 +1,9 @@
-//! `hustings tune`: what it answers by the model, what it makes of a record, and what it says of logs that it cannot use.
+//! `hustings tune`: its answer by the model, its use of a record, and its errors about unusable logs.
 
 use crate::run_support::Bench;
 use serde_json::Value;
 
-/// JSON on standard output of a run that ends so.
+/// JSON on standard output of a run with this exit code.
 fn answer(bench: &Bench, arguments: &[&str], code: i32) -> Value {
     let ran = bench.run(&[&["tune", "--json"], arguments].concat()).expect(code);
     serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.out))
@@ -12,8 +12,9 @@ fn answer(bench: &Bench, arguments: &[&str], code: i32) -> Value {
 #[test]
 fn the_answer_is_the_one_that_is_known_by_construction() {
     let bench = Bench::new();
-    // 26 weeks: many pauses of 1 s, ten of 9 s. At a tick of 2 s and with pings every T/3 these expire every session of 6 s, 43 %
-    // of those of 10 s, 6.4 % of 12 s and none of 14 s. Nothing beyond the midpoint in 26 weeks is a bound of 0.115.
+    // 26 weeks: many pauses of 1 s, ten of 9 s. With a tick of 2 s and pings every T/3, they expire every session of 6
+    // s. They expire 43 % of those of 10 s, 6.4 % of 12 s and none of 14 s. Nothing beyond the midpoint in 26 weeks is
+    // a bound of 0.115.
     let pauses = "1000\n".repeat(400) + &"9000\n".repeat(10);
     let file = bench.file("pauses.txt", &pauses).display().to_string();
     let ask = ["--pauses", &file, "--weeks", "26", "--model", "--false-per-week", "0.13"];
@@ -27,7 +28,7 @@ fn the_answer_is_the_one_that_is_known_by_construction() {
     assert!((false_at(12_000) - 0.063_756 * 10.0 / 26.0).abs() < 1e-4, "{}", false_at(12_000));
     let recommended = &shown["advice"]["recommended"];
     assert_eq!((&recommended["grade"], &recommended["timeout_ms"]), (&"shown".into(), &12_000.into()));
-    // A week of the same says nothing yet.
+    // A single week of the same is not enough evidence.
     let week = answer(&bench, &["--pauses", &file, "--weeks", "1", "--model"], 3);
     assert_eq!(week["advice"]["recommended"]["grade"], "estimated");
     let text = bench.run(&["tune", "--pauses", &file, "--weeks", "26", "--model"]).err;
@@ -120,7 +121,8 @@ fn a_curve_that_was_measured_holds_in_another_run() {
     assert_eq!(of(&one[0], "expired"), 0.0, "half of T expires nothing");
     assert_eq!(one.last().map(|band| of(band, "expired") == of(band, "sessions")), Some(true), "1.4 T expires all");
     for (one, other) in one.iter().zip(&other) {
-        // What the first run's curve says of such pauses lies within what the second one saw, give or take one session in ten.
+        // The first run's fitted curve for such pauses lies within the second run's observations, with a tolerance of
+        // one session in ten.
         let fitted = of(one, "fitted");
         assert!(of(other, "low") - 0.1 <= fitted && fitted <= of(other, "high") + 0.1, "{one} {other}");
     }
@@ -140,9 +142,9 @@ fn a_measurement_that_cannot_begin_is_refused_before_anything_is_started() {
     let ask = ["tune", "--pauses", &file, "--weeks", "20", "--ensemble", "embedded"];
     bench.run(&[&ask[..], &["--out", "full"]].concat()).expect(2).error(&["not empty"]);
     bench.run(&[&ask[..], &["--set", "election.grps=3"]].concat()).expect(2).error(&["grps", "groups"]);
-    // Both say what to measure.
+    // Both options define what to measure.
     bench.run(&[&ask[..], &["--model", "--record", "full"]].concat()).expect(2).error(&["--model", "--record"]);
-    // Logs are read first: nobody measures for minutes to hear that his file is wrong.
+    // Logs are read first: a user does not wait minutes for a measurement before an error in a file is reported.
     let wrong = bench.file("wrong.txt", "soon\n").display().to_string();
     bench.run(&["tune", "--pauses", &wrong, "--weeks", "1"]).expect(2).error(&["line 1"]);
     bench.assert_nothing_left();

@@ -1,4 +1,4 @@
-//! The API keeps to Toxiproxy's, and stands whatever it is sent.
+//! The API matches Toxiproxy's, and withstands any input.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -230,7 +230,7 @@ fn garbage_never_kills_the_api() {
     for bytes in garbage {
         let mut bytes = bytes.to_vec();
         if bytes == b"GET" {
-            // An unfinished request is answered by nothing; the end of it ends the connection.
+            // An unfinished request gets no answer; its end ends the connection.
             drop(std::net::TcpStream::connect(proxy.api).unwrap());
             bytes.extend(b"\r\n\r\n");
         }
@@ -298,7 +298,7 @@ fn requests_that_are_sent_by_halves_end_and_who_speaks_meanwhile_is_heard() {
     let halves = ["", "POST /prox", "POST /populate HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n[{"];
     let mut open: Vec<TcpStream> = halves.map(|half| half_sent(proxy.api, half)).into();
     assert_eq!(proxy.call("GET", "/version", "").0, 200);
-    // Each is told, or hung up on.
+    // Each gets an answer, or its connection is closed.
     for stream in &mut open {
         stream.set_read_timeout(Some(Duration::from_secs(40))).unwrap();
         let mut said = String::new();

@@ -1,6 +1,6 @@
-//! What Toxiproxy's clients send, in the languages that have one, step by step as they send it: the answers are those that Toxiproxy
-//! gives, by its source. `clients.jsonl` has a step a line: whose it is, the request, the status, and what that client reads of the
-//! answer. What is answered otherwise is listed with its reason.
+//! Requests of Toxiproxy's clients, in all languages that have one, in their order: the answers match Toxiproxy's
+//! source. Each line of `clients.jsonl` is a step: the client, the request, the status, and the parts of the answer
+//! that it reads. Deviations are listed with their reasons.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::support::{Proxy, raw};
 
-/// Steps that are answered otherwise: a part of "client: what it does: what differs", and why.
+/// Steps with deviating answers: a part of "client: step: difference", and the reason.
 const OTHERWISE: &[(&str, &str)] = &[
     (
         "listen null",
@@ -32,7 +32,7 @@ struct Step {
     needs: BTreeMap<String, Value>,
 }
 
-/// An answer, and what was told of the proxies until then.
+/// An answer, and the earlier answers about the proxies.
 struct Answer {
     status: u16,
     kind: String,
@@ -61,7 +61,7 @@ fn ask(proxy: &Proxy, step: &Step, listen: &str) -> Answer {
     }
 }
 
-/// What stands at a path such as `toxics/0/name`; `@len` is how many there are.
+/// The value at a path such as `toxics/0/name`; `@len` is the length.
 fn at<'v>(value: &'v Value, path: &str) -> Option<std::borrow::Cow<'v, Value>> {
     let mut at = value;
     for part in path.split('/') {

@@ -1,4 +1,4 @@
-//! The driver of links sees effects, not lists: what worked is verified, what did not is said so.
+//! The driver of links relies on effects, not on lists: working faults are verified, failed ones are reported.
 
 use std::io::Write as _;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -169,7 +169,7 @@ async fn a_toxic_that_is_there_already_is_noticed_and_nothing_else_is_left() {
     assert!(error.to_string().contains("heal the link"), "{error}");
 }
 
-/// An API that shows one proxy, refuses all toxics with 409, and says that it is this version.
+/// An API that shows one proxy, refuses all toxics with 409, and reports this version.
 fn refusing_api(version: &'static str, upstream: SocketAddr) -> SocketAddr {
     let (api, _) = server(move |mut stream| {
         let mut request = Vec::new();

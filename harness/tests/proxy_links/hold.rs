@@ -1,4 +1,5 @@
-//! A hold lets nothing pass and loses nothing; what the proxy counts is what passed; and no byte waits for Nagle.
+//! A hold blocks everything and loses nothing; the proxy's counts match the traffic; and Nagle's algorithm delays no
+//! byte.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
@@ -37,7 +38,7 @@ fn holds_lose_nothing_and_keep_the_order_both_ways() {
     let sent = data.clone();
     let writer = thread::spawn(move || sent.chunks(7_001).for_each(|chunk| out.write_all(chunk).unwrap()));
     let bytes = data.len();
-    // It starts late and reads slowly, so that the proxy always has something that it could not write yet.
+    // It starts late and reads slowly, so that the proxy always has unwritten data.
     let reader = thread::spawn(move || {
         thread::sleep(QUIET);
         let mut back = Vec::new();
@@ -142,7 +143,7 @@ fn nobody_can_connect_during_a_hold_and_everybody_after_it() {
         let proxy = Proxy::start(&[]);
         let address = proxy.link(upstream);
         proxy.toxic("hold", way, json!({}));
-        // The port is shut right after the toxic was answered.
+        // The port is closed right after the answer to the toxic.
         thread::sleep(QUIET);
         for _ in 0..5 {
             let refused = TcpStream::connect_timeout(&address, QUIET).unwrap_err();

@@ -1,4 +1,4 @@
-//! Proxies that take a toxic and cut nothing, or not all, and servers whose silence is mistaken for that of their links.
+//! Proxies that accept a toxic but cut nothing, or not all, and servers whose silence looks like that of their links.
 
 use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use hustings_record::{Direction, Evidence};
 
 use super::support::*;
 
-/// Links of one host to these servers, over a proxy of this kind that lies on links whose names end so.
+/// Links of one host to these servers, over a proxy with these options.
 async fn lying(options: &[&str], servers: &[SocketAddr], direct: &[SocketAddr]) -> (Proxy, RunLinks) {
     let proxy = Proxy::start(options);
     let links = RunLinks::external(External::local(&proxy.url())).await.unwrap();
@@ -24,7 +24,7 @@ fn unverified(receipt: &LinkReceipt, says: &str) {
     assert!(!receipt.verified && receipt.evidence.contains(says), "{says}: {receipt:?}");
 }
 
-/// Answers so many questions, and then none for ever: a server in a long pause. It goes on taking connections.
+/// Answers this many requests, and then none: a server in a long pause. It still accepts connections.
 fn stops_after(answers: usize) -> SocketAddr {
     let left = Arc::new(AtomicUsize::new(answers));
     server(move |mut stream| {
@@ -68,7 +68,7 @@ async fn a_server_that_pauses_cannot_stand_in_for_a_cut_link() {
         let receipt = links.partition(&[0], direction).await.unwrap();
         unverified(&receipt, "so was its server on another path");
     }
-    // Nor where bytes are counted: what it does not say is not counted either.
+    // Nor where bytes are counted: bytes that it does not send are not counted either.
     let servers = [stops_after(1)];
     let (_proxy, links) = lying(&["--lie"], &servers, &servers).await;
     let receipt = links.partition(&[0], Direction::Down).await.unwrap();
@@ -79,7 +79,7 @@ async fn a_server_that_pauses_cannot_stand_in_for_a_cut_link() {
 async fn a_pause_that_ends_in_time_is_waited_for() {
     let pauses = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&pauses);
-    // Every third question is answered late: one of those asked past the link, the first time.
+    // Every third request is answered late: the first time, one of those that bypass the link.
     let (busy, _) = server(move |mut stream| {
         let mut question = [0; 64];
         while let Ok(1..) = stream.read(&mut question) {

@@ -1,4 +1,5 @@
-//! The embedded link proxy and the driver of links, as processes and sockets show them. One binary, to link once.
+//! The embedded link proxy and the driver of links, tested through processes and sockets. One binary, to link only
+//! once.
 
 mod api;
 mod clients;

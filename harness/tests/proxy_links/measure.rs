@@ -1,5 +1,5 @@
-//! Figures, not assertions: connects a second, added latency, resident memory, time of an injection. Run it alone, on a release
-//! build: `cargo test --release -p hustings --test proxy_links -- --ignored --nocapture measure`
+//! Figures without assertions: connects a second, added latency, resident memory, time of an injection. Run it alone,
+//! on a release build: `cargo test --release -p hustings --test proxy_links -- --ignored --nocapture measure`
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::support::*;
 
-/// Connects and makes one round trip, again and again, until so many stand; `width` at a time.
+/// Connects and makes one round trip until there are this many connections; `width` at a time.
 async fn connects(address: SocketAddr, total: usize, width: usize) -> (f64, Vec<tokio::net::TcpStream>) {
     let started = Instant::now();
     let mut all = Vec::with_capacity(total);

@@ -1,5 +1,6 @@
-//! What a slow link does to those who use it, measured with bytes of our own beside the same link as it was: each parameter and
-//! direction by itself, through the embedded proxy and through Toxiproxy's plain API. A busy machine only ever adds time.
+//! The effect of a slow link on its clients, measured with the test's own bytes and compared with the same link before.
+//! Each parameter and direction is tested separately, through the embedded proxy and through Toxiproxy's plain API. A
+//! busy machine only ever adds time.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -13,25 +14,25 @@ use hustings_workloads::faults::Slow;
 use super::support::*;
 
 const LATENCY_MS: u64 = 80;
-/// 64 KiB in 256 ms, and a little more or less for the proxy's whole thousands.
+/// 64 KiB in 256 ms, with a small deviation because the proxy counts in whole thousands.
 const RATE_KB: u64 = 256;
 const BULK: usize = 65_536;
 const BULK_MS: f64 = 256.0;
-/// What a busy machine may add.
+/// The most that a busy machine may add.
 const LATE_MS: f64 = 500.0;
 
-/// Milliseconds on each way.
+/// Milliseconds in each direction.
 #[derive(Clone, Copy, Debug)]
 struct Took {
     up_ms: f64,
     down_ms: f64,
     bulk_up_ms: f64,
     bulk_down_ms: f64,
-    /// Of small messages up: from the quickest to the slowest.
+    /// Small messages up: the difference between the quickest and the slowest.
     apart_ms: f64,
 }
 
-/// Both ends of a connection over a link, so that each way is timed by itself.
+/// Both ends of a connection over a link, so that each direction is timed separately.
 struct Line {
     host: TcpStream,
     server: TcpStream,
@@ -40,7 +41,7 @@ struct Line {
 impl Line {
     fn over(endpoint: SocketAddr, accepted: &std::net::TcpListener) -> Self {
         let mut host = connect(endpoint);
-        // Probes of the links' driver have knocked as well; ours says so.
+        // The driver's probes also connect; this connection identifies itself.
         host.write_all(b"ours").unwrap();
         loop {
             let (mut server, _) = accepted.accept().unwrap();
@@ -78,7 +79,7 @@ impl Line {
     }
 }
 
-/// What it takes over the first link of a host when all of its links are this slow, and over the same one as it was.
+/// The durations over a host's first link when all of its links are this slow, and over the same link before.
 async fn slowed(links: &RunLinks, timed: &std::net::TcpListener, how: &Slow) -> (Took, Took) {
     let endpoint = links.endpoints(0)[0];
     let plain = Line::over(endpoint, timed).measure();
@@ -94,12 +95,12 @@ fn grew(now: f64, before: f64, due_ms: f64, what: &str) {
     let grown = now - before;
     let bounds = if due_ms == 0.0 { -LATE_MS..due_ms + LATE_MS } else { due_ms * 0.9 - 5.0..due_ms * 1.1 + LATE_MS };
     assert!(bounds.contains(&grown), "{what}: {before:.1} ms before, {now:.1} ms now, {due_ms:.1} ms were due");
-    // Whoever is not slow has to be far from what being slow would cost.
+    // An unaffected direction must be far from the cost of the latency.
     assert!(due_ms > 0.0 || grown < LATENCY_MS as f64 * 0.7, "{what}: {grown:.1} ms later, and none were due");
 }
 
 async fn every_parameter_is_measured(links: RunLinks) {
-    // What its driver asks goes to a ZooKeeper; what is timed here goes to a listener of our own, over another link.
+    // The driver's requests go to a ZooKeeper; the timed ones go to a separate listener, over another link.
     let timed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     links.populate(&[String::new()], &[timed.local_addr().unwrap(), zookeeper(1)], &[]).await.unwrap();
     let ways = |direction: Direction| [direction.is_up(), direction.is_down()].map(|acts| if acts { 1.0 } else { 0.0 });

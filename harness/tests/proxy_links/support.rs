@@ -1,4 +1,4 @@
-//! A proxy process, its API by hand-written HTTP, and servers to put behind it.
+//! A proxy process, its API by hand-written HTTP, and servers behind it.
 
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 pub(crate) const EXE: &str = env!("CARGO_BIN_EXE_hustings");
-/// Long enough for anything that does come, on a busy machine.
+/// Long enough for any expected event, on a busy machine.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
-/// How long is listened for what must not come.
+/// How long to listen for data that must not arrive.
 pub(crate) const QUIET: Duration = Duration::from_millis(200);
 
 pub(crate) struct Proxy {
@@ -90,11 +90,11 @@ pub(crate) fn http(api: SocketAddr, method: &str, path: &str, body: &str) -> (u1
     (status, answer.split_once("\r\n\r\n").map_or_else(String::new, |(_, body)| body.to_owned()))
 }
 
-/// Whatever comes back for these bytes.
+/// The answer to these bytes.
 pub(crate) fn raw(api: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(api).unwrap();
     stream.set_read_timeout(Some(SOON)).unwrap();
-    // It may have hung up on garbage before the end of it.
+    // It may close the connection on garbage before the end of it.
     let _ = stream.write_all(bytes);
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -108,7 +108,7 @@ pub(crate) fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Whether nothing comes for a while.
+/// Whether no data arrives for `QUIET`.
 pub(crate) fn is_quiet(stream: &mut TcpStream) -> bool {
     stream.set_read_timeout(Some(QUIET)).unwrap();
     let came = stream.read(&mut [0]);
@@ -122,7 +122,7 @@ pub(crate) fn read_exactly(stream: &mut TcpStream, bytes: usize) -> Vec<u8> {
     data
 }
 
-/// Waits until it is so, or fails.
+/// Waits until the condition holds, or fails.
 pub(crate) fn until(what: &str, mut is: impl FnMut() -> bool) {
     let started = Instant::now();
     while !is() {
@@ -131,7 +131,7 @@ pub(crate) fn until(what: &str, mut is: impl FnMut() -> bool) {
     }
 }
 
-/// Serves each connection on a thread of its own; counts them.
+/// Serves each connection on its own thread, and counts them.
 pub(crate) fn server(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> (SocketAddr, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -151,16 +151,17 @@ pub(crate) fn server(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> (Soc
 pub(crate) fn echo() -> (SocketAddr, Arc<AtomicUsize>) {
     server(|mut stream| {
         let mut copy = stream.try_clone().unwrap();
-        // A reset ends it as well as an end does.
+        // A reset ends it in the same way as an end of the stream.
         let _ = std::io::copy(&mut stream, &mut copy);
     })
 }
 
-/// How much it says when it is asked for its counters.
+/// The size of its answer to `mntr`.
 pub(crate) const MNTR_BYTES: usize = 8_000;
 
-/// Answers like ZooKeeper: at length to `mntr`, `imok` to any other four letters, a ConnectResponse with this session to
-/// anything longer; a greeting that is much longer than usual it reads to its end and hangs up.
+/// Answers like ZooKeeper: a long text to `mntr`, `imok` to any other four letters, a ConnectResponse with this session
+/// to anything longer. A connect request that is much longer than usual is read to its end, and the connection is
+/// closed.
 pub(crate) fn zookeeper(session: i64) -> SocketAddr {
     server(move |mut stream| {
         let mut question = [0; 64];
@@ -183,7 +184,7 @@ pub(crate) fn zookeeper(session: i64) -> SocketAddr {
     .0
 }
 
-/// Bytes that show when one is lost, doubled or out of place.
+/// Bytes in which a loss, a duplicate or a wrong order is visible.
 pub(crate) fn pattern(bytes: usize) -> Vec<u8> {
     let mut n = 1_u32;
     let mut next = || {

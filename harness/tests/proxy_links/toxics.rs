@@ -1,4 +1,4 @@
-//! Each toxic does what it says. Times are only ever bounded from below: a busy machine adds.
+//! Each toxic has its specified effect. Times are only bounded from below: a busy machine adds.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener};
@@ -126,7 +126,7 @@ fn limit_data_passes_so_many_bytes_and_closes() {
         assert_eq!(read_exactly(&mut stream, 600), data);
         stream.write_all(&data).unwrap();
         let mut rest = Vec::new();
-        // It may be closed with data of ours unread, which is a reset.
+        // It may be closed with unread data of this test, which is a reset.
         let _ = stream.read_to_end(&mut rest);
         assert_eq!(rest, data[..400]);
     }
@@ -191,7 +191,7 @@ fn an_unreachable_server_closes_the_connection_and_is_counted() {
 
 #[test]
 fn an_awaited_upstream_may_come_late_and_gets_every_byte() {
-    // A port that is taken, so that nobody else gets it, and refuses.
+    // A bound port without a listener: no other process can take it, and it refuses connections.
     let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
     bind(&socket, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
     let listener = TcpListener::from(socket);

@@ -1,4 +1,4 @@
-//! `ZkSession` on embedded servers shows what every implementation of `Session` has to show: the same as on real ones.
+//! `ZkSession` on embedded servers passes the conformance suite of `Session`, as on real ones.
 
 use crate::arm::{Linked, TICK_MS, check_the_stage};
 use crate::real_support::{Stage, on_one_thread};

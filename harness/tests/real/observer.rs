@@ -1,4 +1,4 @@
-//! The observer outlives its own session: what it could not see meanwhile is in the record, and who owns the lead after it too.
+//! The observer outlives its own session: the record contains the gap in its view, and the owners of the lead after it.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -31,7 +31,7 @@ async fn stand(session: &ZkSession, group: &str) -> Created {
     session.create(&prefix, b"", CreateMode::EphemeralSequential).await.expect("created")
 }
 
-/// Waits until the observer has written what is wanted; gives all that it has written.
+/// Waits until the observer has written the wanted events; returns all that it has written.
 async fn until(journal: &Journal, path: &std::path::Path, what: &str, wanted: impl Fn(&[Event]) -> bool) -> Vec<Event> {
     let wait = async {
         loop {
@@ -46,7 +46,7 @@ async fn until(journal: &Journal, path: &std::path::Path, what: &str, wanted: im
     tokio::time::timeout(SOON, wait).await.unwrap_or_else(|_| panic!("{what}: not within {} s", SOON.as_secs()))
 }
 
-/// The czxid of the owner that was told last, for a group.
+/// The czxid of the last reported owner of a group.
 fn owner(events: &[Event], wanted: u32) -> Option<i64> {
     let told = events.iter().rev().find_map(|event| match event {
         Event::Owner(owner) if owner.group == wanted => Some(owner.czxid),
@@ -92,14 +92,14 @@ fn outlives_its_session<E: Start>() {
 
         take_over_and_close(&Access::default(), &stage.cluster, info, AT_MOST).await.expect("expired");
         first.delete(&lost.path, None).await.expect("deleted");
-        // The server that it sees by now may not have heard of the deletion yet.
+        // The server that it is connected to by now may not have applied the deletion yet.
         let anew = |events: &[Event]| {
             states(events).ends_with(&[false, true])
                 && (owner(events, 0), owner(events, 1)) == (Some(kept.czxid), Some(heir.czxid))
         };
         let events = until(&journal, &path, "sight again", anew).await;
         assert!(states(&events).starts_with(&[true, false]), "{:?}", states(&events));
-        // Each owner is told anew, and before it says that it sees again.
+        // Each owner is reported again, before the observer reports that it is connected.
         let gap =
             events.iter().rposition(|e| matches!(e, Event::ObserverState { connected: false, .. })).expect("a gap");
         let told = events[gap..].iter().take_while(|e| !matches!(e, Event::ObserverState { connected: true, .. }));
@@ -113,7 +113,7 @@ fn outlives_its_session<E: Start>() {
             Event::ObserverCount { deleted, created, .. } => Some((*deleted, *created)),
             _ => None,
         });
-        // The deletion in the gap it was told of or not.
+        // The observer may or may not have been notified of the deletion in the gap.
         assert!(matches!(deleted, Some((1 | 2, Some(3)))), "{deleted:?}");
         stop.notify_one();
         task.await.expect("it ends");
@@ -131,7 +131,8 @@ fn it_outlives_its_session_on_real_servers() {
     outlives_its_session::<LocalEnsemble>();
 }
 
-/// The owner of a lead changes while the observer's server, which follows or leads the ensemble, is cut off from the others.
+/// The owner of a lead changes while the observer's server, a follower or the leader of the ensemble, is cut off from
+/// the others.
 fn knows_no_owner_while_cut_off(leader: bool) {
     on_one_thread(async {
         let stage = Stage::<EmbeddedEnsemble>::set_up(TICK_MS).await;
@@ -170,14 +171,14 @@ fn knows_no_owner_while_cut_off(leader: bool) {
         ready.notified().await;
         let (lost, heir) = (stand(&first, "a").await, stand(&second, "a").await);
         until(&journal, &path, "the first owner", |events| owner(events, 0) == Some(lost.czxid)).await;
-        // Questions of before the cut are answered.
+        // Requests from before the cut are answered.
         tokio::time::sleep(SETTLED).await;
 
         let control = stage.ensemble.control().expect("its servers are our own");
         let before = now();
         control.cut(&[own]).await.expect("cut off");
         tokio::time::sleep(SETTLED).await;
-        // The others miss a leader first, and elect another one.
+        // The others first notice the lost leader, and then elect another one.
         let deleted = async {
             while !matches!(first.exists(&lost.path).await, Ok(None)) {
                 let _ = first.delete(&lost.path, None).await;

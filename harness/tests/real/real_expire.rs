@@ -1,4 +1,4 @@
-//! Sessions are ended by real servers, at once, however their holders fight back.
+//! Real servers end sessions at once, even if their clients try to keep them.
 
 use std::time::{Duration, Instant};
 
@@ -10,19 +10,19 @@ use hustings::client::take_over::take_over_and_close;
 use hustings::ensemble::Ensemble as _;
 use hustings_workloads::coordination::{CreateMode, Session as _, SessionEnd, SessionState, States as _};
 
-/// T is long: nothing ends by itself here.
+/// T is long: no session expires by itself here.
 const TICK_MS: u64 = 3_000;
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// What the harness gives an expiry.
+/// The harness's bound on an expiry.
 const AT_MOST: Duration = Duration::from_secs(5);
-/// Clients that are turned away back off for seconds; one that nobody turns away gives up by itself after 2/5 T.
+/// Rejected clients back off for seconds; a client without any answer gives up by itself after 2/5 T.
 const LEARNS_AT_MOST: Duration = Duration::from_secs(20);
 const SESSIONS: usize = 100;
 const LINKED: usize = 20;
 
 struct Victim {
     session: ZkSession,
-    /// How its host reaches the servers.
+    /// The addresses through which its host reaches the servers.
     cluster: String,
     znode: String,
 }
@@ -115,7 +115,7 @@ async fn a_paused_server_delays_it_and_no_more(stage: &Stage) {
     assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
 }
 
-/// Which server leads.
+/// The number of the leading server.
 async fn leader(cluster: &str) -> u32 {
     for (number, server) in (1..).zip(cluster.split(',')) {
         let addr = server.parse().expect("an address");

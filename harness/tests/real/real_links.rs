@@ -1,5 +1,5 @@
-//! Links in front of real servers: a partition ends sessions when it should, a short one ends nothing, and the links know
-//! whose sessions they carry.
+//! Links in front of real servers: a partition ends sessions when it should, a short one ends none, and the links know
+//! the sessions that they carry.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use hustings::process::clock;
 use hustings_record::Direction;
 use hustings_workloads::coordination::{CreateMode, Session as _, SessionState, States as _, Watch as _, WatchEvent};
 
-/// T is at least two of them and at most twenty.
+/// T is clamped to 2 to 20 ticks.
 const TICK_MS: u64 = 500;
 const SHORT: Duration = Duration::from_secs(1);
 const LONG: Duration = Duration::from_secs(10);
@@ -20,7 +20,7 @@ const MS: u64 = 1_000_000;
 
 /// The servers' clocks count whole milliseconds.
 const EARLY_NS: u64 = 5 * MS;
-/// What a busy machine may add between an expiry and its notification.
+/// The most that a busy machine may add between an expiry and its notification.
 const LATE_NS: u64 = 5_000 * MS;
 
 #[test]
@@ -98,7 +98,7 @@ async fn goes_on(one: &Watched, id: i64) {
 async fn accepted(stage: &Stage, link: u16) -> u64 {
     let prefix = format!("h{link:03}-");
     let stats = stage.links.stats().await.expect("counted");
-    // Probes connect as well: only what spoke for a session counts.
+    // Probes connect as well: only connections with a session count.
     let of_link = stats.iter().filter(|(name, _)| name.starts_with(&prefix));
     of_link.flat_map(|(_, stats)| &stats.connections).filter(|c| c.head.len() > 60).count() as u64
 }
@@ -128,7 +128,7 @@ async fn a_partition_shorter_than_the_timeout_keeps_the_session(stage: &Stage) {
     let one = watched(stage, LONG).await;
     let (id, mut states) = (one.session.id(), one.session.states());
     stage.links.partition(&[one.link], Direction::Both).await.expect("held");
-    // The client gives the connection up after 2/5 T, and cannot make another one.
+    // The client drops the connection after 2/5 T, and cannot make another one.
     let lost = tokio::time::timeout(LONG, async {
         while states.now() != SessionState::Disconnected {
             states.changed().await;

@@ -1,5 +1,6 @@
-//! Every operation, well formed and not, and every four-letter word: a real server of the release that embedded ones say they are, and
-//! an embedded one, answer the same, keep or close the connection alike. What differs is listed with its reason.
+//! Every operation, well formed and not, and every four-letter word. An embedded server and a real one of the release
+//! that it reports give the same answers, and both keep or close the connection. Differences are listed with their
+//! reasons.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -18,7 +19,7 @@ const WITHIN: Duration = Duration::from_secs(20);
 const PING: i32 = -2;
 const OWN: i32 = 1;
 
-/// Operations that are answered otherwise, and why.
+/// Operations with deviating answers, and the reasons.
 const OTHERWISE: &[(&str, &str)] = &[
     ("operation 9 of no path", "a path that is not there is told back as one of no length"),
     ("operation 106 of no path", "a watch on a path that is not there is refused"),
@@ -27,7 +28,7 @@ const OTHERWISE: &[(&str, &str)] = &[
     ("a transaction that checks a path that is not there", "its refusal has no list of steps behind it"),
 ];
 
-/// Words that are answered otherwise, and why.
+/// Words with deviating answers, and the reasons.
 const WORDS_OTHERWISE: &[(&str, &str)] = &[
     ("conf", "there are no folders for data"),
     ("dirs", "there are no folders for data"),
@@ -37,7 +38,7 @@ const WORDS_OTHERWISE: &[(&str, &str)] = &[
     ("mntr", "figures of Java and of threads are left out; how many connections and paths have watches is told here"),
 ];
 
-/// What came of a request: the error's number and what follows it, or the end of the connection.
+/// The result of a request: the error's number and the rest of the answer, or the end of the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Heard {
     Answer { xid: i32, error: i32, body: Vec<u8> },
@@ -56,7 +57,7 @@ fn framed(xid: i32, op: i32, body: &[u8]) -> Vec<u8> {
     [&length.to_be_bytes()[..], &xid.to_be_bytes(), &op.to_be_bytes(), body].concat()
 }
 
-/// All that comes of it until a ping behind it is answered, on a session of its own.
+/// All results before the answer to a later ping, on a separate session.
 async fn ask(server: SocketAddr, xid: i32, op: i32, body: &[u8]) -> Vec<Heard> {
     let mut stream = open(server).await;
     let mut heard = Vec::new();
@@ -78,7 +79,7 @@ async fn ask(server: SocketAddr, xid: i32, op: i32, body: &[u8]) -> Vec<Heard> {
     }
 }
 
-/// What is refused as no operation ends the connection behind its answer, and a ping may be answered before that.
+/// The rejection of an unknown operation ends the connection after its answer; a ping may be answered before that.
 fn refused(heard: &[Heard]) -> bool {
     matches!(heard, [Heard::Answer { error: -6, .. }])
 }
@@ -95,7 +96,7 @@ fn open_acl() -> Vec<u8> {
     [&1_i32.to_be_bytes()[..], &31_i32.to_be_bytes(), &text("world"), &text("anyone")].concat()
 }
 
-/// Requests by what they are called. Each is asked on a session of its own, in this order.
+/// Requests by name. Each is sent on its own session, in this order.
 fn requests() -> Vec<(String, i32, i32, Vec<u8>)> {
     let mut all: Vec<(String, i32, i32, Vec<u8>)> = Vec::new();
     let mut add = |name: &str, op: i32, parts: &[&[u8]]| all.push((name.to_owned(), OWN, op, parts.concat()));
@@ -191,7 +192,7 @@ fn requests() -> Vec<(String, i32, i32, Vec<u8>)> {
     all
 }
 
-/// A pair of answers whose bytes no two servers have in common is told by its kind alone.
+/// Answers whose bytes differ between any two servers are compared only by kind.
 fn plain(name: &str, heard: Vec<Heard>) -> Vec<Heard> {
     let timed = ["exists", "create2", "create with ttl", "set ", "children", "get"]
         .iter()
@@ -222,7 +223,7 @@ fn every_operation_is_answered_alike_and_keeps_or_closes_the_connection_alike() 
     });
 }
 
-/// Nothing differs but what is listed, and what is listed does differ.
+/// Only listed answers differ, and all listed ones do differ.
 fn listed(differ: BTreeMap<String, String>, listed: &[(&str, &str)]) {
     let known: BTreeSet<&str> = listed.iter().map(|one| one.0).collect();
     let unknown: Vec<String> = differ
@@ -254,7 +255,7 @@ fn passwords_that_are_not_the_session_s_are_refused_alike() {
     });
 }
 
-/// Whether a session is granted again for a password of so many bytes that is not its own.
+/// Whether a session is resumed with a wrong password of this many bytes.
 async fn resumed(server: SocketAddr, length: usize, known: bool) -> String {
     let mut stream = TcpStream::connect(server).await.expect("connected");
     stream.write_all(&write_connect(&Connect { timeout_ms: 10_000, ..Connect::default() })).await.expect("sent");
@@ -284,7 +285,7 @@ async fn word(server: SocketAddr, word: &str) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// What each line says something of: the text before its first digit, or before what separates a name from a value.
+/// The subject of each line: the text before its first digit, or before the separator between name and value.
 fn shape(answer: &str) -> BTreeSet<String> {
     let name = |line: &str| {
         let end = line.find(|c: char| c.is_ascii_digit() || "=\t:".contains(c)).unwrap_or(line.len());

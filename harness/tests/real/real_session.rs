@@ -1,4 +1,4 @@
-//! `ZkSession` on real servers shows what every implementation of `Session` has to show.
+//! `ZkSession` on real servers passes the conformance suite of `Session`.
 
 use crate::arm::{Linked, TICK_MS, check_the_stage};
 use crate::real_support::{Stage, on_one_thread};

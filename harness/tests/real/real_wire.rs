@@ -1,4 +1,4 @@
-//! A real server and an embedded one, asked the same over the wire, answer the same.
+//! A real server and an embedded one give the same answers to the same requests on the wire.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -18,14 +18,14 @@ use tokio::time::{sleep, timeout};
 
 use crate::real_support::on_real_and_embedded;
 
-/// A server that says nothing for so long will not answer.
+/// A server that is silent for this long will not answer.
 const WITHIN: Duration = Duration::from_secs(30);
 /// The number of every ping, and of its answer.
 const PING: i32 = -2;
-/// The number of every request that is no request.
+/// The number of every malformed request.
 const UNKNOWN: i32 = 77;
 
-/// What comes from a server, with everything taken out that no two servers have in common.
+/// A message from a server, without the parts that differ between any two servers.
 #[derive(Clone, Debug, PartialEq)]
 enum Heard {
     Answer { xid: i32, since: Zxid, result: Result<Response, i32> },
@@ -50,7 +50,7 @@ fn embedded_and_real_servers_answer_alike() {
     });
 }
 
-/// What a server says to each of the requests.
+/// A server's answers to each of the requests.
 async fn transcript(server: SocketAddr) -> Vec<(String, Vec<Heard>)> {
     let (mut stream, granted) = open(server, &Connect { timeout_ms: 10_000, ..Connect::default() }).await;
     let Connected { session, password, timeout_ms } = granted;
@@ -64,7 +64,7 @@ async fn transcript(server: SocketAddr) -> Vec<(String, Vec<Heard>)> {
             Ask::Ping => write_ping(),
             Ask::Bytes(bytes) => bytes.clone(),
         };
-        // Times are told in milliseconds: what happens one after the other shall not happen at once.
+        // Times have millisecond precision: successive requests must not fall into the same millisecond.
         sleep(Duration::from_millis(3)).await;
         stream.write_all(&bytes).await.expect("sent");
         let own = match asked {
@@ -83,7 +83,7 @@ async fn transcript(server: SocketAddr) -> Vec<(String, Vec<Heard>)> {
                 break;
             };
             heard.push(match read_told(&message).expect("a message") {
-                // Everything that came of the request came before the ping after it was answered.
+                // All results of the request arrive before the answer to the ping after it.
                 SessionEvent::Reply { xid: PING, .. } if answered => break,
                 SessionEvent::Event(event) => Heard::Told(event),
                 SessionEvent::Reply { xid, zxid, error, body } => {
@@ -100,7 +100,7 @@ async fn transcript(server: SocketAddr) -> Vec<(String, Vec<Heard>)> {
                 }
             });
             if answered {
-                // Where the server has hung up, the next thing to be read is the end.
+                // Where the server has closed the connection, the next read returns its end.
                 let _ = stream.write_all(&write_ping()).await;
             }
         }
@@ -132,7 +132,7 @@ impl From<Request> for Ask {
     }
 }
 
-/// A request of this operation without anything that it needs.
+/// A request of this operation without its parameters.
 fn frame(op: i32) -> Ask {
     Ask::Bytes([&8_u32.to_be_bytes()[..], &UNKNOWN.to_be_bytes(), &op.to_be_bytes()].concat())
 }
@@ -162,12 +162,12 @@ fn normal(response: Response, base: Zxid, session: i64) -> Response {
     }
 }
 
-/// The root is as old as the server.
+/// The root's zxid is independent of the test's requests.
 fn since(zxid: Zxid, base: Zxid) -> Zxid {
     if zxid == 0 { Zxid::MIN } else { zxid - base }
 }
 
-/// Servers list children in no order.
+/// Servers list children unordered.
 fn sorted(mut names: Vec<String>) -> Vec<String> {
     names.sort();
     names

@@ -1,4 +1,4 @@
-//! What is read off a candidate's connections is what it says of itself: its session, its znodes and what woke it.
+//! The data read from a candidate's connections match its own reports: its session, its znodes and its wake-ups.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,19 +19,19 @@ use crate::real_support::{Stage, joined, on_one_thread};
 const TICK_MS: u64 = 500;
 const TIMEOUT: Duration = Duration::from_secs(8);
 
-/// A relay in front of every server, and all that was said over them.
+/// A relay in front of every server, and all messages over them.
 struct Witness {
     relays: Vec<Relay>,
     heard: Rc<RefCell<Vec<(u64, Happened)>>>,
 }
 
-/// What one session did, as far as elections go.
+/// The actions of one session in elections.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Deeds {
     timeout_ms: u64,
     /// Names and czxids of the znodes that it created.
     created: Vec<(String, i64)>,
-    /// What its watches told, in order.
+    /// The events of its watches, in order.
     woken: Vec<(String, WatchEvent)>,
 }
 
@@ -50,7 +50,7 @@ impl Witness {
         ZkSession::connect(&joined(&all), TIMEOUT).await.expect("a session")
     }
 
-    /// By session, below this path.
+    /// The actions by session, below this path.
     fn deeds(&self, path: &str) -> BTreeMap<i64, Deeds> {
         let name = |of: &str| of.strip_prefix(path).map(|rest| rest.trim_start_matches('/').to_owned());
         let (mut sessions, mut deeds) = (BTreeMap::new(), BTreeMap::<i64, Deeds>::new());
@@ -76,7 +76,7 @@ impl Witness {
     }
 }
 
-/// The same, as the candidate said it.
+/// The same, from the candidate's reports.
 fn own(group: &Group<'_>, cand: u32, timeout_ms: u64) -> Deeds {
     let mut deeds = Deeds { timeout_ms, ..Deeds::default() };
     for (_, event) in group.hall.events.borrow().iter().filter(|(who, _)| *who == cand) {
@@ -116,7 +116,8 @@ fn what_is_read_off_connections_is_what_candidates_say_of_themselves() {
                 let session = group.session(cand);
                 let mut read = read.get(&session.id()).cloned().unwrap_or_default();
                 let own = own(&group, cand, session.timeout_ms());
-                // Whose session is ended by force may or may not hear of its own znode's end before its connection's.
+                // A client whose session is forcibly ended may be notified of its own znode's deletion before the
+                // connection ends, or not.
                 if cand == second && read.woken.len() > own.woken.len() {
                     let last = read.woken.pop();
                     let of_its_own = own.created.last().map(|(name, _)| (name.clone(), WatchEvent::Deleted));

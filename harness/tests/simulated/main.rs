@@ -1,4 +1,4 @@
-//! What the checkers find in simulated cells: of known bugs, of sound recipes, under random faults.
+//! Findings of the checks in simulated cells: for known bugs, for sound recipes, under random faults.
 
 mod records;
 mod simulated_cases;

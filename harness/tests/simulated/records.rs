@@ -14,7 +14,7 @@ pub(crate) fn cells(shipped: &str, sets: &[&str]) -> Vec<Cell> {
     Shipped::find(shipped).expect("it ships").parse(&sets).unwrap_or_else(|error| panic!("{error}")).cells()
 }
 
-/// What the cell leaves.
+/// The record of the cell.
 pub(crate) fn record(cell: &Cell, seed: u64) -> CellRecord {
     let info = Cell { equal_paths: false, ..cell.clone() }.info(LinkUse::Embedded, true);
     let recorder = Rc::new(Recorder::in_memory(info));

@@ -1,5 +1,5 @@
-//! Every known bug of elections is caught on its own schedule by the report's checkers, and the sound recipe shows nothing on
-//! the same one.
+//! The report's checks catch every known bug of elections on its own schedule; the sound recipe shows nothing on the
+//! same one.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use hustings_workloads::model::Bugs;
 use hustings_workloads::recipes::{Case, Caught, RecipeKind, cases};
 use hustings_workloads::simulation::{Simulation, Timing};
 
-/// The schedules do not hang on one of them.
+/// The schedules do not depend on one of them.
 const SEEDS: std::ops::Range<u64> = 1..9;
 
 fn run(case: &Case, recipe: RecipeKind, bugs: Bugs, seed: u64) -> Trial {
@@ -42,7 +42,7 @@ fn every_bug_is_caught_with_what_it_must_be_caught_with() {
 fn the_sound_recipe_shows_nothing_on_the_same_schedule() {
     let mut wrong = Vec::new();
     for (case, seed) in all() {
-        // What no recipe can help is not there on servers without the bug.
+        // Bugs that no recipe can avoid do not show on servers without the bug.
         let (recipe, bugs) = case.sound.map_or((case.recipe, Bugs::default()), |sound| (sound, case.bugs));
         let trial = run(case, recipe, bugs, seed);
         if !trial.caught.is_empty() || !trial.enrolled {

@@ -1,5 +1,5 @@
-//! Random scenarios in virtual time: they can be run wherever they are drawn for, they show nothing of sound recipes, and what is
-//! broken in others.
+//! Random scenarios in virtual time: they run in the places they are drawn for, show nothing for sound recipes, and
+//! show the bugs of others.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ fn drawn(base: &Scenario, round: u64, possible: Possible) -> Scenario {
     random(base, &base.cells(), 1, round, possible).unwrap_or_else(|| panic!("round {round}: nothing is drawn"))
 }
 
-/// What must not be seen of a cell in virtual time: checks that fail, and such as doubt the harness itself.
+/// Findings that must not occur for a cell in virtual time: failed checks, and notes that doubt the harness itself.
 fn fails(cell: &Cell, seed: u64) -> BTreeSet<String> {
     let (timing, bugs) = (Timing::default(), Bugs::default());
     let simulation = Simulation { cell: cell.clone(), seed, timing, bugs, schedule: None };

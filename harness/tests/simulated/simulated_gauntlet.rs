@@ -1,5 +1,5 @@
-//! The gauntlet in virtual time: sound recipes pass it, and of every recipe that is broken on purpose it shows what is wrong
-//! with it, or it is said here why it cannot.
+//! The gauntlet in virtual time: sound recipes pass it, and it shows the bug of every recipe that is broken on purpose.
+//! Exceptions are listed here with their reasons.
 
 use hustings::simulate::{Trial, try_simulation};
 use hustings_reports::verdict::Verdict;
@@ -8,7 +8,7 @@ use hustings_workloads::recipes::RecipeKind;
 use hustings_workloads::scenario::{Cell, Shipped};
 use hustings_workloads::simulation::{Simulation, Timing};
 
-/// What the gauntlet does not show, and why.
+/// Bugs that the gauntlet does not show, and why.
 const HIDDEN: &[(&str, &str)] = &[
     (
         "broken:breadcrumb-retry",

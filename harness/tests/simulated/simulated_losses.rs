@@ -1,4 +1,4 @@
-//! To which fault a lost lead belongs, in simulated records: of faults that a leader outlived, and of faults that are not verified.
+//! The attribution of lost leads to faults, in simulated records: faults that a leader survived, and unverified faults.
 
 use hustings_record::{CellRecord, Event, FaultKind};
 use hustings_reports::analysis::summarise_cell;
@@ -8,7 +8,7 @@ use hustings_workloads::scenario::{Cell, Scenario};
 
 use crate::records::{cells, record};
 
-/// Eight leaders resign 1.5 s after one of their hosts has lost its connections for a moment.
+/// Eight leaders resign 1.5 s after one of their hosts briefly lost its connections.
 fn outlived(hosts: u32, candidates: u32) -> Vec<Cell> {
     let text = format!(
         "name = \"outlived\"\n[ensemble]\nservers = 3\ntick_ms = 200\n[election]\ngroups = 8\nhosts = {hosts}\n\
@@ -36,7 +36,7 @@ fn answered_resignations_are_handovers_that_are_retaken_where_nobody_else_stands
     assert_eq!((handovers.completed, handovers.retaken), (8, 8), "{handovers:?}");
 }
 
-/// Cells of all kinds of faults that can be simulated.
+/// Cells with all kinds of faults that can be simulated.
 fn of_all_kinds() -> Vec<Cell> {
     let mut all = cells("quick", &[]);
     all.extend(cells("gauntlet", &[]));
@@ -46,7 +46,7 @@ fn of_all_kinds() -> Vec<Cell> {
     all
 }
 
-/// The record with receipts that say of no fault that it took effect, or without any.
+/// The record with only unverified receipts, or without any.
 fn unverified(mut record: CellRecord, kept: bool) -> CellRecord {
     for segment in &mut record.segments {
         for event in &mut segment.events {
@@ -59,7 +59,7 @@ fn unverified(mut record: CellRecord, kept: bool) -> CellRecord {
     record
 }
 
-/// Why this is no honest summary of a cell of which no fault is verified.
+/// Why this summary is wrong for a cell without any verified fault.
 fn dishonest(summary: &CellSummary) -> Option<String> {
     let failed = summary.checks.iter().filter(|check| check.verdict == Verdict::Fail);
     let failed: Vec<String> = failed.map(|check| format!("{}: {}", check.name, check.reason())).collect();

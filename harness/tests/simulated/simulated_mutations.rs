@@ -1,5 +1,6 @@
-//! Could each check have failed, on the cells of the scenarios that ship? Their simulated records are altered as broken programs,
-//! servers and faults would have caused them: the check that must catch an alteration does, or the cell says why it cannot show it.
+//! Could each check have failed, on the cells of the shipped scenarios? Their simulated records are altered as broken
+//! programs, servers and faults would have caused. The check that must catch an alteration does so, or the cell says
+//! why it cannot show it.
 
 use hustings::simulate::recorded;
 use hustings_reports::mutations::{MUTATIONS, Matrix, SiteOutcome, matrix};
@@ -11,7 +12,7 @@ fn cells(scenario: &str, sets: &[&str]) -> Vec<Cell> {
     let shipped = Shipped::find(scenario).expect("it ships");
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     let cells = shipped.parse(&sets).unwrap_or_else(|error| panic!("{error}")).cells();
-    // Programs of others live in no virtual time.
+    // External programs do not run in virtual time.
     cells.into_iter().filter(|cell| cell.recipe.foreign().is_none()).collect()
 }
 
@@ -22,7 +23,8 @@ fn altered(cell: Cell) -> Matrix {
     matrix(&record)
 }
 
-/// Alters every cell of a scenario. Gives the number of pairs of a cell and a passing check, and of those that are testable.
+/// Alters every cell of a scenario. Returns the number of pairs of a cell and a passing check, and how many of them are
+/// testable.
 fn no_hole(scenario: &str, sets: &[&str]) -> (usize, usize) {
     let (mut passed, mut testable, mut holes) = (0, 0, Vec::new());
     for cell in cells(scenario, sets) {
@@ -59,7 +61,7 @@ macro_rules! no_holes {
     )+};
 }
 
-// The share, in percent, may rise; where it falls, a check has become blind somewhere.
+// The share, in percent, may rise; if it falls, a check no longer detects something.
 no_holes! {
     every_check_of_quick_can_fail_where_it_passes_or_says_why_not: "quick", [], 90;
     every_check_of_herd_can_fail_where_it_passes_or_says_why_not: "herd", ["matrix.candidates_per_group=[10,50]"], 90;

@@ -1,4 +1,4 @@
-//! Faults of the plan in simulated records: each is ordered or withheld, and counted.
+//! Planned faults in simulated records: each is injected or withheld, and counted.
 
 use hustings_record::{CellRecord, Event, FaultKind};
 use hustings_reports::analysis::summarise_cell;
@@ -7,7 +7,7 @@ use hustings_workloads::scenario::{Cell, Scenario};
 
 use crate::records::record;
 
-/// All hosts are cut off from one server for a while, twice, and leaders meet another fault meanwhile.
+/// All hosts are cut off from one server for a while, twice, and in between leaders are hit by another fault.
 fn together(with: &str) -> Cell {
     let text = format!(
         "name = \"together\"\n[ensemble]\nservers = 3\ntick_ms = 100\ninit_limit = 50\nsync_limit = 20\n[election]\n\

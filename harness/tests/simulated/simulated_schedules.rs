@@ -1,4 +1,4 @@
-//! Schedules that once showed an error, of a recipe or of the simulation itself.
+//! Schedules that once showed an error, in a recipe or in the simulation itself.
 
 use hustings::simulate::{Trial, own_cell, try_simulation};
 use hustings_workloads::model::Bugs;
@@ -7,7 +7,7 @@ use hustings_workloads::scenario::{Scenario, Shipped};
 use hustings_workloads::schedule::{Action, ScheduledRequest, Step, When};
 use hustings_workloads::simulation::{Simulation, Timing, chaos};
 
-/// Messages may meet in other orders with another seed.
+/// With another seed, messages may arrive in another order.
 const SEEDS: std::ops::Range<u64> = 0..20;
 
 fn at(ms: u64, action: Action) -> Step {
@@ -18,7 +18,7 @@ fn sent(cand: u32, kind: ScheduledRequest, nth: u32, action: Action) -> Step {
     Step { when: When::Sent { cand, kind, part: "", nth, after_ms: None }, action }
 }
 
-/// Five candidates of one group, each on a host of its own, T = 1 s.
+/// Five candidates of one group, one host each, T = 1 s.
 fn each(recipe: &str, schedule: &[Step], mut look: impl FnMut(u64, Trial)) {
     let text = format!(
         "name = \"one\"\n[ensemble]\nservers = 3\ntick_ms = 100\n[election]\nrecipe = \"{recipe}\"\ngroups = 1\nhosts = 5\n\
@@ -61,7 +61,7 @@ fn a_candidate_whose_process_was_killed_before_it_joined_joins_once() {
     ];
     each("lock-race", &schedule, |seed, trial| {
         assert!(trial.enrolled && trial.caught.is_empty(), "seed {seed}: {:?}", trial.caught);
-        // Five, and one more for the leader that was killed.
+        // Five, and one more for the killed leader.
         let enrolment = &trial.summary.enrolment;
         let sessions = [&enrolment.connect, &enrolment.connect_anew].into_iter().flatten().map(|d| d.n).sum::<u64>();
         assert_eq!(sessions, 6, "seed {seed}");
@@ -78,10 +78,10 @@ fn a_host_that_dies_as_soon_as_all_have_joined_does_not_hold_the_cell_up() {
 
 #[test]
 fn who_could_not_delete_its_znode_in_time_deletes_it_before_it_stands_again() {
-    // It resigns just as its connection begins to come and go, for longer than a departure may take.
+    // It resigns just as its connection begins to flap, for longer than a departure may take.
     let mut schedule = vec![at(1_000, Action::Resign(0)), at(900, Action::Slow { cand: 0, by_ms: 45 })];
     schedule.extend((0..12).map(|round| at(1_000 + 160 * round, Action::Disconnect(0))));
-    // The next order is there before it can begin to clear up.
+    // The next order arrives before it can begin to clear up.
     schedule.push(at(2_500, Action::Resign(0)));
     let mut behind = 0;
     for recipe in RecipeKind::sound().map(RecipeKind::name) {
@@ -94,7 +94,7 @@ fn who_could_not_delete_its_znode_in_time_deletes_it_before_it_stands_again() {
     assert!(behind > 0, "every deletion was answered in time");
 }
 
-/// Seeds of random schedules on which a check once accused a sound recipe.
+/// Seeds of random schedules on which a check once wrongly failed a sound recipe.
 const ACCUSED: [(&str, &[u64]); 3] = [
     ("predecessor-watch-resign", &[5_489, 12_298, 17_018, 43_787, 55_881, 56_272, 81_687, 86_013, 87_390, 92_570]),
     ("naive-resign", &[772, 27_191, 31_218, 39_739, 86_404, 97_872]),

@@ -1,4 +1,4 @@
-//! The wire protocol's encoding: what is written is read again, and nothing that arrives does harm.
+//! The wire protocol's encoding: written messages are read back unchanged, and no input does harm.
 
 mod strategies;
 
@@ -12,7 +12,7 @@ use hustings_workloads::model::{Code, Connect, Connected, Event, EventKind, Requ
 use proptest::prelude::*;
 use strategies::{request, response_to};
 
-/// The message in a frame whose length is right.
+/// The message in a frame with a correct length.
 fn message(frame: &[u8]) -> &[u8] {
     let (first, message) = frame.split_first_chunk::<4>().expect("a length");
     assert_eq!(frame_length(*first), Ok(message.len()));
@@ -119,7 +119,7 @@ fn what_is_no_operation_is_told_apart_from_what_is_malformed() {
     assert_eq!(of(9_999, &[]), Ask::Unknown);
     assert!(matches!(of(op_code::EXISTS, &[]), Ask::Malformed(_)));
     assert!(read_request(&[0; 7]).is_err(), "there is no operation");
-    // "/a", no data, no list, and flags that mean nothing.
+    // "/a", no data, no list, and invalid flags.
     let create =
         [&2_i32.to_be_bytes()[..], b"/a", &0_i32.to_be_bytes(), &0_i32.to_be_bytes(), &77_i32.to_be_bytes()].concat();
     assert_eq!(of(op_code::CREATE, &create), Ask::Refused(Code::BadArguments));

@@ -1,4 +1,4 @@
-//! All requests that can be written, and answers that fit them.
+//! All requests that can be written, and matching answers.
 
 use hustings_workloads::model::{
     Acl, Code, CreateKind, Life, Read, Request, Response, Stat, TransactionStep, WatcherType, Watches,
@@ -19,7 +19,7 @@ fn acl() -> impl Strategy<Value = Vec<Acl>> {
     vec(entry, 0..3)
 }
 
-/// A kind, and whether the stat is asked for.
+/// A kind, and whether the stat is requested.
 fn kind() -> impl Strategy<Value = (CreateKind, bool)> {
     let life = prop_oneof![
         (Just(Life::Persistent), any::<bool>(), any::<bool>()),
@@ -31,7 +31,7 @@ fn kind() -> impl Strategy<Value = (CreateKind, bool)> {
 
 fn step() -> impl Strategy<Value = TransactionStep> {
     prop_oneof![
-        // Within a transaction the kind says whether the stat is told.
+        // Within a transaction the kind determines whether the answer has the stat.
         (path(), data(), acl(), kind()).prop_map(|(path, data, acl, (kind, _))| {
             let with_stat = kind.life == Life::Container;
             TransactionStep::Create { path, data, acl, kind, with_stat }
@@ -132,7 +132,7 @@ fn code() -> impl Strategy<Value = Code> {
     prop_oneof![Just(Code::Ok), Just(Code::NoNode), Just(Code::RuntimeInconsistency), Just(Code::BadVersion)]
 }
 
-/// A good answer to this request.
+/// A successful answer to this request.
 pub(crate) fn response_to(request: &Request) -> BoxedStrategy<Response> {
     match request {
         Request::Create { with_stat, .. } => created(*with_stat),

@@ -401,8 +401,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// Whether it is an action of a candidate or its client, or a notification to them. Hosts and decoding links record
-    /// these.
+    /// Whether it is an action of a candidate or its client, or a notification to them: hosts and links record it.
     #[must_use]
     pub fn is_deed(&self) -> bool {
         matches!(

@@ -96,7 +96,7 @@ pub enum Lasts {
     Must,
 }
 
-/// A host's process under a fault.
+/// What becomes of a host's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProcessFate {
@@ -331,7 +331,7 @@ impl FaultKind {
         self.facts().hits == Hits::Hosts
     }
 
-    /// Whether it takes the znodes of whom it hits at once, or has them given back.
+    /// Whether it removes the znodes of its targets at once, or orders the targets to delete them.
     #[must_use]
     pub const fn takes_znodes(self) -> bool {
         matches!(self.facts().hits, Hits::Candidates) || matches!(self.facts().process, ProcessFate::Ended)

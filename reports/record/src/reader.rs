@@ -25,7 +25,7 @@ pub struct Record {
     pub manifest: Manifest,
     /// In the order in which they were run. Cells without recorded parameters are left out and reported in `notes`.
     pub cells: Vec<CellRecord>,
-    /// What the reader had to drop or mend.
+    /// Data that the reader dropped or repaired.
     pub notes: Vec<String>,
     /// Files that were removed or added after the record was written: it may not be the record that it claims to be.
     pub changed: Vec<String>,

@@ -367,8 +367,8 @@ impl CutLink {
     }
 
     /// The link answered before, and is silent now on old and new connections, while its server answers on another
-    /// path. No byte was counted in the cut direction. A closing connection is a notification, which a partition does
-    /// not give. It is accepted only from the server's side, if that direction is open.
+    /// path. No byte was counted in the cut direction. A partition does not close connections. A close is accepted only
+    /// while the direction from host to server is open.
     fn shows(&self, way: Direction) -> Result<(), String> {
         let Self { host, server, before, old, new, .. } = self;
         let not = |what: &str| Err(format!("the link from host {host} to server {server} {what}"));

@@ -1,5 +1,5 @@
-//! One segment: JSON lines in blocks, each block closed by a line with its length, count and CRC-32, so that a torn tail
-//! costs one block and a flipped byte is noticed. When a cell has ended its segments are sealed: whole, checksummed zstd.
+//! One segment: JSON lines in blocks. A line with length, count and CRC-32 closes each block, so that a torn tail costs
+//! one block and a flipped byte is noticed. When a cell has ended, its segments are sealed: whole, checksummed zstd.
 //!
 //! A block's closing line is `#<block> <bytes> <events> <crc32 in hex>`; `bytes` and the checksum cover the event lines.
 
@@ -41,7 +41,7 @@ impl SegmentWriter {
         if self.buffer.len() >= BLOCK_BYTES_MAX { self.flush() } else { Ok(()) }
     }
 
-    /// Closes the open block and hands it to the kernel in one write. Nothing to do where no event waits.
+    /// Closes the open block and hands it to the kernel in one write. Does nothing if no event is buffered.
     pub fn flush(&mut self) -> io::Result<()> {
         if self.events == 0 {
             return Ok(());
@@ -56,7 +56,7 @@ impl SegmentWriter {
     }
 }
 
-/// What was dropped from the end of a segment whose writer did not end in order.
+/// The part dropped from the end of a segment whose writer did not end in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TornTail {
     pub block: u64,
@@ -76,11 +76,11 @@ pub enum SegmentError {
     Event { path: PathBuf, block: u64, source: serde_json::Error },
 }
 
-/// Reads a segment, sealed or not. A tail without its closing line is dropped and told; damage anywhere else is an error.
-/// A sealed segment has no excuse for a torn tail.
+/// Reads a segment, sealed or not. A tail without its closing line is dropped and reported; damage anywhere else is an
+/// error. A torn tail of a sealed segment is an error too.
 ///
 /// # Errors
-/// It is no plain file, it cannot be read, it is damaged, or it holds what this version does not know.
+/// The file is not plain, cannot be read, is damaged, or holds events that this version does not know.
 pub fn read_segment(path: &Path) -> Result<(Vec<Event>, Option<TornTail>), SegmentError> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -89,12 +89,12 @@ pub fn read_segment(path: &Path) -> Result<(Vec<Event>, Option<TornTail>), Segme
     read_opened(open, path, plain_most(length))
 }
 
-/// What a sealed segment of so many bytes may hold at most where nobody noted it: events are compressed to a tenth or so.
+/// Limit on the plain bytes of a sealed segment, where none is recorded. Events compress to about a tenth.
 pub(crate) fn plain_most(sealed: u64) -> u64 {
     sealed.saturating_mul(200).max(64 * 1024 * 1024)
 }
 
-/// Reads an open segment, which holds no more than so many bytes in plain.
+/// Reads an open segment, which holds at most `most` bytes in plain.
 pub(crate) fn read_opened(file: File, path: &Path, most: u64) -> Result<(Vec<Event>, Option<TornTail>), SegmentError> {
     let io_error = |source| SegmentError::Io { path: path.to_owned(), source };
     let sealed = path.to_string_lossy().ends_with(SEALED_ENDING);
@@ -112,7 +112,7 @@ pub(crate) fn read_opened(file: File, path: &Path, most: u64) -> Result<(Vec<Eve
     }
 }
 
-/// `packed`: what else than the disk may fail to give bytes; then the file is damaged.
+/// `packed`: the decoder that may fail to give bytes besides the disk. Its failure means that the file is damaged.
 fn parse(
     inner: impl BufRead,
     path: &Path,
@@ -149,7 +149,7 @@ fn parse(
     }
 }
 
-/// A segment that was compressed.
+/// A compressed segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealedSegment {
     pub path: PathBuf,
@@ -160,12 +160,12 @@ pub struct SealedSegment {
     pub plain: u64,
 }
 
-/// Compresses a finished segment beside itself. A torn tail is cut off first: what is sealed is whole blocks.
+/// Compresses a finished segment beside itself. A torn tail is cut off first, so that only whole blocks are sealed.
 ///
-/// The plain one stays, for the caller to remove once the manifest names the sealed one: until then it is the evidence.
+/// The plain file stays. The caller removes it once the manifest names the sealed one: until then it is the evidence.
 ///
 /// # Errors
-/// When it cannot be read, or there is no room for the sealed one.
+/// The segment cannot be read, or there is no room for the sealed one.
 pub fn seal_segment(path: &Path) -> io::Result<SealedSegment> {
     let mut plain = Vec::new();
     File::open(path)?.read_to_end(&mut plain)?;
@@ -181,7 +181,7 @@ pub fn seal_segment(path: &Path) -> io::Result<SealedSegment> {
         std::fs::rename(&part, &target)
     });
     if let Err(error) = written {
-        // A full disk may take no more, but it gives.
+        // A file can be removed from a full disk.
         let _ = std::fs::remove_file(&part);
         return Err(error);
     }

@@ -1,4 +1,4 @@
-//! What servers say of themselves: their state, their log on the ensemble's elections, their counters.
+//! Reports of servers about themselves: their state, their log of the ensemble's elections, their counters.
 
 use std::collections::BTreeMap;
 
@@ -62,10 +62,10 @@ pub enum ServerLine {
     Paused { ms: u64 },
 }
 
-/// Servers that are ours sleep for so long again and again, and log by how much they overslept where that is
+/// Servers that the run starts sleep this long repeatedly. They log by how much they overslept if it is
 /// [`PAUSE_LOGGED_MS`] or more.
 pub const PAUSE_SLEEP_MS: u64 = 50;
-/// Shorter pauses are the scheduler's daily life.
+/// Shorter pauses are normal scheduling.
 pub const PAUSE_LOGGED_MS: u64 = 10;
 
 /// At which end of the measured window the servers' counters were read.
@@ -76,7 +76,7 @@ pub enum WindowEdge {
     End,
 }
 
-/// The lines of `mntr` that count the watches that a server has fired, by what they told.
+/// The lines of `mntr` that count the watches that a server has fired, by kind of event.
 pub const WATCHES_FIRED: [(WatchEvent, &str); 4] = [
     (WatchEvent::Deleted, "sum_node_deleted_watch_count"),
     (WatchEvent::DataChanged, "sum_node_changed_watch_count"),
@@ -107,7 +107,7 @@ impl Weighed {
 /// Numeric lines of `mntr`, without the `zk_` prefix.
 pub type ServerMetrics = BTreeMap<String, f64>;
 
-/// Keys of a JSON object are text, and inside a tagged enum serde does not make numbers of them.
+/// Keys of a JSON object are text, and serde does not convert them to numbers inside a tagged enum.
 pub(crate) fn by_server<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<u32, ServerMetrics>, D::Error> {
     let by_text = BTreeMap::<String, ServerMetrics>::deserialize(deserializer)?;
     let number = |text: String| text.parse().map_err(|_| serde::de::Error::custom(format!("server {text:?}")));
@@ -132,7 +132,7 @@ pub struct ServerLoad {
 }
 
 impl ServerLoad {
-    /// What of its counters tells its load.
+    /// The counters that describe its load.
     #[must_use]
     pub fn of(metrics: &ServerMetrics) -> Self {
         let told = |name: &str| metrics.get(name).copied();
@@ -144,7 +144,7 @@ impl ServerLoad {
         }
     }
 
-    /// All that it tells.
+    /// All figures that are present.
     pub fn figures(&self) -> impl Iterator<Item = f64> {
         [self.connections, self.outstanding, self.watches, self.received].into_iter().flatten()
     }

@@ -13,10 +13,10 @@ pub const FRACTION_MAX: f64 = 1.4;
 /// `after=<fraction of T>`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum StepDown {
-    /// As soon as the loss of the connection is seen. Safe, and every reconnect costs a term.
+    /// As soon as the loss of the connection is noticed. Safe, but every reconnect costs a term.
     #[default]
     OnDisconnect,
-    /// Only when the session has ended. Keeps the lead over a reconnect; unsafe when the client learns of the end later
+    /// Only when the session has ended. Keeps the lead over a reconnect. Unsafe if the client learns of the end later
     /// than the ensemble decides it.
     OnExpiry,
     /// This fraction of the negotiated session timeout after the loss was seen; inside (0, 1.4).
@@ -24,7 +24,7 @@ pub enum StepDown {
 }
 
 impl StepDown {
-    /// How long after the loss of the connection was seen, in nanoseconds; `None`: not before the session ends.
+    /// Delay after the loss of the connection is noticed, in nanoseconds; `None`: not before the session ends.
     #[must_use]
     pub fn delay_ns(self, timeout_ms: u64) -> Option<u64> {
         match self {
@@ -36,7 +36,7 @@ impl StepDown {
 }
 
 impl StepDown {
-    /// A policy in words, or that none is declared.
+    /// A policy in words, or a note that none is declared.
     #[must_use]
     pub fn words(policy: Option<Self>) -> String {
         policy.map_or_else(|| "no declared step-down policy".into(), |policy| policy.to_string())
@@ -53,7 +53,7 @@ impl fmt::Display for StepDown {
     }
 }
 
-/// A step-down policy that is not one.
+/// An unknown step-down policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "unknown step-down policy `{0}`: use `on-disconnect`, `on-expiry` or `after=<fraction of T>` with a fraction \

@@ -1,4 +1,4 @@
-//! What the user should know before reading any figure.
+//! Warnings that the user should read before any figure.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

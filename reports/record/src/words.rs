@@ -1,4 +1,4 @@
-//! How durations and counts are written for people, wherever in the house that is done.
+//! Text forms of durations and counts for people, used by all crates.
 
 /// (nanoseconds in the unit, first rounded value that belongs to the next unit, name).
 const UNITS: [(f64, f64, &str); 6] = [
@@ -17,7 +17,7 @@ pub fn duration(ns: u64) -> String {
     format!("{value} {unit}")
 }
 
-/// The same without needless digits, for figures that are round: `2 s`, `1.5 ms`.
+/// The same without trailing zeros, for round figures: `2 s`, `1.5 ms`.
 #[must_use]
 pub fn round_duration(ns: u64) -> String {
     let (value, unit) = figure(ns);
@@ -25,13 +25,13 @@ pub fn round_duration(ns: u64) -> String {
     format!("{trimmed} {unit}")
 }
 
-/// That a fault lasted longer than planned.
+/// States that a fault lasted longer than planned.
 #[must_use]
 pub fn overrun(lasted_ns: u64, planned_ms: u64) -> String {
     format!("it lasted {}, and {} were planned", duration(lasted_ns), setting_ms(planned_ms))
 }
 
-/// A moment since some beginning, to the millisecond, as one looks it up: `+12.034 s`.
+/// A time since a start, to the millisecond: `+12.034 s`.
 #[must_use]
 pub fn moment(ns: u64) -> String {
     format!("+{:.3} s", ns as f64 / 1e9)
@@ -51,7 +51,7 @@ fn figure(ns: u64) -> (String, &'static str) {
     (ns.to_string(), "ns")
 }
 
-/// Three significant digits, and more before the point where there are more.
+/// Three significant digits, or all digits before the point where there are more.
 #[must_use]
 pub fn three_digits(value: f64) -> String {
     let two = format!("{value:.2}");
@@ -73,7 +73,7 @@ pub fn setting_ms(ms: u64) -> String {
     if rest.is_empty() { format!("{} s", ms / 1_000) } else { format!("{}.{rest} s", ms / 1_000) }
 }
 
-/// Thousands parted by commas.
+/// Thousands separated by commas.
 #[must_use]
 pub fn count(n: u64) -> String {
     let digits = n.to_string();
@@ -100,7 +100,7 @@ pub fn servers(ids: &[u32]) -> String {
     format!("server{} {}", if ids.len() == 1 { "" } else { "s" }, numbers.join(", "))
 }
 
-/// A name of somebody's choice in quotes, with what is not printable escaped, and no longer than a line.
+/// A user-chosen name in quotes, with unprintable characters escaped, and no longer than a line.
 #[must_use]
 pub fn quoted(name: &str) -> String {
     const CHARS_MAX: usize = 60;

@@ -1,5 +1,5 @@
-//! Which groups fell together: sessions that one injection leaves to expire end in the server's buckets, a tick wide, so that many
-//! groups lose their leader at one moment, and every survivor stands for election at once.
+//! Correlated expiry: sessions that one injection leaves to expire end in the server's buckets, each a tick wide. Many
+//! groups then lose their leader at one moment, and all survivors compete at once.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::index::{Index, Loss, LossOutcome};
 use hustings_record::{FaultKind, Nanos};
 
-/// Injections that are kept.
+/// Limit on the injections that are kept.
 const INJECTIONS_MAX: usize = 40;
-/// Ticks of one injection in which a group fell.
+/// Limit on the ticks of one injection in which a group lost its leader.
 const TICKS_MAX: usize = 200;
 
 /// The groups that lost their leader to one injection.
@@ -29,14 +29,14 @@ pub struct CorrelatedExpiry {
 }
 
 impl CorrelatedExpiry {
-    /// The most groups whose loss was noticed within one tick.
+    /// The largest number of groups whose loss was noticed within one tick.
     #[must_use]
     pub fn most_together(&self) -> u64 {
         self.noticed.iter().map(|&(_, groups)| groups).max().unwrap_or(0)
     }
 }
 
-/// Those of the injections that left sessions to expire, in order of time.
+/// Correlated expiries of the injections that left sessions to expire, in order of time.
 pub(crate) fn correlated_expiries(index: &Index<'_>) -> Vec<CorrelatedExpiry> {
     let mut injections: BTreeMap<Nanos, Vec<&Loss>> = BTreeMap::new();
     for loss in index.losses.all.iter().filter(|loss| loss.outcome != LossOutcome::Survived) {
@@ -68,7 +68,7 @@ fn correlated_expiry(index: &Index<'_>, losses: &[&Loss]) -> Option<CorrelatedEx
     })
 }
 
-/// When the first other candidate was told; where nobody is, when the next one led.
+/// When the first other candidate was notified; if none was, when the next leader was granted its term.
 fn noticed_at(index: &Index<'_>, loss: &Loss) -> Option<Nanos> {
     let granted = match loss.outcome {
         LossOutcome::Completed { successor } => index.terms.all[successor].granted,

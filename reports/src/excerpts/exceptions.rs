@@ -1,5 +1,5 @@
-//! Handovers that are no plain sample, one by one: those that had not ended when the run did, those in which the loser took its
-//! lead back, and those that no verified fault explains.
+//! Handovers that are no plain samples, one by one: censored ones, those in which the loser took its lead back, and
+//! those that no verified fault explains.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::index::{Index, LeaderChange, Loss, LossOutcome};
 use hustings_record::{FaultKind, Nanos};
 
-/// Of each kind.
+/// Limit for each kind.
 const LISTED_MAX: usize = 15;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,7 +39,7 @@ pub struct Exception {
     pub fault: Option<(u32, FaultKind)>,
 }
 
-/// The first few of each kind.
+/// The first exceptions of each kind.
 pub(crate) fn exceptions(index: &Index<'_>) -> Vec<Exception> {
     let losses = &index.losses;
     let censored = losses.all.iter().filter(|loss| matches!(loss.outcome, LossOutcome::Censored { .. }));

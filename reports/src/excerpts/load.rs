@@ -1,4 +1,4 @@
-//! How loaded the servers were over time, few enough points for a picture, and none of them smaller than what it stands for.
+//! Load of the servers over time, thinned for a picture: no point is smaller than the samples that it stands for.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::excerpts::timelines::FaultBand;
 use crate::index::Index;
 use hustings_record::{Event, Nanos, ServerLoad};
 
-/// Points of one server.
+/// Limit on the points of one server.
 const POINTS_MAX: usize = 120;
 const FAULTS_MAX: usize = 200;
 
@@ -25,7 +25,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// The time from one point to the next where all answers came.
+    /// The time from one point to the next where no answer is missing.
     #[must_use]
     pub fn spacing(&self) -> Nanos {
         let gaps = self.servers.values().flat_map(|points| points.windows(2).map(|pair| pair[1].t - pair[0].t));
@@ -46,7 +46,7 @@ pub struct LoadPoint {
     pub received_per_s: Option<f64>,
 }
 
-/// What servers told; None: nothing.
+/// Load that the servers reported. None: they reported none.
 pub(crate) fn load(index: &Index<'_>) -> Option<Load> {
     let mut told: BTreeMap<u32, Vec<(Nanos, ServerLoad)>> = BTreeMap::new();
     for (_, event) in &index.few {
@@ -70,7 +70,7 @@ fn points(answers: &[(Nanos, ServerLoad)]) -> Vec<LoadPoint> {
     let mut before: Option<(Nanos, f64)> = None;
     let point = |&(t, load): &(Nanos, ServerLoad)| {
         let rate = load.received.zip(before).and_then(|(now, (then, last))| {
-            // One that was started anew counts from nothing again.
+            // A restarted server counts from zero again.
             (now >= last && t > then).then(|| (now - last) / ((t - then) as f64 / 1e9))
         });
         before = load.received.map(|now| (t, now)).or(before);
@@ -85,7 +85,7 @@ fn points(answers: &[(Nanos, ServerLoad)]) -> Vec<LoadPoint> {
     answers.iter().map(point).collect()
 }
 
-/// As few as there may be, each standing for as many as the others.
+/// The fewest points that keep to the limit, each standing for the same number of samples.
 fn thinned(points: &[LoadPoint]) -> Vec<LoadPoint> {
     let largest =
         |points: &[LoadPoint], of: fn(&LoadPoint) -> Option<f64>| points.iter().filter_map(of).reduce(f64::max);

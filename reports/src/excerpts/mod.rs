@@ -1,4 +1,4 @@
-//! Parts of a record that a report shows one by one: handovers, groups, load over time.
+//! Excerpts of a record that a report shows one by one: handovers, groups, load over time.
 
 pub mod correlated_expiry;
 pub mod exceptions;

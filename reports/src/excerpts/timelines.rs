@@ -1,4 +1,4 @@
-//! Which groups are worth a picture, and what the picture shows: few groups, and few enough bars to draw.
+//! Selects the groups that are worth a picture, and its content: few groups, and few enough bars to draw.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::stats::spans::{Span, union, within};
 use hustings_record::{FaultKind, Nanos};
 
 const TIMELINES_MAX: usize = 6;
-/// Two of each reason before anything is filled up with more of the first.
+/// Each reason gets two groups before the first reason gets more.
 const PER_REASON: usize = 2;
 const BARS_MAX: usize = 400;
 
@@ -49,8 +49,8 @@ pub struct FaultBand {
     pub to: Nanos,
 }
 
-/// The groups worth looking at, worst first: the largest overlap, the longest time without a leader, the longest failover; or
-/// else the first group that a fault met.
+/// The groups that are worth a picture, worst first: the largest overlap, the longest leaderless time, the longest
+/// failover. If there are none, the first group that a fault hit.
 pub(crate) fn worst(index: &Index<'_>) -> Vec<Timeline> {
     let reasons = [overlaps(index), leaderless(index), failovers(index)];
     let mut chosen: Vec<(u32, Span, &str)> = Vec::new();
@@ -70,7 +70,7 @@ pub(crate) fn worst(index: &Index<'_>) -> Vec<Timeline> {
     chosen.into_iter().map(|(group, span, because)| picture(index, group, span, because)).collect()
 }
 
-/// How bad, which group, when, why.
+/// Severity, group, span, reason.
 type Ranked = Vec<(Nanos, u32, Span, &'static str)>;
 
 fn ranked(worst: BTreeMap<u32, Span>, because: &'static str) -> Ranked {
@@ -155,7 +155,7 @@ fn picture(index: &Index<'_>, group: u32, span: Span, because: &str) -> Timeline
     Timeline { group: index.group_name(group), because: because.to_owned(), from, to, terms, faults, stale_writes }
 }
 
-/// Faults on candidates of the group, on their hosts' rows; and those on servers, which hit no host, on every row.
+/// Faults on candidates are shown on their hosts' rows. Faults on servers hit no host, and are shown on every row.
 fn faults(index: &Index<'_>, group: u32, window: Span) -> Vec<FaultBand> {
     let mut bands = Vec::new();
     for fault in index.faults.on_servers() {
@@ -171,7 +171,7 @@ fn faults(index: &Index<'_>, group: u32, window: Span) -> Vec<FaultBand> {
         if from > window.1 || to < window.0 {
             continue;
         }
-        // A host that the fault met through a candidate of this group.
+        // The hosts that the fault hit through candidates of this group.
         let mut hosts: BTreeSet<Option<u16>> = BTreeSet::new();
         for cand in index.candidates.of_group(group).iter().filter(|&&c| fault.hits(c)) {
             hosts.insert(index.candidates.all.get(cand).map(|c| c.host));

@@ -1,4 +1,4 @@
-//! Candidates: where they stand, under which sessions, from when to when, and how they left.
+//! Candidates: their hosts, their sessions, their enrolments over time, and their departures.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub struct CandidateIndex {
     pub host: u16,
 }
 
-/// One time that a candidate stood: from `Joined` to the end of that incarnation.
+/// One enrolment of a candidate: from `Joined` to the end of that incarnation.
 #[derive(Clone, Debug)]
 pub struct Stand<'a> {
     pub from: Nanos,
@@ -21,7 +21,7 @@ pub struct Stand<'a> {
     pub node: Option<&'a str>,
     pub czxid: Option<i64>,
     generation: u32,
-    /// It says itself that it left.
+    /// The candidate reported that it left.
     pub(super) left: bool,
 }
 
@@ -39,20 +39,21 @@ pub struct Candidates<'a> {
     pub by_group: BTreeMap<u32, Vec<u32>>,
     /// In order of time, by candidate.
     pub stands: BTreeMap<u32, Vec<Stand<'a>>>,
-    /// Places among the stands of each, in the order of the znodes' names, then of time.
+    /// Places among the stands of each candidate, in the order of the znodes' names, then of time.
     by_name: BTreeMap<u32, Vec<u32>>,
     pub departures: BTreeMap<u32, Vec<Departed<'a>>>,
-    /// What each session's client said of its connection, in order of time.
+    /// Connection states that each session's client reported, in order of time.
     pub states: BTreeMap<i64, Vec<(Nanos, SessionState)>>,
     /// Host of each session.
     pub sessions: BTreeMap<i64, u16>,
     pub incarnations: u64,
-    /// When connections were found again, of all sessions: in order.
+    /// When connections were re-established, of all sessions: in order.
     reconnects: Vec<Nanos>,
 }
 
-/// After a reconnect a server answers old watches at once: what has changed meanwhile is told then, and what was told may be told
-/// again. It may take so long on a busy machine, and so much longer for each connection that was found again at about that time.
+/// After a reconnect a server answers old watches at once: it notifies of changes in between, and may repeat earlier
+/// notifications. This takes up to so long on a busy machine, and longer by a share for each reconnect at about that
+/// time.
 const REPLAY_NS: Nanos = 250_000_000;
 const REPLAY_EACH_NS: Nanos = 1_000_000;
 const REPLAYS_SHARE_NS: Nanos = 2_000_000_000;
@@ -82,7 +83,7 @@ impl<'a> Candidates<'a> {
                     (stand.to, stand.left) = (end.t, true);
                 }
             }
-            // Whoever joins anew in one incarnation stands by its last znode alone.
+            // A candidate that joins again in one incarnation is enrolled by its last znode alone.
             for next in 1..stands.len() {
                 stands[next - 1].to = stands[next - 1].to.min(stands[next].from);
             }
@@ -110,7 +111,7 @@ impl<'a> Candidates<'a> {
             }
             Event::Joined { t, cand, session, node, czxid } => {
                 let node = node.as_deref();
-                // Whose making was not heard is known by its name.
+                // A czxid that the candidate did not receive is looked up by the znode's name.
                 let czxid = czxid.or_else(|| znodes.named(*session, node?));
                 let stand = Stand { from: *t, to: end, session: *session, node, czxid, generation, left: false };
                 self.stands.entry(*cand).or_default().push(stand);
@@ -123,7 +124,7 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// Those who stood on a host that died stood no longer than it lived. `death` of a generation of a host: if and when it died.
+    /// Enrolments on a host that died end with its process. `death` of a generation of a host: if and when it died.
     pub(super) fn cut_at_deaths(mut self, death: impl Fn(u16, u32) -> Option<Span>) -> Self {
         for (cand, stands) in &mut self.stands {
             let Some(candidate) = self.all.get(cand) else { continue };
@@ -136,7 +137,7 @@ impl<'a> Candidates<'a> {
         self
     }
 
-    /// When a session was seen to end, by whoever had it.
+    /// When the session's client noticed the session's end.
     #[must_use]
     pub fn ended_at(&self, session: i64) -> Option<Nanos> {
         let mut states = self.states.get(&session)?.iter();
@@ -148,7 +149,7 @@ impl<'a> Candidates<'a> {
         self.by_group.get(&group).map_or(&[], Vec::as_slice)
     }
 
-    /// How the candidate stood at `at`, if it did.
+    /// The enrolment of the candidate at `at`, if it had one.
     #[must_use]
     pub fn standing(&self, cand: u32, at: Nanos) -> Option<&Stand<'a>> {
         let stands = self.stands.get(&cand)?;
@@ -156,27 +157,27 @@ impl<'a> Candidates<'a> {
         stands[..last].last().filter(|s| at <= s.to)
     }
 
-    /// Whether the candidate came to stand within `span`.
+    /// Whether the candidate enrolled within `span`.
     #[must_use]
     pub fn stands_anew(&self, cand: u32, span: Span) -> bool {
         self.stands.get(&cand).into_iter().flatten().any(|stand| span.0 <= stand.from && stand.from <= span.1)
     }
 
-    /// Whether the candidate came to stand by this session within `span`.
+    /// Whether the candidate enrolled under this session within `span`.
     #[must_use]
     pub fn stands_anew_under(&self, cand: u32, session: i64, span: Span) -> bool {
         let stands = self.stands.get(&cand).into_iter().flatten().filter(|stand| stand.session == session);
         stands.into_iter().any(|stand| span.0 <= stand.from && stand.from <= span.1)
     }
 
-    /// Whether the candidate ever stood by a znode of this name.
+    /// Whether the candidate was ever enrolled with a znode of this name.
     #[must_use]
     pub fn stood_by(&self, cand: u32, node: &str) -> bool {
         let (Some(stands), Some(by_name)) = (self.stands.get(&cand), self.by_name.get(&cand)) else { return false };
         by_name.binary_search_by_key(&Some(node), |&place| stands[place as usize].node).is_ok()
     }
 
-    /// When the candidate next stood, after `at`, with another znode of the same name.
+    /// When the candidate next enrolled, after `at`, with another znode of the same name.
     #[must_use]
     pub fn takes_name_again(&self, cand: u32, node: &str, czxid: i64, at: Nanos) -> Option<Nanos> {
         let (stands, by_name) = (self.stands.get(&cand)?, self.by_name.get(&cand)?);
@@ -192,7 +193,7 @@ impl<'a> Candidates<'a> {
         self.disconnected_since(session, at).is_none()
     }
 
-    /// Since when the session's client had no connection at `at`, as far as it had noticed, if it had none.
+    /// Start of the disconnection in which the session's client was at `at`, as far as it had noticed, if any.
     #[must_use]
     pub fn disconnected_since(&self, session: i64, at: Nanos) -> Option<Nanos> {
         let states = self.states.get(&session)?;
@@ -213,7 +214,7 @@ impl<'a> Candidates<'a> {
         self.reconnected_by(session, at).is_some_and(|last| last + span >= at)
     }
 
-    /// Whether what the session was told at `at` may be the answer to watches that it set again when it had reconnected.
+    /// Whether a notification at `at` may be the answer to watches that the session set again after a reconnect.
     #[must_use]
     pub fn told_on_reconnect(&self, session: i64, at: Nanos) -> bool {
         self.reconnected_by(session, at).is_some_and(|back| {
@@ -223,7 +224,7 @@ impl<'a> Candidates<'a> {
         })
     }
 
-    /// When the session last came back by `at`, if it ever did.
+    /// When the session last reconnected by `at`, if it ever did.
     #[must_use]
     pub fn reconnected_by(&self, session: i64, at: Nanos) -> Option<Nanos> {
         let states = self.states.get(&session)?;
@@ -231,7 +232,7 @@ impl<'a> Candidates<'a> {
     }
 }
 
-/// When a session's connection was found again.
+/// When a session reconnected.
 fn again(states: &[(Nanos, SessionState)]) -> impl DoubleEndedIterator<Item = Nanos> {
     let again =
         |w: &&[(Nanos, SessionState)]| w[0].1 == SessionState::Disconnected && w[1].1 == SessionState::Connected;

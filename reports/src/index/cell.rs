@@ -1,4 +1,4 @@
-//! The index of a cell, and what several of its parts say together.
+//! The index of a cell, and queries that combine several of its parts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ use hustings_record::{
     CellInfo, CellRecord, Event, FanOut, FaultKind, FencingMethod, Grade, LeadLoss, Nanos, Phase, ProcessFate,
 };
 
-/// No parameter of a cell is longer (ten years): whatever a record says, sums of a few fit their type.
+/// Limit on every parameter of a cell (ten years), so that sums of a few fit their type, whatever a record says.
 const MS_MAX: u64 = 10 * 366 * 86_400_000;
 
 fn ms(ms: u64) -> Nanos {
@@ -43,10 +43,10 @@ fn observed_until(phases: &BTreeMap<Phase, Nanos>, span: Span) -> Nanos {
     phases.get(&Phase::TearDown).copied().unwrap_or(span.1)
 }
 
-/// A cell put in order.
+/// The events of a cell, indexed.
 pub struct Index<'a> {
     pub cell: &'a CellRecord,
-    /// Its events that are not of a candidate, its client, its work or its lead.
+    /// Control-plane events: all that are not of a candidate, its client, its work or its lead.
     pub few: Vec<PlacedEvent<'a>>,
     pub info: &'a CellInfo,
     /// T: the timeout that most sessions negotiated.
@@ -54,10 +54,10 @@ pub struct Index<'a> {
     /// How many sessions negotiated which timeout, in milliseconds.
     pub timeouts_ms: BTreeMap<u64, u64>,
     pub tick: Nanos,
-    /// ε: what one clock reading may be off by, the largest of all processes.
+    /// ε: the largest uncertainty of a clock reading among all processes.
     pub epsilon: Nanos,
-    /// By whose word beliefs are known: by that of the candidates, or by their writes alone where a program of somebody else's
-    /// reports nothing that can be used.
+    /// Source of the beliefs: the candidates' reports, or their writes alone if an external program reports nothing
+    /// usable.
     pub belief: Grade,
     /// When each phase began.
     pub phases: BTreeMap<Phase, Nanos>,
@@ -82,14 +82,14 @@ pub struct Index<'a> {
     pub servers: Servers<'a>,
     /// None: no probe wrote.
     pub probes: Option<Probes>,
-    /// Hosts whose connections could not all be read: what these show of their candidates is not all there is.
+    /// Hosts whose connections could not all be decoded, so that the events of their candidates are incomplete.
     pub unread: BTreeSet<u16>,
     /// Events that were left out because their numbers are impossible.
     pub implausible: u64,
 }
 
 impl<'a> Index<'a> {
-    /// Of a cell as [`plausible`] leaves it, and how many events that left out.
+    /// Indexes a cell that [`plausible`] has filtered, and notes how many events it left out.
     #[must_use]
     pub fn new(cell: &'a CellRecord, implausible: u64) -> Self {
         let info = &cell.info;
@@ -128,9 +128,10 @@ impl<'a> Index<'a> {
         let candidates = candidates.cut_at_deaths(|host, generation| lives.death(host, generation));
         let terms = Terms::new(cell, (&candidates, &znodes), &lives, span.1);
         let intervals = OwnershipIntervals::new(cell, observed_until(&phases, span), span.1);
-        // Expiry rounds up to a tick, followers batch touches for half of one, and one is for whatever else is late.
+        // Expiry rounds up to a tick, followers batch touches for half a tick, and one tick is for other delays.
         let lingers = timeout.unwrap_or(ms(info.timeout_asked_ms)) + 3 * tick;
-        // A client that hears nothing looks for a server after 2/5 of T, and pings every 3/20: whoever was hit knows by then.
+        // A client that receives nothing looks for a server after 2/5 of T, and pings every 3/20 of T. Affected clients
+        // know by then.
         let heard_within = deadline.timeout / 2 + tick;
         let ends = (observed_until(&phases, span), span.1);
         let places =
@@ -175,13 +176,13 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// T, or the timeout asked for where no session was established: only for limits, never for a measure.
+    /// T, or the requested timeout where no session was established: only for limits, never for a measure.
     #[must_use]
     pub fn timeout_or_asked(&self) -> Nanos {
         self.timeout.unwrap_or(ms(self.info.timeout_asked_ms))
     }
 
-    /// So often a recipe looks that watches nothing; 0 for any other.
+    /// Polling interval of a recipe without watches; 0 for any other.
     #[must_use]
     pub fn polls(&self) -> Nanos {
         if self.info.leader_wakes() == Some(FanOut::None) { ms(self.info.poll_interval_ms) } else { 0 }
@@ -193,14 +194,14 @@ impl<'a> Index<'a> {
         Some((*self.phases.get(&Phase::Measure)?, *self.phases.get(&Phase::TearDown)?))
     }
 
-    /// The same of any cell: from its beginning where it was never measured, to its end where it did not get to its tear-down.
+    /// The same for any cell: from its beginning if it was never measured, and to its end if it has no tear-down.
     #[must_use]
     pub fn measured(&self) -> Span {
         let from = self.phases.get(&Phase::Measure).copied().unwrap_or(self.span.0);
         (from, self.observed_until().max(from))
     }
 
-    /// The beginning of *tear-down*, or the end of a cell that did not get there.
+    /// The beginning of *tear-down*, or the end of a cell that did not reach it.
     #[must_use]
     pub fn observed_until(&self) -> Nanos {
         observed_until(&self.phases, self.span)
@@ -216,28 +217,28 @@ impl<'a> Index<'a> {
         self.info.hosts.get(usize::from(host)).cloned().unwrap_or_else(|| format!("host {host}"))
     }
 
-    /// A cell that is meant to run undisturbed.
+    /// Whether the cell is meant to run undisturbed.
     #[must_use]
     pub fn is_control(&self) -> bool {
         self.info.fault_kind == FaultKind::None
     }
 
-    /// Faults whose taking effect is verified.
+    /// Number of faults whose effect is verified.
     #[must_use]
     pub fn verified_faults(&self) -> u64 {
         self.faults.all.iter().filter(|f| f.verified()).count() as u64
     }
 
-    /// Whether this cell's faults cannot but cost leaders their lead: without such a loss nothing was shown.
+    /// Whether this cell's faults always cost leaders their lead. Without such a loss, the cell shows nothing.
     #[must_use]
     pub fn must_lose_leaders(&self) -> bool {
         self.faults.all.iter().any(|f| self.must_cost_leads(f))
     }
 
-    /// The same of faults whose victims live on: whoever loses a lead to them could still write.
+    /// The same for faults whose targets stay alive: a leader that loses its lead to them could still write.
     #[must_use]
     pub fn must_leave_rivals(&self) -> bool {
-        // Who is fenced off by a kill does not.
+        // A leader that is fenced by a kill cannot write.
         if self.info.fencing_method == FencingMethod::Kill {
             return false;
         }
@@ -247,7 +248,7 @@ impl<'a> Index<'a> {
     }
 
     fn must_cost_leads(&self, fault: &Fault<'_>) -> bool {
-        // Whoever is cut off from some servers can go to the others.
+        // A host that is cut off from some servers can use the others.
         let elsewhere = !fault.kind.hits_servers() && (1..self.info.servers as usize).contains(&fault.servers.len());
         let sure = match fault.kind.facts().leads {
             _ if elsewhere => false,
@@ -261,7 +262,8 @@ impl<'a> Index<'a> {
         sure && !fault.groups.is_empty()
     }
 
-    /// The other candidates that were told that the lost lead's znode is gone: each its first notice, in order of time.
+    /// The other candidates that were notified that the lost lead's znode is gone: each by its first notice, in order
+    /// of time.
     #[must_use]
     pub fn woken(&self, loss: &Loss) -> Vec<Notice<'a>> {
         let lost = &self.terms.all[loss.term];

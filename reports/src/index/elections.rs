@@ -1,5 +1,6 @@
-//! The ensemble's own elections, from the states of its servers alone: from the moment at which no quorum was seen to be
-//! served any more until one server leads and, with it, a majority serves. Logs, where there are any, refine them.
+//! The ensemble's own elections, from the states of its servers. An election begins when no quorum is observed to be
+//! served any more. It ends when one server leads and a majority serves with it. Logs refine the times, where there are
+//! any.
 
 use std::collections::BTreeMap;
 
@@ -10,42 +11,42 @@ use hustings_record::{Nanos, ServerLine, ServerState};
 /// An election of a leader by the servers.
 #[derive(Clone, Debug)]
 pub struct Election {
-    /// Who led before. None: nobody was seen to.
+    /// The previous leader. None: none was observed.
     pub old: Option<u32>,
-    /// Between these times the quorum ceased to be served; or the first look at the servers.
+    /// The quorum ceased to be served between these times; or the first sample of the servers.
     pub lost: Span,
-    /// Between these times it was served again. None: not by the end of the watch.
+    /// The quorum was served again between these times. None: not by the end of the watch.
     pub ended: Option<Span>,
     pub winner: Option<u32>,
     /// The epoch of the winner's first zxid.
     pub epoch: Option<u64>,
-    /// How long no quorum was served, at least and at most.
+    /// How long no quorum was served: minimum and maximum.
     pub outage: (Nanos, Nanos),
-    /// By the server's id: those that were away, or not there yet.
+    /// By the server's id: servers that were away, or not there yet.
     pub roles: BTreeMap<u32, Role>,
 }
 
-/// What an election was for one server.
+/// The role of one server in an election.
 #[derive(Clone, Copy, Debug)]
 pub struct Role {
-    /// Ceased to serve; the first look at it where it was never seen to serve before.
+    /// When it ceased to serve; its first sample if it was never observed to serve before.
     pub left: Span,
-    /// First said that it does not serve.
+    /// When it first reported that it does not serve.
     pub looking: Option<Span>,
-    /// Served again.
+    /// When it served again.
     pub back: Option<Span>,
-    /// Times of its log: it began to look for a leader, had found one, served.
+    /// Times from its log: it began to look for a leader, had found one, served.
     pub looked: Option<Nanos>,
     pub elected: Option<(Nanos, u64)>,
-    /// A majority followed it: it went to serve as their leader.
+    /// When a majority followed it, and it began to serve as their leader.
     pub supported: Option<Nanos>,
     pub served: Option<Nanos>,
 }
 
-/// The quorum was not seen to be served, and the same server led on: between which times, and for how long at least.
+/// The quorum was not observed to be served, but the leader stayed the same: the span, and the minimum duration.
 pub type Lull = (Span, Nanos);
 
-/// Whether a leader and a majority were seen.
+/// Whether a leader and a majority were observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Served {
     By(u32),
@@ -53,12 +54,12 @@ enum Served {
     No,
 }
 
-/// Stretch between two times at which the quorum was served for certain.
+/// Span between two times at which the quorum was served for certain.
 struct QuorumGap {
     before: Option<u32>,
     after: Option<u32>,
     span: Span,
-    /// The parts in which it certainly was not.
+    /// The parts in which it was certainly not served.
     none: Vec<Span>,
 }
 
@@ -68,7 +69,7 @@ pub(super) fn elections(
     until: Nanos,
 ) -> (Vec<Election>, Vec<Lull>) {
     let (mut elections, mut lulls) = (Vec::new(), Vec::new());
-    // One server alone is leader without being elected.
+    // A single server leads without an election.
     if size < 2 {
         return (elections, lulls);
     }
@@ -116,10 +117,10 @@ fn gaps(servers: &BTreeMap<u32, ServerHistory<'_>>, size: u32, until: Nanos) -> 
     gaps
 }
 
-/// What a server may have been between two neighbouring moments of change.
+/// The possible states of a server between two neighbouring changes.
 struct Part<'s> {
     id: u32,
-    /// What it was all the time, for certain.
+    /// Its state for the whole time, if it is certain.
     now: Option<&'s Spell>,
     may_lead: Option<&'s Spell>,
     may_follow: bool,
@@ -136,7 +137,7 @@ impl<'s> Part<'s> {
         Self {
             id,
             now,
-            // Of several the one with the latest epoch.
+            // The one with the latest epoch, if there are several.
             may_lead: possible().filter(|s| s.state == ServerState::Leading).max_by_key(|s| s.epoch()),
             may_follow: possible().any(|s| s.state != ServerState::Leading),
         }
@@ -151,8 +152,8 @@ impl<'s> Part<'s> {
     }
 }
 
-/// Whether the quorum was served between two neighbouring moments of change. No server says whom it follows: where only one
-/// may lead it is that one, and where two may, a follower proves nothing for either.
+/// Whether the quorum was served between two neighbouring changes. No server reports which leader it follows. If one
+/// server may lead, it is that one; if two may lead, a follower proves nothing for either.
 fn served(servers: &BTreeMap<u32, ServerHistory<'_>>, size: u32, span: Span) -> Served {
     let majority = size as usize / 2 + 1;
     let parts: Vec<Part<'_>> = servers.iter().map(|(&id, server)| Part::new(id, &server.spells, span)).collect();
@@ -177,9 +178,10 @@ fn served(servers: &BTreeMap<u32, ServerHistory<'_>>, size: u32, span: Span) -> 
     if perhaps { Served::Perhaps } else { Served::No }
 }
 
-/// How many follow a leader for certain beside which one of an older epoch still says that it leads. A server says that it
-/// leads only once a majority has acknowledged its epoch, so at its rise the quorum was served; and still is as long as all
-/// that may have followed then do so without a break. None where one may have left: it may have been one of the majority.
+/// Number of certain followers of a leader while a server of an older epoch still reports that it leads. A server
+/// reports that it leads only once a majority has acknowledged its epoch, so the quorum was served at its rise. It
+/// still is while all possible followers of that time follow without a break. 0 if one may have left: it may have been
+/// in the majority.
 fn since_its_rise(servers: &BTreeMap<u32, ServerHistory<'_>>, parts: &[Part<'_>], lead: &Spell) -> usize {
     let mut with_it = 0;
     for part in parts {
@@ -198,13 +200,13 @@ fn since_its_rise(servers: &BTreeMap<u32, ServerHistory<'_>>, parts: &[Part<'_>]
 fn is_election(servers: &BTreeMap<u32, ServerHistory<'_>>, gap: &QuorumGap) -> bool {
     let away = |id: &u32| servers.get(id).and_then(|s| absence(s, gap.span));
     let Some(winner) = gap.after else {
-        // Not ended by the end of the watch: somebody must have said that it looks for a leader, or be gone.
+        // Not ended by the end of the watch: a server must have reported that it looks for a leader, or be gone.
         return !gap.none.is_empty() && servers.keys().any(|id| away(id).is_some_and(|a| a.looking.is_some()));
     };
     match gap.before {
         None => away(&winner).is_some(),
         Some(old) if old != winner => true,
-        // It led on, unless it was seen to have left, or came back with another epoch.
+        // It stayed leader, unless it was observed to have left, or came back with another epoch.
         Some(old) => {
             let epoch = |t: Nanos| leading(&servers[&old], t).and_then(Spell::epoch);
             away(&old).is_some_and(|a| a.looking.is_some()) || epoch(gap.span.0) != epoch(gap.span.1)
@@ -212,13 +214,13 @@ fn is_election(servers: &BTreeMap<u32, ServerHistory<'_>>, gap: &QuorumGap) -> b
     }
 }
 
-/// The server's lead that lasted until, or began by, `t`.
+/// The server's spell as leader that lasted until, or began by, `t`.
 fn leading<'s>(server: &'s ServerHistory<'_>, t: Nanos) -> Option<&'s Spell> {
     let last = server.spells.partition_point(|s| s.began.1 <= t);
     server.spells[..last].iter().rev().find(|s| s.state == ServerState::Leading)
 }
 
-/// The last absence that this stretch of time met.
+/// The last absence that overlaps this span.
 fn absence<'s>(server: &'s ServerHistory<'_>, span: Span) -> Option<&'s Absence> {
     server.absences.iter().rev().find(|a| a.began.0 <= span.1 && a.ended.is_none_or(|e| e.1 >= span.0))
 }

@@ -1,5 +1,6 @@
-//! What no recipe can promise: for a moment after it was stopped a process acts as before, and so does a candidate whose session
-//! was ended by force until its client can have heard of it. Each excuse is one term's, begins with its cause, and ends soon.
+//! Behaviour that no recipe can prevent: a process acts as before for a moment after a stop, and so does a candidate
+//! after a forced session end, until its client can be notified. Each excuse covers one term, begins with its cause,
+//! and ends soon.
 
 use super::cell::Index;
 use super::fault::Fault;
@@ -9,17 +10,17 @@ use super::writes::Work;
 use crate::stats::spans::{Span, union, without};
 use hustings_record::Nanos;
 
-/// Why a lead that is over may go on for a moment.
+/// Why a candidate may act as leader for a moment after its lead is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Excuse {
-    /// The process was stopped, and has just been woken.
+    /// The process was stopped, and has just resumed.
     Waking,
-    /// The ensemble ended the session, or took the znode, by force, and its client cannot have heard of it yet.
+    /// The ensemble ended the session, or deleted the znode, by force, and the client cannot have been notified yet.
     Forced,
 }
 
 impl Index<'_> {
-    /// What excuses all of these times, of which these terms were part; `None` where nothing does.
+    /// The excuse that covers all of these spans, in which these terms took part; `None` if there is none.
     #[must_use]
     pub fn excuse(&self, spans: &[Span], terms: &[&Term<'_>]) -> Option<Excuse> {
         let waking: Vec<Span> = terms.iter().flat_map(|term| self.wakings(term)).collect();
@@ -30,7 +31,7 @@ impl Index<'_> {
         if within(&waking) { Some(Excuse::Waking) } else { within(&forced).then_some(Excuse::Forced) }
     }
 
-    /// What excuses a write: the cause must be its own candidate's, in the very term that it is of.
+    /// The excuse for a write: its cause must hit the write's own candidate, in the term that the write belongs to.
     #[must_use]
     pub fn excuse_of_write(&self, work: &Work) -> Option<Excuse> {
         let of_cand = self.terms.by_cand.get(&work.cand).into_iter().flatten().map(|&place| &self.terms.all[place]);
@@ -39,8 +40,8 @@ impl Index<'_> {
         self.excuse(&[(work.t, work.t + 1)], &terms)
     }
 
-    /// From each time at which its process was stopped in this term until its client must have looked around after its waking. A
-    /// stop before the term counts too if the session was there: what its client was told of its own znode may be from before the
+    /// From each stop of the process in this term until its client must have checked its state after resuming. A stop
+    /// before the term counts too if the session existed: notifications about its own znode may be from before the
     /// stop.
     fn wakings(&self, term: &Term<'_>) -> impl Iterator<Item = Span> {
         let mut sessions = self.presence.incarnations.get(&term.cand).into_iter().flatten();
@@ -50,11 +51,11 @@ impl Index<'_> {
         stops.map(|stop| (stop.0, stop.1 + self.unheard(term, (stop.1, stop.1))))
     }
 
-    /// When the process of this term stalled of its own accord for longer than T/10; and, if it `wakes`, until its client must have
-    /// looked around after that, as after a stop by order.
+    /// When the process of this term stalled by itself for longer than T/10. If `wakes`, the span lasts until its
+    /// client must have checked its state, as after an ordered stop.
     pub(crate) fn stalled(&self, term: &Term<'_>, wakes: bool) -> Vec<Span> {
         let limit = self.stall_limit();
-        // What is over longer before it means nothing to it.
+        // A stall that ended longer before the term does not affect it.
         let since = term.grant.saturating_sub(FELT_T * self.timeout_or_asked());
         let stalls = self.lives.stalls_in(std::slice::from_ref(&term.host), (since, term.ended.1));
         let own = stalls.filter(|stall| stall.own > limit && stall.host.is_some());
@@ -65,11 +66,12 @@ impl Index<'_> {
         .collect()
     }
 
-    /// From each order to end this term by force, with its session or its znode, until its client must have heard of it.
+    /// From each order to end this term by force, with its session or its znode, until its client must have been
+    /// notified.
     fn forced(&self, term: &Term<'_>) -> impl Iterator<Item = Span> {
         let by_force = |fault: &&Fault<'_>| fault.kind.hits_candidates() && fault.kind.facts().outwits_recipes;
         let of_cand = self.faults.of_cand(term.cand).filter(by_force);
-        // It stood when that was ordered, or came to stand while it was under way.
+        // It was enrolled when the fault was ordered, or enrolled while the fault was under way.
         let ends_it = |fault: &&Fault<'_>| {
             let stood = self.candidates.standing(term.cand, fault.t);
             let closed = fault.injected.as_ref().map_or(fault.t, |proof| proof.to);
@@ -82,14 +84,14 @@ impl Index<'_> {
         })
     }
 
-    /// For how long a client may not hear what has become of its session: T/5 while its server lags; T/2 more where nothing gets
-    /// through, for it has to wait for 2/5 of T in vain, and so does a server that is cut off.
+    /// How long a client may not learn the fate of its session: T/5 while its server lags. T/2 more if nothing gets
+    /// through: the client waits for 2/5 of T in vain, and so does a server that is cut off.
     fn unheard(&self, term: &Term<'_>, over: Span) -> Nanos {
         let t = self.timeout_or_asked();
         if self.is_deaf(term, (over.0, over.1 + t / 2)) { t / 5 + t / 2 } else { t / 5 }
     }
 
-    /// Whether the candidate of this term was behind a bad link within `span`, or servers were hit.
+    /// Whether the candidate of this term was behind a bad link within `span`, or a fault hit servers.
     fn is_deaf(&self, term: &Term<'_>, span: Span) -> bool {
         let bad = |fault: &Fault<'_>| {
             let facts = fault.kind.facts();

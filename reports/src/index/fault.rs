@@ -1,4 +1,4 @@
-//! One fault of a record, with its proofs.
+//! One fault of a record, with its verifications.
 
 use super::proof::Proof;
 use crate::stats::spans::Span;
@@ -16,16 +16,16 @@ pub struct Fault<'a> {
     pub hosts: &'a [u16],
     pub groups: &'a [u32],
     pub servers: &'a [u32],
-    /// Sorted. All candidates of its hosts where the record names none.
+    /// Sorted. All candidates of its hosts if the record names none.
     pub cands: Vec<u32>,
-    /// Its hosts and those of its candidates: sorted, each once.
+    /// Its hosts and those of its candidates: sorted, without duplicates.
     pub met: Vec<u16>,
     pub detail: &'a str,
     pub injected: Option<Box<Proof<'a>>>,
     pub healed: Option<Box<Proof<'a>>>,
-    /// From the order until it acts no longer, or the end of the cell where that is not known.
+    /// From the order until it no longer acts, or the end of the cell if that is not known.
     pub active: Span,
-    /// Losses until here are this fault's doing: its victims' sessions can have expired by then.
+    /// This fault explains losses until here: the sessions of its targets can have expired by then.
     pub explains_until: Nanos,
 }
 
@@ -36,15 +36,15 @@ impl Fault<'_> {
         self.injected.as_ref().is_some_and(|p| p.verified)
     }
 
-    /// Between which times it took effect, and between which it was healed: from its order on where no receipt tells, and until
-    /// `end`.
+    /// The spans in which it took effect and was healed. Without receipts, it takes effect at its order and is healed
+    /// at `end`.
     #[must_use]
     pub(super) fn edges(&self, end: Nanos) -> (Span, Span) {
         let times = |proof: &Option<Box<Proof<'_>>>| proof.as_ref().map(|proof| (proof.from, proof.to));
         (times(&self.injected).unwrap_or((self.t, self.t)), times(&self.healed).unwrap_or((end, end)))
     }
 
-    /// Whether it hits this server; a fault that names none hits them all.
+    /// Whether it hits this server. A fault that names none hits all.
     #[must_use]
     pub fn hits_server(&self, server: u32) -> bool {
         self.kind.hits_servers() && (self.servers.is_empty() || self.servers.contains(&server))
@@ -56,13 +56,13 @@ impl Fault<'_> {
         self.active.0 <= span.1 && span.0 <= self.active.1
     }
 
-    /// Whether what happened at some time within `span` can be its doing.
+    /// Whether it can be the cause of an event at some time within `span`.
     #[must_use]
     pub fn explains(&self, span: Span) -> bool {
         self.t <= span.1 && span.0 <= self.explains_until
     }
 
-    /// For how long it was in effect: for certain, and at most. None: it is not healed, or both ends are not known.
+    /// How long it was in effect: minimum and maximum. None: it is not healed, or not both ends are known.
     #[must_use]
     pub fn lasted(&self) -> Option<(Nanos, Nanos)> {
         let (began, ended) = self.injected.as_deref().zip(self.healed.as_deref())?;
@@ -71,26 +71,26 @@ impl Fault<'_> {
         (facts.until_healed && !facts.lies_in_wait).then_some(span)
     }
 
-    /// For how long it lasted for certain, and the milliseconds that were planned, where it lasted longer than that.
+    /// The minimum time that it lasted, and the planned milliseconds, if it lasted longer than planned.
     #[must_use]
     pub fn overrun(&self) -> Option<(Nanos, u64)> {
         let (lasted, planned_ms) = (self.lasted()?.0, self.for_ms?);
         overran(lasted, planned_ms).then_some((lasted, planned_ms))
     }
 
-    /// When it acts no longer, and was seen to be healed.
+    /// When it no longer acts, and was observed to be healed.
     #[must_use]
     pub fn over(&self) -> Nanos {
         self.active.1.max(self.healed.as_ref().map_or(0, |healed| healed.to))
     }
 
-    /// From the order until it acts no longer, is seen to be healed, and explains nothing any more.
+    /// From the order until it no longer acts, was observed to be healed, and explains nothing any more.
     #[must_use]
     pub fn felt(&self) -> Span {
         (self.t, self.over().max(self.explains_until))
     }
 
-    /// Whether whoever leads under it cannot but lose that lead.
+    /// Whether a leader under it always loses that lead.
     #[must_use]
     pub fn always_costs_leads(&self) -> bool {
         matches!(self.kind.facts().leads, LeadLoss::Always | LeadLoss::Anew)

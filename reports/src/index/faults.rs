@@ -1,4 +1,4 @@
-//! Faults with their receipts: whom they may have hit, when they acted, and for how long they explain a lost lead.
+//! Faults with their receipts: their possible targets, when they acted, and how long they explain a lost lead.
 
 use std::collections::BTreeMap;
 
@@ -10,37 +10,38 @@ use super::proofs::{self, BeliefIndex};
 use crate::stats::spans::{Span, union};
 use hustings_record::{CellRecord, Event, FaultKind, FaultOrder, Hits, Nanos, ProcessFate};
 
-/// For how long after its end a fault still explains what happens.
+/// How long after its end a fault still explains events.
 pub(super) struct Deadline<'i> {
     /// The end of the cell.
     pub(super) end: Nanos,
-    /// T: its victims' sessions expire so long after their last touch.
+    /// T: sessions of its targets expire this long after their last touch.
     pub(super) timeout: Nanos,
-    /// Expiry is rounded up to a tick, and touches are handed on every half tick.
+    /// Expiry is rounded up to a tick, and touches are passed on every half tick.
     pub(super) tick: Nanos,
-    /// Candidates that are told nothing look again after so long.
+    /// Candidates that are not notified check again after this time.
     pub(super) poll: Nanos,
     /// When no quorum was served: sorted and disjoint. A new leader of the ensemble gives every session a full T.
     pub(super) outages: &'i [Span],
 }
 
-/// What a busy machine may add.
+/// Tolerance for a busy machine.
 const ALLOWANCE_NS: Nanos = 1_000_000_000;
 
 impl Deadline<'_> {
-    /// Until when a fault explains lost leads, if it acts no longer after `over`.
+    /// Until when a fault explains lost leads, if it no longer acts after `over`.
     fn explains_until(&self, hits: Hits, over: Nanos) -> Nanos {
         let expiry = ALLOWANCE_NS + self.poll + self.timeout + self.tick + self.tick / 2;
         match hits {
-            // The lead is given back, or taken, there and then; a client that hears nothing looks for a server after 2/5 of T.
+            // The lead is released, or taken, at once. A client that receives nothing looks for a server after 2/5 of
+            // T.
             Hits::Nobody | Hits::Candidates => over.saturating_add(ALLOWANCE_NS + self.poll + self.timeout / 2),
             Hits::Servers => over.saturating_add(expiry),
             Hits::Hosts => self.expires_by(over, expiry),
         }
     }
 
-    /// By when a session has expired that was heard of no more from `since` on, if that takes so long at most. A leader that is
-    /// cut off can end none from that moment on, and nobody is seen to miss it before `syncLimit` is over.
+    /// By when a session with its last touch at `since` has expired, if that takes at most `takes`. A leader that is
+    /// cut off can expire none from that moment on, and the others do not miss it before `syncLimit` is over.
     pub(super) fn expires_by(&self, since: Nanos, takes: Nanos) -> Nanos {
         self.outages.iter().fold(since.saturating_add(takes), |until, outage| {
             if outage.0 <= until.saturating_add(self.timeout / 2) {
@@ -59,7 +60,7 @@ pub struct Faults<'a> {
     /// Places in `all`, in order of time.
     pub by_cand: BTreeMap<u32, Vec<usize>>,
     pub by_group: BTreeMap<u32, Vec<usize>>,
-    /// From the order until nothing is explained by it any more, by candidate and by group.
+    /// From the order until the fault explains nothing any more, by candidate and by group.
     lately: (BTreeMap<u32, Lately>, BTreeMap<u32, Lately>),
     /// Places of those on servers.
     by_servers: Vec<usize>,
@@ -69,7 +70,7 @@ pub struct Faults<'a> {
     pub certain_stops: BTreeMap<u16, Vec<Span>>,
     /// When the work of each host hung, or may have: sorted and disjoint.
     hangs: BTreeMap<u16, Vec<Span>>,
-    /// When it hung for certain: a span a fault.
+    /// When it hung for certain: one span per fault.
     certain_hangs: BTreeMap<u16, Vec<Span>>,
 }
 
@@ -137,7 +138,7 @@ impl<'a> Faults<'a> {
         self.lately = (lately(&self.by_cand), lately(&self.by_group));
     }
 
-    /// A stop ends with its process: nobody stopped the one that runs in its place.
+    /// A stop ends with its process: the process that replaces it is not stopped.
     fn collect_stops(&mut self, few: &[PlacedEvent<'_>], deadline: &Deadline<'_>) {
         let mut ended: BTreeMap<u16, Vec<Nanos>> = BTreeMap::new();
         for (_, event) in few {
@@ -241,7 +242,7 @@ impl<'a> Faults<'a> {
 fn hit(kind: FaultKind, cands: &[u32], hosts: &[u16], candidates: &Candidates<'_>) -> Vec<u32> {
     let mut hit = cands.to_vec();
     if kind == FaultKind::ParentDelete {
-        // Everybody of the group loses its znode, whoever led when that was ordered.
+        // All candidates of the group lose their znodes, not only the leader at the time of the order.
         let groups = cands.iter().filter_map(|cand| candidates.all.get(cand)).map(|candidate| candidate.group);
         hit.extend(groups.flat_map(|group| candidates.of_group(group)));
     }
@@ -251,7 +252,7 @@ fn hit(kind: FaultKind, cands: &[u32], hosts: &[u16], candidates: &Candidates<'_
     once_each(hit)
 }
 
-/// Sorted, and no larger than they need be: there may be many faults.
+/// Sorted, without duplicates, and without spare capacity: there may be many faults.
 fn once_each<T: Ord>(mut all: Vec<T>) -> Vec<T> {
     all.sort_unstable();
     all.dedup();

@@ -1,4 +1,4 @@
-//! What a stall of the harness may have brought about, and for how long after it.
+//! Possible effects of a stall of the harness, and how long they last.
 
 use std::collections::BTreeSet;
 
@@ -9,56 +9,57 @@ use super::time::EDGE_NS;
 use crate::stats::spans::{Span, union};
 use hustings_record::Nanos;
 
-/// What a stall may have cost is over so many T after it.
+/// The effects of a stall end this many T after it.
 pub(super) const FELT_T: Nanos = 2;
 
 impl Index<'_> {
-    /// A stall of the harness that is longer than this, T/10, is taken for a cause of what is seen.
+    /// A stall of the harness that is longer than this, T/10, counts as a possible cause of observations.
     #[must_use]
     pub fn stall_limit(&self) -> Nanos {
         self.timeout_or_asked() / 10
     }
 
-    /// Whoever is not heard of for less is not given up by either side: T less the 2/5 of T after which a client misses its server,
-    /// the 3/20 between its pings, two looks at its clock, and half a tick for which followers keep what they heard.
+    /// Neither side gives up a session that is silent for less than this. It is T less these: 2/5 of T until a client
+    /// misses its server, 3/20 between its pings, two checks of its clock. Half a tick is for followers, which hold
+    /// touches so long.
     #[must_use]
     pub fn session_ends_after(&self) -> Nanos {
         (7 * self.timeout_or_asked() / 20).saturating_sub(self.tick / 2)
     }
 
-    /// Whether any process had such a stall.
+    /// Whether any process had a stall longer than that.
     #[must_use]
     pub fn has_stalled(&self) -> bool {
         self.lives.stalls.iter().any(|stall| stall.own > self.stall_limit())
     }
 
-    /// Whether servers were hit, or had no quorum, at some moment of `span`, or what they did then may still come of that.
+    /// Whether servers were hit, or had no quorum, at some moment of `span`, or that may still have effects then.
     #[must_use]
     pub fn servers_hit_within(&self, span: Span) -> bool {
         self.faults.on_servers().any(|fault| fault.explains(span)) || self.servers.out_within(span)
     }
 
-    /// The longest stall of these hosts, or of a process that is no host, that is longer than T/10 and of which something in
-    /// `span` may have come: a session that is not served for long enough is given up, whoever is to blame.
+    /// The longest stall over T/10 of these hosts, or of a process that is no host, that may have caused something in
+    /// `span`. A session that is not served for long enough is given up, whichever process stalled.
     #[must_use]
     pub fn felt_stall<'s>(&'s self, hosts: &[u16], span: Span) -> Option<&'s Stall> {
         self.felt_stalls(hosts, span).max_by_key(|stall| stall.own)
     }
 
-    /// All that are like that; the last one first.
+    /// All such stalls; the last one first.
     fn felt_stalls<'s, 'h>(&'s self, hosts: &'h [u16], span: Span) -> impl Iterator<Item = &'s Stall> + use<'s, 'h> {
         let limit = self.stall_limit();
         let before = (span.0.saturating_sub(FELT_T * self.timeout_or_asked()), span.1);
         self.lives.stalls_in(hosts, before).filter(move |stall| stall.own > limit)
     }
 
-    /// The longest of all hosts of a group.
+    /// The longest such stall of all hosts of a group.
     #[must_use]
     pub fn felt_stall_of_group(&self, group: u32, span: Span) -> Option<&Stall> {
         self.felt_stall(&self.hosts_of_group(group), span)
     }
 
-    /// All of all hosts of a group, by their beginning.
+    /// All such stalls of all hosts of a group, by their beginning.
     #[must_use]
     pub fn felt_stalls_of_group(&self, group: u32, span: Span) -> Vec<&Stall> {
         let mut stalls: Vec<&Stall> = self.felt_stalls(&self.hosts_of_group(group), span).collect();
@@ -74,7 +75,7 @@ impl Index<'_> {
         union(own.map(|stall| (stall.from, stall.to)).collect())
     }
 
-    /// The longest stall beyond T/10 of a host of this group, or of a process that is no host, that shares a moment with `span`.
+    /// The longest stall beyond T/10 of a host of this group, or of a process that is no host, that overlaps `span`.
     #[must_use]
     pub fn stall_within(&self, group: u32, span: Span) -> Option<&Stall> {
         let limit = self.stall_limit();
@@ -83,7 +84,7 @@ impl Index<'_> {
         stalls.max_by_key(|stall| stall.own)
     }
 
-    /// Since when the candidate's process had been stopped, or messages to it had been kept, at some moment of `span`.
+    /// Since when the candidate's process was stopped, or messages to it were held back, at some moment of `span`.
     #[must_use]
     pub fn deafened_since(&self, cand: u32, span: Span) -> Option<Nanos> {
         let stops = self.faults.stops_of_cand(&self.candidates, cand).iter();
@@ -92,7 +93,7 @@ impl Index<'_> {
         stopped.chain(kept.map(|fault| fault.t)).min()
     }
 
-    /// When the server may have sent what the candidate was notified of: what came while it could not hear waited for it.
+    /// When the server may have sent a notification: messages wait while the candidate cannot receive them.
     #[must_use]
     pub fn sent_within(&self, notice: &Notice<'_>) -> Span {
         let shortly = (notice.t.saturating_sub(EDGE_NS), notice.t);

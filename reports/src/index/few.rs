@@ -1,17 +1,18 @@
-//! The few beside the many: events of a cell that are not of a candidate, its client, its work or its lead. Most questions are
-//! about these alone, and need not go through millions of others.
+//! Control-plane events of a cell: those that are not of a candidate, its client, its work or its lead. Most queries
+//! need these alone, and so skip millions of others.
 
 use hustings_record::{CellRecord, Event, SegmentRecord};
 
-/// An event, and the segment that it stands in.
+/// An event and its segment.
 pub type PlacedEvent<'a> = (&'a SegmentRecord, &'a Event);
 
-/// All events that are few, in the order of the record.
+/// All control-plane events, in the order of the record.
 pub(super) fn few(cell: &CellRecord) -> Vec<PlacedEvent<'_>> {
     cell.events().filter(|(_, event)| !is_one_of_many(event)).collect()
 }
 
-/// Whether it is what candidates, their clients, and the resource do over and over, or what the observer says of every lead.
+/// Whether it is a frequent event: of candidates, their clients or the resource, or the owner that the observer reports
+/// for a lead.
 fn is_one_of_many(event: &Event) -> bool {
     use Event as E;
     let of_a_lead =

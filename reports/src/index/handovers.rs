@@ -1,4 +1,5 @@
-//! Handovers: every change of leader between incarnations, with the injection that it belongs to. What a zero stands on.
+//! Handovers: every change of leader between incarnations, with its injection. Every count of zero states how many
+//! there were.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,13 +10,13 @@ use super::writes::WriteKey;
 use crate::stats::spans::{Span, total, without};
 use hustings_record::Nanos;
 
-/// What is independent of what: all that was planned for one moment is one injection, and so is what nobody planned and came within
-/// T of the one before.
+/// The unit of independence: all faults planned for one moment are one injection. Unplanned changes are one injection
+/// while each comes within T of the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Injection {
-    /// For when it was planned.
+    /// The time for which it was planned.
     Planned(Nanos),
-    /// When the first of those that came together was lost.
+    /// When the first of the leads that belong together was lost.
     Unplanned(Nanos),
 }
 
@@ -32,8 +33,8 @@ pub struct Handover {
 }
 
 impl Index<'_> {
-    /// All of them, in order of group and time. A lead that the same incarnation took back had no rival and is none; what only
-    /// an unverified fault could explain is left out: no receipt, no sample.
+    /// All of them, in order of group and time. A lead that the same incarnation took back had no rival and is left
+    /// out. So is a change that only an unverified fault could explain.
     #[must_use]
     pub fn handovers(&self) -> Vec<Handover> {
         let planned_for = |fault: usize| Injection::Planned(self.faults.all[fault].intended);
@@ -62,8 +63,8 @@ impl Index<'_> {
         handovers
     }
 
-    /// Whether nothing is to be seen in this handover, by a stall longer than T/10: whoever lost the lead did not run, or had just
-    /// woken, when the next one was granted it; or that grant may have been late by a stall of its own process.
+    /// Whether a stall longer than T/10 hides this handover. When the successor was granted its term, the loser did not
+    /// run or had just resumed. Or a stall of the successor's process may have delayed that grant.
     #[must_use]
     pub fn stalled_in(&self, handover: &Handover) -> bool {
         let [lost, next] = [handover.lost, handover.successor].map(|term| &self.terms.all[term]);
@@ -73,7 +74,7 @@ impl Index<'_> {
         slept || self.stalled(next, false).into_iter().any(|stall| stall.0 <= granted && since <= stall.1)
     }
 
-    /// Whether whoever lost this lead could still believe, and write, in the next term: its process lived on, and ran.
+    /// Whether the loser could still believe, and write, in the next term: its process had not ended, and ran.
     #[must_use]
     pub fn left_a_rival(&self, handover: &Handover) -> bool {
         let (lost, next) = (&self.terms.all[handover.lost], &self.terms.all[handover.successor]);
@@ -83,7 +84,7 @@ impl Index<'_> {
     }
 }
 
-/// For each of these moments the first of those that it hangs together with: none comes later than `apart` after the one before.
+/// For each of these moments the first of its chain: in a chain, each comes at most `apart` after the one before.
 fn chained(moments: impl Iterator<Item = Nanos>, apart: Nanos) -> BTreeMap<Nanos, Nanos> {
     let mut firsts: BTreeMap<Nanos, Nanos> = BTreeMap::new();
     for at in moments.collect::<BTreeSet<Nanos>>() {
@@ -93,7 +94,7 @@ fn chained(moments: impl Iterator<Item = Nanos>, apart: Nanos) -> BTreeMap<Nanos
     firsts
 }
 
-/// Handovers by what a write tells of them.
+/// Handovers, looked up by a write.
 pub struct Blamed<'h> {
     /// In order of group and time.
     handovers: &'h [Handover],
@@ -108,7 +109,8 @@ impl<'h> Blamed<'h> {
         Self { handovers, by_loser }
     }
 
-    /// The handover in which this writer lost its lead; else the group's last one by then. As a place among the handovers.
+    /// The handover in which this writer lost its lead; else the group's last one by then. As a place among the
+    /// handovers.
     #[must_use]
     pub fn by_write(&self, writer: WriteKey, group: u32, t: Nanos) -> Option<usize> {
         self.by_loser.get(&writer).copied().or_else(|| {

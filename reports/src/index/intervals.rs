@@ -1,4 +1,4 @@
-//! Whom ZooKeeper named as the owner of each lead, as the observer saw it.
+//! The owners of each lead that ZooKeeper named, as the observer saw them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,12 +8,12 @@ use super::terms::Term;
 use crate::stats::spans::{Span, union, without};
 use hustings_record::{CellRecord, Event, LeadOwner, Nanos};
 
-/// From when to when, for certain, ZooKeeper named this owner.
+/// The span in which ZooKeeper certainly named this owner.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnershipInterval {
     pub group: u32,
     pub span: Span,
-    /// None: nobody.
+    /// None: no owner.
     pub session: Option<i64>,
     pub czxid: Option<i64>,
 }
@@ -26,13 +26,13 @@ pub struct OwnershipIntervals {
     pub blind: Vec<Span>,
     /// When it did not know the owner of a group, because a question about it was not answered: sorted and disjoint.
     pub unknown: BTreeMap<u32, Vec<Span>>,
-    /// Within which times the owner of a group changed, where the observer was told of that late: sorted and disjoint.
+    /// Spans within which the owner of a group changed, where the observer was notified late: sorted and disjoint.
     pub unsure: BTreeMap<u32, Vec<Span>>,
     /// When its questions were not answered.
     pub missed: Vec<Nanos>,
-    /// Of how many groups it ever said anything.
+    /// Number of groups on which it ever reported.
     pub groups: usize,
-    /// By group: where its intervals stand in `seen`, and their places among these.
+    /// By group: the range of its intervals in `seen`, and their places within it.
     lately: BTreeMap<u32, (Range<usize>, Lately)>,
 }
 
@@ -65,9 +65,9 @@ impl OwnershipIntervals {
         let (groups, blind) = (owners.len(), blind(states.clone(), end));
         let mut intervals = Self { groups, blind, unknown, missed: questions, ..Self::default() };
         for (group, mut named) in owners {
-            // Of two at one instant the later one holds.
+            // Of two reports at one instant the later one counts.
             named.sort_by_key(|named| named.0);
-            // Nobody owned the lead while the observer looked and saw no owner yet.
+            // The lead had no owner while the observer watched and had not seen an owner yet.
             let first = named.first().map(|named| named.0.0);
             if let (Some(since), Some(first)) = (watching, first.filter(|&t| Some(t) > watching)) {
                 intervals.push(OwnershipInterval { group, span: (since, first), session: None, czxid: None }, since);
@@ -80,7 +80,7 @@ impl OwnershipIntervals {
             for same in named.chunk_by(|a, b| a.2.is_some() && a.2 == b.2) {
                 let (Some(first), Some(last)) = (same.first(), same.last()) else { continue };
                 let &((_, since), session, czxid) = first;
-                // A znode is made once: one that is named again was there, and the first, all the time between.
+                // A znode is created once. One that is named again existed, and was the first, all the time between.
                 let end = ends.next().unwrap_or(until);
                 let again = sighted(&states, last.0.1).min(end).max(last.0.1);
                 intervals.push(OwnershipInterval { group, span: (since, end.max(again)), session, czxid }, again);
@@ -96,7 +96,7 @@ impl OwnershipIntervals {
         intervals
     }
 
-    /// What is certain of an interval: all of it until `certain`, and then what the observer saw.
+    /// Adds the certain parts of an interval: all of it until `certain`, and then what the observer saw.
     fn push(&mut self, interval: OwnershipInterval, certain: Nanos) {
         let unknown = self.unknown.get(&interval.group).map_or(&[][..], Vec::as_slice);
         let after = without((certain, interval.span.1), &self.blind);
@@ -111,13 +111,13 @@ impl OwnershipIntervals {
         self.lately.get(&group).map_or(&[], |(range, _)| &self.seen[range.clone()])
     }
 
-    /// Those that share a moment with `span`; the last one first.
+    /// Those that overlap `span`; the last one first.
     pub fn within(&self, group: u32, span: Span) -> impl Iterator<Item = &OwnershipInterval> {
         let of_group = self.lately.get(&group).into_iter();
         of_group.flat_map(move |(range, lately)| lately.within(span).map(|place| &self.seen[range.start + place]))
     }
 
-    /// Who owned the lead of this group at `t`, as far as that was seen.
+    /// The owner of this group's lead at `t`, as far as it was observed.
     #[must_use]
     pub fn at(&self, group: u32, t: Nanos) -> Option<&OwnershipInterval> {
         let intervals = self.of_group(group);
@@ -127,8 +127,8 @@ impl OwnershipIntervals {
     }
 }
 
-/// Owners are read anew with the watch armed that tells of changes: what was read at `t` holds until the observer says that it
-/// sees again, if that is the next that it says.
+/// Owners are read again with the watch for changes armed. A reading at `t` holds until the observer reports that it is
+/// connected again, if that is its next report.
 fn sighted(states: &[(Nanos, bool)], t: Nanos) -> Nanos {
     let before = states.iter().filter(|state| state.0 < t).max();
     let next = states.iter().filter(|state| state.0 >= t).min();
@@ -144,7 +144,7 @@ fn blind(mut states: Vec<(Nanos, bool)>, end: Nanos) -> Vec<Span> {
     union(states.iter().zip(ends).filter(|(s, _)| !s.1).map(|(s, end)| (s.0, end)).collect())
 }
 
-/// From a question about a group that was not answered until its owner is told again.
+/// From an unanswered question about a group until its owner is reported again.
 fn unknown(missed: &[(u32, Nanos)], owners: &BTreeMap<u32, Vec<Named>>, end: Nanos) -> BTreeMap<u32, Vec<Span>> {
     let mut spans: BTreeMap<u32, Vec<Span>> = BTreeMap::new();
     for &(group, t) in missed {
@@ -158,7 +158,7 @@ impl OwnershipInterval {
     /// Whether the owner is the candidate of this term, under its session.
     #[must_use]
     pub fn is_of(&self, term: &Term<'_>) -> bool {
-        // The session alone does not tell: it may be shared, and its candidate may have stood before.
+        // The session alone is not enough: it may be shared, and its candidate may have enrolled before.
         self.session == Some(term.session) && self.czxid.is_none_or(|c| c == term.czxid || !term.is_known())
     }
 }

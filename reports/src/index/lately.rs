@@ -1,4 +1,4 @@
-//! Things that begin and end, so that those of a time are found without going through all that there ever were.
+//! Spans of time, indexed so that those of a given time are found without a scan of all.
 
 use crate::stats::spans::Span;
 use hustings_record::Nanos;
@@ -6,7 +6,7 @@ use hustings_record::Nanos;
 #[derive(Clone, Copy, Debug)]
 struct RecentEntry {
     begun: Nanos,
-    /// The latest end of this and of all that began before it.
+    /// The latest end of this one and of all that began before it.
     reach: Nanos,
     place: u32,
     ended: Nanos,
@@ -17,7 +17,7 @@ struct RecentEntry {
 pub(crate) struct Lately(Vec<RecentEntry>);
 
 impl Lately {
-    /// Of things at these places, from when to when.
+    /// Indexes spans, each with its place.
     pub(crate) fn of(things: impl Iterator<Item = (usize, Span)>) -> Self {
         let entry = |(place, (begun, ended))| RecentEntry { begun, reach: ended, place: place as u32, ended };
         let mut entries: Vec<RecentEntry> = things.map(entry).collect();
@@ -30,7 +30,7 @@ impl Lately {
         Self(entries)
     }
 
-    /// Places of those that share a moment with `span`, both ends included; the last that began comes first.
+    /// Places of those that overlap `span`, both ends included; the last that began comes first.
     pub(crate) fn within(&self, span: Span) -> impl Iterator<Item = usize> + use<'_> {
         let begun = &self.0[..self.0.partition_point(|entry| entry.begun <= span.1)];
         let lately = begun.iter().rev().take_while(move |entry| span.0 <= entry.reach);

@@ -1,31 +1,31 @@
-//! The resource's two ledgers, kept again from its writes: one takes everything, the other refuses what bears a lower token
-//! than the highest seen. A write is stale if an earlier accepted one bore a higher token, or the same token from another
-//! incarnation.
+//! The resource's two ledgers, recomputed from its writes: one accepts everything, the other refuses a token that is
+//! lower than the highest seen. A write is stale if an earlier accepted one bore a higher token, or the same token from
+//! another incarnation.
 
 use std::collections::BTreeSet;
 
-/// What became of a write.
+/// The result of a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JudgedWrite {
     /// Stale in the unfenced ledger.
     pub stale: bool,
     /// Rejected by the fence.
     pub rejected: bool,
-    /// Stale past the fence.
+    /// Stale, but not rejected by the fence.
     pub past: bool,
 }
 
-/// What one group's ledger accepted so far.
+/// The state of one group's ledger: writes that it has accepted so far.
 #[derive(Clone, Debug, Default)]
 struct Accepted {
     /// The highest token: czxid, then session.
     highest: Option<(i64, i64)>,
-    /// Who wrote with the highest czxid.
+    /// The incarnations that wrote with the highest czxid.
     incarnations: BTreeSet<(i64, u32)>,
 }
 
 impl Accepted {
-    /// Whether this write is stale; takes it in either case.
+    /// Whether this write is stale. Accepts it in either case.
     fn take(&mut self, token: (i64, i64), cand: u32) -> bool {
         let (czxid, session) = token;
         let me = (session, cand);
@@ -47,7 +47,7 @@ impl Accepted {
 pub(super) struct Ledgers {
     unfenced: Accepted,
     fenced: Accepted,
-    /// The fence rejects tokens with a czxid lower than this: all that a real one could compare is the number.
+    /// The fence rejects tokens with a czxid lower than this. A real fence can compare only the number.
     fence: i64,
 }
 

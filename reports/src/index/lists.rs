@@ -7,19 +7,19 @@ use hustings_record::{Event, Holdings, WindowEdge};
 use super::few::PlacedEvent;
 use crate::stats::spans::Span;
 
-/// What all servers together listed at one edge.
+/// The combined lists of all servers at one edge.
 #[derive(Clone, Debug, Default)]
 pub struct Listed {
     /// From the first question to the last answer.
     pub asked: Span,
     pub holds: Holdings,
-    /// Servers that said otherwise than most.
+    /// Servers that disagree with most.
     pub dissent: Vec<u32>,
     /// Sessions that some servers list and others do not, with those that do.
     pub contested: BTreeMap<i64, Vec<u32>>,
 }
 
-/// None: the servers were not asked, or did not say.
+/// None: the servers were not asked, or did not answer.
 #[derive(Default)]
 pub struct Lists {
     pub begin: Option<Listed>,
@@ -40,7 +40,7 @@ impl Lists {
 }
 
 impl Listed {
-    /// Servers that say the same say it together.
+    /// Servers that give the same answer share one event.
     fn by(told: &[(Span, &[u32], &Holdings)]) -> Option<Self> {
         let &(mut asked, mut most, _) = told.first()?;
         for (span, servers, _) in told {

@@ -22,18 +22,18 @@ pub struct Life {
     pub generation: u32,
     pub first: Nanos,
     pub last: Nanos,
-    /// Ended its segment in order.
+    /// When it ended its segment in order.
     pub end: Option<Nanos>,
     /// Died between these times.
     pub died: Option<Span>,
-    /// The harness meant it to die.
+    /// The harness ended it on purpose.
     pub killed: bool,
-    /// The program that it stood beside ended by itself, and it did with that.
+    /// The program beside it ended by itself, and it ended with that.
     pub left_by_program: bool,
     pub torn: bool,
 }
 
-/// A time in which a process of the harness did not run, though nobody had stopped or killed it.
+/// A span in which a process of the harness did not run, though it was neither stopped nor killed.
 #[derive(Clone, Debug)]
 pub struct Stall {
     /// Its process: the name of its segment, or of a server.
@@ -43,7 +43,7 @@ pub struct Stall {
     pub to: Nanos,
     /// Without the parts in which the process was stopped by a fault.
     pub own: Nanos,
-    /// For so long of that its thread did not run at all: for the rest it was busy.
+    /// How much of that its thread did not run at all. For the rest it was busy.
     pub waited: Nanos,
 }
 
@@ -55,7 +55,7 @@ pub struct Lives {
     pub stalls: Vec<Stall>,
     lately: Lately,
     deaths: BTreeMap<(u16, u32), Span>,
-    /// Hosts on which processes of the harness stand beside programs of others: faults meet those alone.
+    /// Hosts on which processes of the harness run beside external programs. Faults hit only the programs.
     beside: BTreeSet<u16>,
 }
 
@@ -87,7 +87,8 @@ impl Lives {
                 let told = ended.get(&(host, segment.generation));
                 let crash = crash_of(host, &life, told.map(|t| t.0), faults);
                 life.killed = crash.is_some() || told.is_some_and(|t| t.1);
-                // A process that was seen to be stopped was there then, though it wrote nothing; and so was one that sent a write.
+                // A process that was observed to be stopped existed then, though it wrote nothing. So did one that sent
+                // a write.
                 let there = |until: Nanos| {
                     let stops = faults.certain_stops_of(host).iter().map(|stop| stop.0);
                     let stopped = stops.filter(|&at| life.first <= at && at <= until).max();
@@ -114,11 +115,11 @@ impl Lives {
             }
             lives.all.push(life);
         }
-        // One that was killed while it was stopped left no word of that.
+        // A process that was killed while it was stopped recorded no stall for that.
         let coordinator = lives.all.iter().find(|life| life.writer == COORDINATOR && life.end.is_none());
         let silent = coordinator.map(|life| (life.last, end)).filter(|silent| silent.0 < silent.1);
         lives.stalls.extend(silent.map(|span| stall_of(COORDINATOR, span)));
-        // One that died though nobody meant it to does not run any more.
+        // A process that died without being killed does not run any more.
         let lost = lives.all.iter().filter(|life| !life.killed && !life.left_by_program);
         let gone = lost.filter_map(|life| {
             let from = life.died?.0;
@@ -132,18 +133,19 @@ impl Lives {
         lives
     }
 
-    /// Whether the candidates are those of a program of somebody else's.
+    /// Whether the candidates are those of an external program.
     pub fn has_programs(&self) -> bool {
         !self.beside.is_empty()
     }
 
-    /// When a process of the harness of this host was stopped by faults.
+    /// When faults stopped a process of the harness on this host.
     fn stops_of<'f>(&self, faults: &'f Faults<'_>, host: Option<u16>) -> &'f [Span] {
         host.filter(|host| !self.beside.contains(host)).map_or(&[], |host| faults.stops_of(host))
     }
 
-    /// Whether its own process has told of this stall: that is more exact than what was seen from outside. A short one at its
-    /// beginning is another one: this one goes on to where it was last seen not to run, or is most of it, since looking takes time.
+    /// Whether its own process recorded this stall, more exactly than the observation from outside. A short stall at
+    /// its beginning is another one. The same stall lasts to the end of the observed span, or is most of it, since
+    /// observation takes time.
     fn is_told(&self, seen: &Stall) -> bool {
         let of_it = |own: &Stall| own.to.min(seen.to).saturating_sub(own.from.max(seen.from));
         let is_it = |own: &Stall| seen.to <= own.to || 2 * of_it(own) >= seen.to - seen.from;
@@ -156,21 +158,21 @@ impl Lives {
         self.deaths.get(&(host, generation)).copied()
     }
 
-    /// When a life of this host that may have ended at `at` surely had; `at` where there is no doubt.
+    /// When a life of this host that may have ended at `at` had certainly ended; `at` where there is no doubt.
     #[must_use]
     pub fn surely_dead(&self, host: u16, at: Nanos) -> Nanos {
         let lives = self.deaths.range((host, 0)..=(host, u32::MAX)).map(|(_, death)| death);
         lives.filter(|death| death.0 <= at && at <= death.1).map(|death| death.1).max().unwrap_or(at)
     }
 
-    /// Stalls of these hosts, or of a process that is no host, that share a moment with `span`; the last one first.
+    /// Stalls of these hosts, or of a process that is no host, that overlap `span`; the last one first.
     pub fn stalls_in<'s, 'h>(&'s self, hosts: &'h [u16], span: Span) -> impl Iterator<Item = &'s Stall> + use<'s, 'h> {
         let theirs = move |stall: &&'s Stall| stall.host.is_none_or(|host| hosts.contains(&host));
         self.lately.within(span).map(|place| &self.stalls[place]).filter(theirs)
     }
 
-    /// For how long at most, from the beginning of `span` until `until`, some process of these hosts, or one that is no host, did
-    /// not run in one stall of its own that shares a moment with `span`.
+    /// Upper limit, from the beginning of `span` until `until`, on one stall of a process of these hosts, or of one
+    /// that is no host. The stall must overlap `span`.
     #[must_use]
     pub fn longest_stall(&self, faults: &Faults<'_>, hosts: [u16; 2], span: Span, until: Nanos) -> Nanos {
         let own = |stall: &Stall| {
@@ -192,7 +194,7 @@ struct Wrote(BTreeMap<u16, Vec<Nanos>>);
 impl Wrote {
     fn of(cell: &CellRecord) -> Self {
         let mut wrote: BTreeMap<u16, Vec<Nanos>> = BTreeMap::new();
-        // Where all processes ended in order nobody asks.
+        // Not needed where all processes ended in order.
         let cut = |segment: &&SegmentRecord| segment.host.is_some() && segment.ended().is_none();
         let cut: BTreeSet<u16> = cell.segments.iter().filter(cut).filter_map(|segment| segment.host).collect();
         for (_, event) in cell.events().filter(|_| !cut.is_empty()) {
@@ -206,7 +208,7 @@ impl Wrote {
         Self(wrote)
     }
 
-    /// When the host last sent one within `span`.
+    /// When the host last sent a write within `span`.
     fn last(&self, host: u16, span: Span) -> Option<Nanos> {
         let times = self.0.get(&host)?;
         times[..times.partition_point(|&sent| sent <= span.1)].last().copied().filter(|&sent| sent >= span.0)
@@ -223,7 +225,7 @@ fn left_by_programs<'a>(few: &[PlacedEvent<'a>]) -> BTreeSet<&'a str> {
     few.iter().filter(|(_, event)| left(event)).map(|(segment, _)| segment.file.as_str()).collect()
 }
 
-/// Times in which processes were seen not to run, as stalls of processes that are no host.
+/// Spans in which processes were observed not to run, as stalls of processes that are no host.
 fn outages<'a>(few: &[PlacedEvent<'a>], end: Nanos) -> Vec<Stall> {
     let mut seen: BTreeMap<&'a str, Vec<Span>> = BTreeMap::new();
     for &(_, event) in few {
@@ -234,12 +236,12 @@ fn outages<'a>(few: &[PlacedEvent<'a>], end: Nanos) -> Vec<Stall> {
     seen.into_iter().flat_map(|(who, spans)| union(spans).into_iter().map(move |span| stall_of(who, span))).collect()
 }
 
-/// Of a process that is no host.
+/// A stall of a process that is no host.
 fn stall_of(who: &str, (from, to): Span) -> Stall {
     Stall { who: who.to_owned(), host: None, from, to, own: to - from, waited: to - from }
 }
 
-/// When each life of a host was seen to be gone, and whether that was meant.
+/// When each life of a host was observed to be gone, and whether that was intended.
 fn ends_of_hosts(few: &[PlacedEvent<'_>]) -> BTreeMap<(u16, u32), (Nanos, bool)> {
     let mut ended = BTreeMap::new();
     for (_, event) in few {
@@ -250,7 +252,7 @@ fn ends_of_hosts(few: &[PlacedEvent<'_>]) -> BTreeMap<(u16, u32), (Nanos, bool)>
     ended
 }
 
-/// The kill that ended this life: the first verified one after its beginning, and before it was seen to be gone.
+/// The kill that ended this life: the first verified one after its beginning, before it was observed to be gone.
 fn crash_of(host: u16, life: &Life, gone: Option<Nanos>, faults: &Faults<'_>) -> Option<Span> {
     let mut crashes =
         faults.all.iter().filter(|f| f.kind.facts().process == ProcessFate::Ended && f.hosts.contains(&host));

@@ -1,5 +1,5 @@
-//! What became of every lead: lost to a verified fault and handed over, still missing when the run ended, kept after all,
-//! or changed hands with no fault to explain it.
+//! The outcome of every lead: lost to a verified fault and handed over, still vacant when the run ended, kept after
+//! all, or handed over without a fault that explains it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,34 +13,34 @@ use super::terms::{Ending, Term, Terms};
 use crate::stats::spans::Span;
 use hustings_record::{Evidence, FaultKind, LeadLoss, Nanos, Phase, RevokeReason};
 
-/// What goes with its whole group is told at once, and its name may be another znode's soon.
+/// Notifications of the deletion of a whole group come at once, and the name may soon belong to another znode.
 const VANISHED_NS: Nanos = 1_000_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossOutcome {
     /// The successor's term, as a place among the terms.
     Completed { successor: usize },
-    /// Nobody had followed by this time.
+    /// There was no successor by this time.
     Censored { at: Nanos },
     /// The same incarnation kept the lead.
     Survived,
 }
 
-/// A verified fault met the leader of a group.
+/// A verified fault hit the leader of a group.
 #[derive(Clone, Copy, Debug)]
 pub struct Loss {
-    /// Place of the fault and of the term it met.
+    /// Places of the fault and of the term that it hit.
     pub fault: usize,
     pub term: usize,
     pub group: u32,
-    /// When the lead was lost: a resignation's belief ended; any other fault acted on this leader.
+    /// When the lead was lost: when a resigner's belief ended, or when another fault acted on this leader.
     pub effect: Nanos,
-    /// From when on others could hear of it: a resignation's deletion was sent; else as `effect`.
+    /// From when on others could be notified: when a resigner's deletion was sent; else as `effect`.
     pub released: Nanos,
     /// By when the znode was gone for certain: a resignation's deletion was answered.
     pub answered: Option<Nanos>,
-    /// What the group is told from and until here belongs to this loss: before and afterwards the znode's name may mean another
-    /// one.
+    /// Notifications of the group between these times belong to this loss. Before and after them, the znode's name may
+    /// mean another one.
     pub since: Nanos,
     pub until: Nanos,
     pub outcome: LossOutcome,
@@ -61,7 +61,7 @@ pub struct Losses {
     pub all: Vec<Loss>,
     /// No fault explains them: false failovers.
     pub unplanned: Vec<LeaderChange>,
-    /// A verified fault on the loser, which did not meet it as the leader, explains them. With its place.
+    /// A verified fault on the loser explains them, but did not hit it as the leader. With the fault's place.
     pub explained: Vec<(LeaderChange, usize)>,
     /// Only a fault that is not verified could explain them: neither planned nor unplanned.
     pub unverified: Vec<LeaderChange>,
@@ -104,7 +104,7 @@ impl Losses {
         losses
     }
 
-    /// Those of a group, in order of time, and the place of the first among all.
+    /// The losses of a group, in order of time, and the place of the first among all.
     #[must_use]
     pub fn of_group(&self, group: u32) -> (usize, &[Loss]) {
         let first = self.all.partition_point(|loss| loss.group < group);
@@ -137,7 +137,7 @@ impl Finder<'_, '_> {
             }
             losses.extend(met.into_iter().map(|(group, term)| {
                 let deletion = self.deletion(fault, &self.terms.all[term]);
-                // Whoever deletes first and stops believing later has lost the lead by its deletion.
+                // A candidate that deletes first and stops believing later has lost the lead by its deletion.
                 let effect = deletion.map_or(proof.from, |sent| sent.0.min(self.terms.all[term].ended.0));
                 let released = deletion.map_or(effect, |sent| sent.0);
                 let outcome = self.outcome(fault, term, effect, deletion);
@@ -152,8 +152,8 @@ impl Finder<'_, '_> {
         losses
     }
 
-    /// Whether the lead's own candidate was hit: of the answers that were lost, the one to the create of its znode. What is not
-    /// recorded rules nothing out.
+    /// Whether the fault hit the lead's own candidate. If it lost replies, one must be to the create of the lead's
+    /// znode. Data that is not recorded rules nothing out.
     fn is_hit(&self, proof: &Proof<'_>, term: usize) -> bool {
         let lost = proof.seen.iter().filter_map(|seen| match seen {
             Evidence::Lost { replies, .. } => Some(replies),
@@ -163,12 +163,13 @@ impl Finder<'_, '_> {
         lost.peek().is_none() || lost.any(|reply| reply.zxid == self.terms.all[term].czxid)
     }
 
-    /// Whether the lead had gone by `at`, whatever was still believed: ZooKeeper had named its owner, and then another one or none.
+    /// Whether the lead had gone by `at`, even if still believed: ZooKeeper had named its owner, and then another one
+    /// or none.
     fn is_over(&self, term: usize, at: Nanos) -> bool {
         let term = &self.terms.all[term];
         let intervals = self.intervals.of_group(term.group);
         let is_own = |interval: &&OwnershipInterval| interval.czxid == Some(term.czxid);
-        // Whoever is named from that very moment on was not the owner before it.
+        // An owner that is named from that very moment on was not the owner before it.
         let before = intervals[..intervals.partition_point(|interval| interval.span.0 < at)].last();
         let now = before.filter(|interval| at <= interval.span.1);
         now.is_some_and(|now| !is_own(&now)) && intervals.iter().filter(is_own).any(|interval| interval.span.1 < at)
@@ -191,11 +192,11 @@ impl Finder<'_, '_> {
         // A session that was ended by force may have had the lead once more while that was under way.
         let over = |p: usize| fault.kind == FaultKind::Expire && self.terms.all[p].incarnation() == term.incarnation();
         let next = confirmed[first..].iter().copied().find(|&p| p != lost && !over(p));
-        // From the tear-down on, leads change hands as candidates leave by order.
+        // From the tear-down on, leads change because candidates leave by order.
         let next = next.filter(|&p| self.terms.all[p].granted < Some(self.until));
         let outlived = self.survival.outlived_at(fault, term);
         let kept = outlived.is_some();
-        // Without its znode the lead is lost, even if nobody else wants it and the same candidate takes it back.
+        // Without its znode the lead is lost, even if no other candidate enrols and the same one takes it back.
         let gone =
             |next: &Term<'_>| deletion.is_some_and(|sent| next.grant >= sent.1) || next.rests_on_another_znode(term);
         match next.map(|p| (p, &self.terms.all[p])) {
@@ -209,8 +210,8 @@ impl Finder<'_, '_> {
         }
     }
 
-    /// Several faults may meet one term: its loss belongs to the first that it did not outlive. Those before it were survived;
-    /// those after it met a lead that was lost already.
+    /// Several faults may hit one term. Its loss belongs to the first that it did not survive. It survived those before
+    /// it, and those after it hit a lead that was already lost.
     fn one_loss_a_term(&self, losses: Vec<Loss>) -> Vec<Loss> {
         let mut by_term: BTreeMap<usize, Vec<Loss>> = BTreeMap::new();
         for loss in losses {
@@ -228,8 +229,8 @@ impl Finder<'_, '_> {
         kept
     }
 
-    /// Whether the leader had outlived the fault of the one loss when that of the other met it. A deletion that was answered ended
-    /// a lead that was there until then.
+    /// Whether the leader had survived the fault of `loss` when the fault of `later` hit it. A deletion that was
+    /// answered ended a lead that existed until then.
     fn is_survived(&self, loss: &Loss, later: &Loss) -> bool {
         let gone = match loss.outcome {
             LossOutcome::Survived => return true,
@@ -245,8 +246,8 @@ impl Finder<'_, '_> {
             || self.survival.outlived(fault, term, later.effect)
     }
 
-    /// Where every term rests on a znode of the same name, its deletion is this loss's only until the next one goes, whether its
-    /// owner believed or not, or the next term ends.
+    /// If every term rests on a znode of the same name, deletions belong to this loss only for a time. It ends when the
+    /// next owner's znode goes, whether that owner believed or not, or when the next term ends.
     fn set_limits(&self, losses: &mut [Loss]) {
         for at in 0..losses.len() {
             let lost = &self.terms.all[losses[at].term];
@@ -264,7 +265,7 @@ impl Finder<'_, '_> {
             let expires = |next: Loss| self.faults.all[next.fault].kind.facts().lets_sessions_expire;
             let keeps = |ending| matches!(ending, Ending::Died | Ending::Revoked(RevokeReason::SteppedDown));
             let until = match (gone, next) {
-                // A session that is left to expire holds on to its znode.
+                // A session that is left to expire keeps its znode.
                 (Some(gone), Some(next)) if expires(next) => gone,
                 (Some(gone), Some(next)) => gone.min(next.released),
                 (None, Some(next)) => next.released,
@@ -279,8 +280,8 @@ impl Finder<'_, '_> {
         }
     }
 
-    /// When the lost znode's name may mean another one: the loser stands by such a one; or the whole group was made anew, and the
-    /// loser gives it back without having known of it, or a moment has passed.
+    /// When the lost znode's name may mean another one: the loser is enrolled with such a one. If the whole group was
+    /// created again, also when the loser deletes such a one without having known of it, or after a moment.
     fn comes_again(&self, loss: &Loss, lost: &Term<'_>) -> Option<Nanos> {
         let known = self.candidates.takes_name_again(lost.cand, lost.node, lost.czxid, loss.effect);
         if self.faults.all[loss.fault].kind.facts().leads != LeadLoss::Anew {
@@ -289,14 +290,14 @@ impl Finder<'_, '_> {
         let left = self.candidates.departures.get(&lost.cand).into_iter().flatten();
         let left = left.map(|left| left.how.deletion().map_or(left.t, |deletion| deletion.0));
         let left = left.filter(|left| *left > loss.effect);
-        // By ZooKeeper's word it owns another znode, whether it knows of that or not.
+        // ZooKeeper names it as owner of another znode, whether it knows of that or not.
         let owns = self.intervals.of_group(loss.group).iter().filter(|interval| interval.session == Some(lost.session));
         let owns = owns.filter(|interval| interval.czxid != Some(lost.czxid)).map(|interval| interval.span.0);
         let owns = owns.filter(|owns| *owns > loss.effect);
         known.into_iter().chain(left).chain(owns).chain([loss.effect.saturating_add(VANISHED_NS)]).min()
     }
 
-    /// When the znode of the next owner went, as far as it was certainly there until then.
+    /// When the znode of the next owner went, as far as it certainly existed until then.
     fn next_gone(&self, loss: &Loss, lost: &Term<'_>) -> Option<Nanos> {
         let intervals = self.intervals.of_group(loss.group).iter();
         let after = intervals.filter(|r| r.span.1 > loss.effect && r.czxid.is_some_and(|czxid| czxid != lost.czxid));
@@ -318,8 +319,8 @@ impl Finder<'_, '_> {
                     continue;
                 }
                 let change = LeaderChange { group, term: pair[0], successor: pair[1], at };
-                // Who stepped down without a connection has the lead as long as its session lives. When a process died is known
-                // between two times.
+                // A leader that stepped down without a connection owns the lead while its session lives. The death of a
+                // process is known only between two times.
                 let kept = term.ending == Ending::Revoked(RevokeReason::SteppedDown);
                 let by = if kept { next.grant } else { term.ended.1.min(next.grant) };
                 match self.cause(term, (at, by.max(at))) {

@@ -1,5 +1,5 @@
-//! One cell of a record, read once and put in order: who stood where, who believed what and when, which faults hit whom,
-//! what became of every lost lead. Checkers work on this; nothing here judges.
+//! One cell of a record, indexed: enrolments, beliefs over time, targets of faults, and the outcome of every lost lead.
+//! Checks work on this; nothing here judges.
 
 mod candidates;
 mod cell;

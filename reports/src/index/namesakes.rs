@@ -1,4 +1,5 @@
-//! Znodes of the same name: where a recipe names its lock, and where a group was made anew and its numbers begin again.
+//! Znodes of the same name: locks with a fixed name, and znodes of a group that was created again, whose numbers
+//! restart.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +7,8 @@ use super::places::Places;
 use super::terms::Terms;
 use hustings_record::Nanos;
 
-/// The znodes that candidates stood by, or led by, and that share a name with another one of their group: group, name, czxid, and when
-/// that was known, in this order.
+/// Znodes with which candidates enrolled or led, and that share a name with another one of their group: group, name,
+/// czxid, and when that was known, in this order.
 #[derive(Default)]
 pub struct Namesakes<'a>(Vec<(u32, &'a str, i64, Nanos)>);
 
@@ -27,7 +28,7 @@ impl<'a> Namesakes<'a> {
         Self(shared)
     }
 
-    /// The last of the name with a lower czxid: its czxid, and when it was last known.
+    /// The last one of the name with a lower czxid: its czxid, and when it was last known.
     #[must_use]
     pub fn before(&self, group: u32, node: &str, czxid: i64) -> Option<(i64, Nanos)> {
         let lower = self.0.partition_point(|other| (other.0, other.1, other.2) < (group, node, czxid));

@@ -1,4 +1,4 @@
-//! What candidates were told by their watches, and what they asked for because of it.
+//! Notifications that candidates received from their watches, and the requests that followed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +7,10 @@ use super::terms::{Ending, Terms};
 use crate::stats::spans::Span;
 use hustings_record::{CellRecord, Event, Nanos, RevokeReason, WatchEvent};
 
-/// Who has lost its lead is told that its own znode is gone so much later at the latest, if nothing holds it up.
+/// Longest time until a candidate that lost its lead is notified of its own znode's deletion, without delays.
 const TOLD_NS: Nanos = 500_000_000;
 
-/// A candidate was told by a watch what became of a znode.
+/// A watch notified a candidate of a change of a znode.
 #[derive(Clone, Copy, Debug)]
 pub struct Notice<'a> {
     pub t: Nanos,
@@ -24,9 +24,9 @@ pub struct Notice<'a> {
 pub struct Notices<'a> {
     /// All, by group and in order of time.
     by_group: BTreeMap<u32, Vec<Notice<'a>>>,
-    /// Deletions by group and name of the znode, in order of time, but for what leaders were told of their own.
+    /// Deletions by group and name of the znode, in order of time, without those that leaders received of their own.
     by_node: BTreeMap<(u32, &'a str), Vec<Notice<'a>>>,
-    /// Times by candidate, in order; those of deletions apart.
+    /// Times by candidate, in order; those of deletions separately.
     by_cand: BTreeMap<u32, Vec<Nanos>>,
     deletions: BTreeMap<u32, Vec<Nanos>>,
     /// Times and requests by candidate, in order.
@@ -40,13 +40,13 @@ impl<'a> Notices<'a> {
             match event {
                 Event::Notified { kind: WatchEvent::Ended(_), .. } => {}
                 Event::Notified { t, cand, session, node, kind } => {
-                    // Candidates that were never declared are told of by the checker of the record.
+                    // The check of the record reports candidates that were never declared.
                     let group = candidates.all.get(cand).map_or(u32::MAX, |c| c.group);
                     let notice = Notice { t: *t, cand: *cand, session: *session, node, kind: *kind };
                     notices.by_group.entry(group).or_default().push(notice);
                     notices.by_cand.entry(*cand).or_default().push(*t);
                     if *kind == WatchEvent::Deleted {
-                        // Most znodes go once, and one candidate is told.
+                        // Most znodes are deleted once, and one candidate is notified.
                         let of_node = notices.by_node.entry((group, node));
                         of_node.or_insert_with(|| Vec::with_capacity(1)).push(notice);
                         notices.deletions.entry(*cand).or_default().push(*t);
@@ -64,12 +64,12 @@ impl<'a> Notices<'a> {
         notices
     }
 
-    /// Where every lead rests on a znode of the same name, what a candidate was told of its own is told apart by time alone: the
-    /// first that it was told of that name since its term began, until shortly after it or until it left, and before it stands
-    /// again.
+    /// Where every lead rests on a znode of the same name, only time identifies a candidate's notification about its
+    /// own. It is the first of that name since its term began, until shortly after it or until the candidate left, and
+    /// before it enrols again.
     pub(super) fn without_own(mut self, terms: &Terms<'a>, candidates: &Candidates<'_>) -> Self {
         let mut known: BTreeSet<(u32, i64, i64)> = BTreeSet::new();
-        // Of several terms by one lock the last one tells.
+        // Of several terms by one lock the last one counts.
         for term in terms.all.iter().rev().filter(|term| known.insert((term.cand, term.session, term.czxid))) {
             let Some(told) = self.by_node.get_mut(&(term.group, term.node)) else { continue };
             let stands = candidates.stands.get(&term.cand).map_or(&[][..], Vec::as_slice);
@@ -77,7 +77,7 @@ impl<'a> Notices<'a> {
             let left = candidates.departures.get(&term.cand).map_or(&[][..], Vec::as_slice);
             let resigned = term.ending == Ending::Revoked(RevokeReason::Resigned);
             let left = left.get(left.partition_point(|left| left.t < term.ended.0)).filter(|_| resigned);
-            // One that is stopped as it resigns hears of it when it goes on, and then only leaves.
+            // A candidate that is stopped while it resigns is notified when it resumes, and only then leaves.
             let over = (term.ended.1 + TOLD_NS).max(left.map_or(0, |left| left.t));
             let until = again.map_or(over, |stand| over.min(stand.from - 1));
             let from = told.partition_point(|notice| notice.t < term.grant);
@@ -101,7 +101,7 @@ impl<'a> Notices<'a> {
         self.by_group.get(&group).map_or(&[], Vec::as_slice)
     }
 
-    /// Who was told within `window`, both ends included, that this znode was deleted; in order of time.
+    /// Notifications within `window`, both ends included, that this znode was deleted; in order of time.
     #[must_use]
     pub fn of(&self, group: u32, node: &'a str, window: Span) -> &[Notice<'a>] {
         let Some(notices) = self.by_node.get(&(group, node)) else { return &[] };
@@ -110,34 +110,35 @@ impl<'a> Notices<'a> {
         &notices[first..last.max(first)]
     }
 
-    /// When the candidate was done with joining, or with what it was told, and the requests that it sent, in order of time.
+    /// When the candidate had handled its enrolment or a notification, and the requests that it sent, in order of time.
     #[must_use]
     pub fn all_settled(&self, cand: u32) -> &[(Nanos, u32)] {
         self.settled.get(&cand).map_or(&[], Vec::as_slice)
     }
 
-    /// When the candidate was done with what it was told at `t`, and the requests that it sent because of that.
+    /// When the candidate had handled the notification at `t`, and the requests that it sent because of that.
     #[must_use]
     pub fn settled(&self, cand: u32, t: Nanos) -> Option<(Nanos, u32)> {
         let settled = self.settled.get(&cand)?;
         settled.get(settled.partition_point(|s| s.0 < t)).copied()
     }
 
-    /// Whether the candidate was told of a deletion within `window`, both ends included.
+    /// Whether the candidate was notified of a deletion within `window`, both ends included.
     #[must_use]
     pub fn told_within(&self, cand: u32, window: Span) -> bool {
         let told = self.deletions.get(&cand).map_or(&[][..], Vec::as_slice);
         told.get(told.partition_point(|&t| t < window.0)).is_some_and(|&t| t <= window.1)
     }
 
-    /// Whether the candidate was told of anything within `window`, without its ends.
+    /// Whether the candidate was notified of anything within `window`, without its ends.
     #[must_use]
     pub fn told_between(&self, cand: u32, window: Span) -> bool {
         let told = self.by_cand.get(&cand).map_or(&[][..], Vec::as_slice);
         told.get(told.partition_point(|&t| t <= window.0)).is_some_and(|&t| t < window.1)
     }
 
-    /// Whether the candidate was told of another znode of its group than this one within `window`, both ends included.
+    /// Whether the candidate was notified of another znode of its group than this one within `window`, both ends
+    /// included.
     #[must_use]
     pub fn told_of_another(&self, group: u32, cand: u32, node: &str, window: Span) -> bool {
         let notices = self.of_group(group);
@@ -146,8 +147,8 @@ impl<'a> Notices<'a> {
         within.any(|notice| notice.cand == cand && notice.node != node)
     }
 
-    /// Whether at `at` the candidate was not yet done with what it was last told, or with joining at `stood`: its watch may
-    /// not have been armed.
+    /// Whether at `at` the candidate had not yet handled its last notification, or its enrolment at `stood`: its watch
+    /// may not have been armed.
     #[must_use]
     pub fn busy(&self, cand: u32, stood: Nanos, at: Nanos) -> bool {
         let told = self.by_cand.get(&cand).map_or(&[][..], Vec::as_slice);

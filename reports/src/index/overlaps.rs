@@ -1,4 +1,4 @@
-//! Overlaps of the beliefs of one group: of all that each term is cut to.
+//! Overlaps of the beliefs of one group, with each term cut to the pieces that count.
 
 use super::cell::Index;
 use super::terms::Term;
@@ -21,7 +21,7 @@ impl Index<'_> {
         sweep(&mut pieces, margin)
     }
 
-    /// All certain overlaps of a group, those of stopped processes included.
+    /// All definite overlaps of a group, including those of stopped processes.
     #[must_use]
     pub(crate) fn definite_overlaps(&self, group: u32) -> Vec<Overlap> {
         self.overlaps(group, -self.margin(), |_, term| term.definite().into_iter().collect())

@@ -1,4 +1,4 @@
-//! Places in queues: the znode of each candidate, for how long it was there for certain, and by when it was gone for certain.
+//! Places in queues: the znode of each candidate, how long it certainly existed, and by when it was certainly gone.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use super::terms::Terms;
 use crate::stats::spans::{Span, touches};
 use hustings_record::{Departure, Nanos, SessionState};
 
-/// What a client says of the end of its session may come so much later than the end.
+/// A client may report the end of its session this much later than the end.
 const TOLD_LATE_NS: Nanos = 250_000_000;
 
 /// A candidate's znode in the queue of its group.
@@ -21,11 +21,11 @@ pub struct QueuePlace<'a> {
     pub session: i64,
     pub node: &'a str,
     pub czxid: i64,
-    /// It was there by then.
+    /// It existed by then.
     pub from: Nanos,
-    /// It was there for certain from `from` until then; earlier than that: at no time.
+    /// It certainly existed from `from` until then; if that is earlier than `from`, at no time.
     pub there_until: Nanos,
-    /// It was gone for certain by then. None: not known to have gone.
+    /// It was certainly gone by then. None: not known to have gone.
     pub gone_by: Option<Nanos>,
     /// Its owner deleted it, between `there_until` and `gone_by`.
     pub given_back: bool,
@@ -34,7 +34,7 @@ pub struct QueuePlace<'a> {
 }
 
 impl QueuePlace<'_> {
-    /// Whether it was there for certain throughout.
+    /// Whether it certainly existed throughout.
     #[must_use]
     pub fn is_there(&self, at: Span) -> bool {
         self.from <= at.0 && at.1 <= self.there_until
@@ -51,13 +51,14 @@ pub fn number(node: &str) -> Option<i32> {
 pub struct Places<'a> {
     /// By group, in the order of the queue, which is that of the czxid.
     by_group: BTreeMap<u32, Vec<QueuePlace<'a>>>,
-    /// By group, places in the queue by when they were there for certain.
+    /// By group, places in the queue by when they certainly existed.
     there: BTreeMap<u32, Lately>,
 }
 
 impl<'a> Places<'a> {
-    /// Of a cell whose tear-down began at `tear_down`, and which ended at `end`. `heard_within`: so long after a fault is over a
-    /// client knows whether its session lives; `gone_by`: until when a session may live on after its last sign of life.
+    /// For a cell whose tear-down began at `tear_down`, and which ended at `end`. `heard_within`: the time after a
+    /// fault by which a client knows whether its session lives. `gone_by`: until when a session may live after its last
+    /// sign of life.
     pub(super) fn new(
         candidates: &Candidates<'a>,
         faults: &Faults<'_>,
@@ -74,7 +75,7 @@ impl<'a> Places<'a> {
                 let replaced =
                     stands.get(at + 1).is_some_and(|next| next.session == stand.session && !stand.left_before(next));
                 let (there_until, gone, given_back) = match replaced {
-                    // Somebody had deleted it, whenever that was.
+                    // Another client had deleted it, at an unknown time.
                     true => (stand.from, None, false),
                     false => {
                         ending(candidates, faults, cand, stand, (tear_down, end), (heard_within, gone_by(stand.to)))
@@ -114,14 +115,14 @@ impl<'a> Places<'a> {
         self.by_group.get(&group).map_or(&[], Vec::as_slice)
     }
 
-    /// The group's znodes that were there for certain throughout.
+    /// The group's znodes that certainly existed throughout.
     pub fn there(&self, group: u32, at: Span) -> impl Iterator<Item = &QueuePlace<'a>> {
         let of_group = self.of_group(group);
         let there = self.there.get(&group).into_iter().flat_map(move |there| there.within(at));
         there.map(|place| &of_group[place]).filter(move |place| place.is_there(at))
     }
 
-    /// The group's znode with this czxid that stood under this session.
+    /// The group's znode with this czxid that was enrolled under this session.
     #[must_use]
     pub fn of_stand(&self, group: u32, czxid: i64, session: i64) -> Option<&QueuePlace<'a>> {
         let of_group = self.of_group(group);
@@ -135,14 +136,14 @@ impl<'a> Places<'a> {
 }
 
 impl Stand<'_> {
-    /// Whether this time of standing was over when `next` began, by its candidate's own word.
+    /// Whether this enrolment was over when `next` began, as its candidate reports.
     fn left_before(&self, next: &Self) -> bool {
         self.left && self.to <= next.from
     }
 }
 
-/// Until when the znode was there, by when it had gone, and whether its owner deleted it. `gone_by`: if its owner was silent after
-/// it stood.
+/// Until when the znode existed, by when it had gone, and whether its owner deleted it. `gone_by`: used if its owner
+/// was silent after its enrolment.
 fn ending(
     candidates: &Candidates<'_>,
     faults: &Faults<'_>,
@@ -158,13 +159,13 @@ fn ending(
         let mut hit: Vec<_> =
             expiring.filter(|fault| stand.from <= fault.active.1 + TOLD_LATE_NS && fault.t < at).collect();
         hit.sort_by_key(|fault| Reverse(fault.t));
-        // One that was hit again before it was heard of is not known to have been there in between.
+        // If it was hit again before it was heard from, it is not known to have existed in between.
         let mut unheard = (at, stand.to);
         let states = candidates.states.get(&stand.session).map_or(&[][..], Vec::as_slice);
         let heard = |span: Span| states.iter().any(|s| s.1 == SessionState::Connected && span.0 < s.0 && s.0 < span.1);
         for fault in hit {
-            // A client that has run, is connected so long after a fault, and was notified of nothing was there when the fault was
-            // over.
+            // A client existed when the fault was over if it has run, is connected so long after the fault, and was not
+            // notified of anything.
             let knows = fault.over().saturating_add(heard_within);
             let has_run = !touches(stops, (fault.over() + 1, knows));
             if has_run && knows <= unheard.1 && candidates.connected(stand.session, knows) {
@@ -178,7 +179,7 @@ fn ending(
     };
     let heard = hit(candidates.disconnected_since(stand.session, stand.to).unwrap_or(stand.to));
     if !stand.left {
-        // Its process died, or it stands still.
+        // Its process died, or it is still enrolled.
         return if stand.to < end { (heard, Some(gone_by), false) } else { (end, None, false) };
     }
     let left = candidates.departures.get(&cand).map_or(&[][..], Vec::as_slice);
@@ -187,7 +188,7 @@ fn ending(
     match how {
         Some(Departure::Resigned { delete: Some((sent, answered)) }) => (*sent, Some(*answered), true),
         Some(Departure::SessionEnded(_)) => (heard.saturating_sub(TOLD_LATE_NS), Some(gone_by), false),
-        // Until it was ordered to leave, or to lose its znode, nothing had taken it away.
+        // Until it was ordered to leave, or to lose its znode, its znode existed.
         Some(Departure::Resigned { delete: None } | Departure::Stopped) => {
             let orders = faults.of_cand(cand).filter(|fault| fault.kind.takes_znodes() && fault.t >= stand.from);
             let ordered = orders.map(|fault| fault.t).fold(tear_down, Nanos::min);

@@ -1,4 +1,4 @@
-//! The faults of a cell's plan, each with the orders that it led to, or why it was withheld.
+//! The faults of a cell's plan, each with its orders, or the reason why it was withheld.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub struct Planned<'a> {
 }
 
 impl Planned<'_> {
-    /// The record tells neither of an order nor of a reason to withhold it.
+    /// The record has neither an order nor a reason to withhold it.
     #[must_use]
     pub fn is_lost(&self) -> bool {
         self.orders.is_empty() && self.withheld.is_none()
@@ -27,7 +27,7 @@ impl Planned<'_> {
 /// The plan of a cell.
 #[derive(Debug, Default)]
 pub struct FaultPlan<'a> {
-    /// By number. None: the record does not tell the plan.
+    /// By number. None: the record has no plan.
     pub faults: Option<BTreeMap<u32, Planned<'a>>>,
     /// Places of faults that were ordered though the plan does not name them.
     pub strays: Vec<usize>,

@@ -1,4 +1,4 @@
-//! Candidates between their znodes: their incarnations, and when something still had consequences to come for them.
+//! Candidates between their znodes: their incarnations, and when they still had a notification or enrolment to handle.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use hustings_record::{CellRecord, Event, Nanos};
 pub struct Presence {
     /// When each incarnation of a candidate began, and its session, in order of time.
     pub incarnations: BTreeMap<u32, Vec<(Nanos, i64)>>,
-    /// When each candidate had joined or was told something, until it was done with that, or gone.
+    /// Spans from an enrolment or a notification of a candidate until it had handled that, or left.
     pub unsettled: BTreeMap<u32, Vec<Span>>,
-    /// When each candidate stood under a session that had not ended: sorted and disjoint.
+    /// When each candidate was enrolled under a session that had not ended: sorted and disjoint.
     pub stood: BTreeMap<u32, Vec<Span>>,
-    /// Hosts whose last process died, and when; true where the harness meant it to.
+    /// Hosts whose last process died, and when; true if the harness ended it on purpose.
     pub dead: BTreeMap<u16, (Nanos, bool)>,
 }
 
 impl Presence {
-    /// Whether something had consequences to come for the candidate at some moment of `span`.
+    /// Whether the candidate still had something to handle at some moment of `span`.
     #[must_use]
     pub fn is_unsettled(&self, cand: u32, span: Span) -> bool {
         self.unsettled.get(&cand).is_some_and(|spans| touches(spans, span))
@@ -28,7 +28,7 @@ impl Presence {
 
     pub(super) fn new(cell: &CellRecord, candidates: &Candidates<'_>, lives: &Lives, end: Nanos) -> Self {
         let mut presence = Self::default();
-        // Whether what happened then has consequences to come.
+        // Whether the candidate has something to handle after the event.
         let mut moves: BTreeMap<u32, Vec<(Nanos, bool)>> = BTreeMap::new();
         for (_, event) in cell.events() {
             match event {
@@ -72,7 +72,7 @@ impl Presence {
     }
 }
 
-/// From each move with consequences to the next one without, but no longer than the candidate stood.
+/// From each move with something to handle to the next one without, but at most as long as the candidate was enrolled.
 fn unsettled(moves: &[(Nanos, bool)], stood_until: impl Fn(Nanos) -> Nanos) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut since: Option<Nanos> = None;

@@ -1,4 +1,4 @@
-//! The probes' writes: when the ensemble acknowledged none, whichever server they went through.
+//! The probes' writes: spans in which the ensemble acknowledged none of them, through any server.
 
 use super::few::PlacedEvent;
 use crate::stats::spans::Span;
@@ -24,16 +24,16 @@ pub struct Probes {
     pub began: Nanos,
     /// Time from an acknowledgement to the next write.
     pub every: Nanos,
-    /// None: the record does not say, the probes did not end in order.
+    /// None: not recorded, because the probes did not end in order.
     pub acknowledged: Option<u64>,
     /// In order of time.
     pub gaps: Vec<WriteGap>,
-    /// Where the acknowledgements themselves say otherwise.
+    /// How the acknowledgements contradict the record's other figures, if they do.
     pub contradicted: Option<String>,
 }
 
-/// What acknowledgements, one by one, say against their number and the gaps between them. Shorter gaps than eight times the
-/// probes' interval are not written down.
+/// Compares the acknowledgements with their number and the gaps between them. Gaps shorter than eight times the probes'
+/// interval are not recorded.
 fn contradiction(acks: &[Nanos], gaps: &[WriteGap], said: u64, whole: (Nanos, Nanos, Nanos)) -> Option<String> {
     let (began, until, every) = whole;
     if acks.len() as u64 != said {
@@ -84,13 +84,13 @@ impl Probes {
         })
     }
 
-    /// The longest of all.
+    /// The longest gap of all.
     #[must_use]
     pub fn longest(&self) -> Option<&WriteGap> {
         self.gaps.iter().max_by_key(|g| (g.length(), g.ended))
     }
 
-    /// The longest that shares a moment with `window`.
+    /// The longest gap that overlaps `window`.
     #[must_use]
     pub fn longest_within(&self, window: Span) -> Option<&WriteGap> {
         let met = self.gaps.iter().filter(|g| g.from <= window.1 && g.to >= window.0);

@@ -1,5 +1,5 @@
-//! Receipts judged anew: what was looked at must show the effect, on all that the fault claims to hit, at times that fit. The
-//! receipt's own word counts for nothing beside it.
+//! Judges receipts again: the evidence must show the effect, on all targets that the fault claims, at matching times.
+//! Beside evidence, the receipt's own claim counts for nothing.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::few::PlacedEvent;
 use super::proof::Proof;
 use hustings_record::{CellInfo, CellRecord, CutLink, Event, Evidence, FaultKind, Hits, Nanos, Receipt, ReceiptStage};
 
-/// Proofs by fault and whether they are of its injection, as their receipts tell them.
+/// Proofs as their receipts claim them, by fault and whether they are of its injection.
 pub(super) fn collect<'a>(few: &[PlacedEvent<'a>]) -> BTreeMap<(u32, bool), Box<Proof<'a>>> {
     let mut proofs: BTreeMap<(u32, bool), Box<Proof<'a>>> = BTreeMap::new();
     for &(_, event) in few {
@@ -38,7 +38,7 @@ pub(super) fn collect<'a>(few: &[PlacedEvent<'a>]) -> BTreeMap<(u32, bool), Box<
     proofs
 }
 
-/// Who believed that it leads, and when: by candidate, with the session.
+/// When each candidate believed that it leads, with the session.
 #[derive(Default)]
 pub(super) struct BeliefIndex(BTreeMap<u32, Vec<(i64, Nanos, Nanos)>>);
 
@@ -67,7 +67,7 @@ impl BeliefIndex {
     }
 }
 
-/// Judges the proofs of a fault anew.
+/// Judges the proofs of a fault again.
 pub(super) fn judge(fault: &mut Fault<'_>, info: &CellInfo, candidates: &Candidates<'_>, beliefs: &BeliefIndex) {
     let injected = fault.injected.as_ref().map(|proof| {
         doubt(fault, ReceiptStage::Injected, proof, info).and_then(|()| resigned(fault, proof, candidates, beliefs))
@@ -80,13 +80,13 @@ pub(super) fn judge(fault: &mut Fault<'_>, info: &CellInfo, candidates: &Candida
     }
 }
 
-/// Why what was looked at does not prove this stage. A proof of which nothing was recorded has only its receipts' word.
+/// Why the evidence does not prove this stage. A proof without recorded evidence rests on its receipts' claim alone.
 fn doubt(fault: &Fault<'_>, stage: ReceiptStage, proof: &Proof<'_>, info: &CellInfo) -> Result<(), String> {
     proof.seen.iter().copied().try_for_each(|seen| seen.shows(fault.kind, stage))?;
     if proof.recorded() { covers(fault, stage, proof, info) } else { Ok(()) }
 }
 
-/// All that the fault claims to hit was looked at, before it and after it.
+/// The evidence must cover all targets of the fault, before it and after it.
 fn covers(fault: &Fault<'_>, stage: ReceiptStage, proof: &Proof<'_>, info: &CellInfo) -> Result<(), String> {
     let facts = fault.kind.facts();
     match facts.hits {
@@ -123,7 +123,7 @@ fn covers(fault: &Fault<'_>, stage: ReceiptStage, proof: &Proof<'_>, info: &Cell
                 if !looked.contains(&host) {
                     return Err(format!("host {host} was not looked at"));
                 }
-                // What was made whole again is looked at as a whole.
+                // A heal must cover the links to all servers.
                 let chosen = |server: u32| {
                     stage == ReceiptStage::Healed || fault.servers.is_empty() || fault.servers.contains(&server)
                 };
@@ -138,7 +138,7 @@ fn covers(fault: &Fault<'_>, stage: ReceiptStage, proof: &Proof<'_>, info: &Cell
     }
 }
 
-/// What was there before was asked for before, and what was there after, after.
+/// Probes of the state before must precede the fault, and probes of the state after must follow it.
 fn in_time(stage: ReceiptStage, proof: &Proof) -> Result<(), String> {
     let fits = |seen: &Evidence| match seen {
         Evidence::Cut { links, .. } => links.iter().all(|link: &CutLink| {
@@ -167,14 +167,14 @@ fn in_time(stage: ReceiptStage, proof: &Proof) -> Result<(), String> {
     }
 }
 
-/// A resignation is one of somebody who leads: of the session that left.
+/// A resignation must be that of a leader, under the session that left.
 fn resigned(
     fault: &Fault<'_>,
     proof: &Proof<'_>,
     candidates: &Candidates<'_>,
     beliefs: &BeliefIndex,
 ) -> Result<(), String> {
-    // One that is aimed at no group's leader is a follower's, who gives its place up.
+    // A resignation that is aimed at no group's leader is that of a follower, which leaves the queue.
     if fault.kind != FaultKind::Resign || fault.groups.is_empty() {
         return Ok(());
     }

@@ -1,25 +1,25 @@
-//! One server of the ensemble as it was watched: spells of one state each, with the brackets of their beginnings, the absences
-//! that they make up, and what its own log says.
+//! One server of the ensemble as observed: spells of one state each, with the brackets of their beginnings, the
+//! absences that they form, and its own log.
 
 use crate::stats::spans::Span;
 use hustings_record::{Nanos, ServerLine, ServerState};
 
-/// How far a log's time of day, put on the common clock, may be from a poll's.
+/// Limit on the difference between a log's time of day, put on the common clock, and a poll's time.
 pub const LOG_SLACK_NS: Nanos = 50_000_000;
 
-/// A time in which a server was seen in one state.
+/// A span in which a server was observed in one state.
 #[derive(Clone, Copy, Debug)]
 pub struct Spell {
     pub state: ServerState,
-    /// What it said it had processed when this state was first seen.
+    /// The zxid that it reported when this state was first observed.
     pub zxid: Option<i64>,
     pub began: Span,
-    /// The end of the watch where it lasted until then.
+    /// The end of the watch if it lasted until then.
     pub ended: Span,
 }
 
 impl Spell {
-    /// Whether the server took its part in the quorum.
+    /// Whether the server was part of the quorum.
     #[must_use]
     pub fn serves(&self) -> bool {
         matches!(self.state, ServerState::Leading | ServerState::Following | ServerState::Standalone)
@@ -38,17 +38,17 @@ impl Spell {
     }
 }
 
-/// A time in which a server did not serve, whatever kept it.
+/// A span in which a server did not serve, for any reason.
 #[derive(Clone, Copy, Debug)]
 pub struct Absence {
     pub began: Span,
     /// None: it was still away when the watch ended.
     pub ended: Option<Span>,
-    /// When it first said that it does not serve.
+    /// When it first reported that it does not serve.
     pub looking: Option<Span>,
-    /// How long it said so for certain.
+    /// How long it certainly reported that.
     pub said_ns: Nanos,
-    /// Nobody had seen it serve before.
+    /// It was not observed to serve before.
     pub first: bool,
 }
 
@@ -59,11 +59,11 @@ pub struct ServerHistory<'a> {
     pub absences: Vec<Absence>,
     /// Lines of its log, in order of time.
     pub log: Vec<(Nanos, &'a ServerLine)>,
-    /// The longest time from one look at it to the next.
+    /// The longest time from one sample to the next.
     pub longest_gap: Nanos,
-    /// How many looks are told one by one, and the longest time between two of them.
+    /// How many samples are recorded one by one, and the longest time between two of them.
     pub looked: Option<(u64, Nanos)>,
-    /// How many there were in all.
+    /// Total number of samples.
     pub looks: Option<u64>,
 }
 
@@ -82,7 +82,7 @@ impl ServerHistory<'_> {
     }
 }
 
-/// One spell a state; a leader with a new epoch has been elected anew, whatever was missed in between.
+/// One spell per state. A leader with a new epoch has been elected again, whatever was missed in between.
 pub(super) fn spells(states: &[(Span, ServerState, Option<i64>)], until: Nanos) -> Vec<Spell> {
     let mut spells: Vec<Spell> = Vec::with_capacity(states.len());
     for &(began, state, zxid) in states {

@@ -1,4 +1,4 @@
-//! The servers of the ensemble together: their elections, when no quorum was served, and their counters.
+//! The servers of the ensemble together: their elections, spans without a served quorum, and their counters.
 
 use std::collections::BTreeMap;
 
@@ -12,27 +12,28 @@ use hustings_record::{
 
 const MS: Nanos = 1_000_000;
 
-/// A new leader counts every session's time anew. It does so a little before it says that it serves: only its log tells when.
+/// A new leader restarts every session's timeout, a little before it reports that it serves. Only its log has that
+/// time.
 #[derive(Clone, Copy, Debug)]
 pub struct Restart {
-    /// As far as is known: the time in its log, or else the last look that found it not serving.
+    /// The best estimate: the time in its log, or else the last sample in which it did not serve.
     pub at: Nanos,
-    /// For certain not before this.
+    /// Certainly not before this.
     pub earliest: Nanos,
 }
 
-/// What a server's own counter says of its pauses between the two snapshots (ZooKeeper: `jvm_pause_time_ms`). A server that was
-/// started anew in between, or that does not count them, is not told of.
+/// A server's pauses between the two snapshots, by its own counter (ZooKeeper: `jvm_pause_time_ms`). Servers that were
+/// restarted in between, or that do not count pauses, are left out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ServerPauses {
-    /// All of them together, with what any sleep oversleeps.
+    /// The sum of all pauses, with the ordinary oversleep of every sleep.
     pub total_ms: f64,
     pub count: u64,
-    /// None is longer: the longest since the server started, or all of them together where that is less.
+    /// Upper limit of one pause: the longest since the server started, or the sum of all where that is less.
     pub longest_ms: f64,
 }
 
-/// A server did not run for about so long, at some time within this.
+/// A server did not run for about `long`, at some time within this span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paused {
     pub within: Span,
@@ -42,7 +43,7 @@ pub struct Paused {
 /// `mntr` of all servers that answered, at one time.
 pub type Snapshot<'a> = (Nanos, &'a BTreeMap<u32, ServerMetrics>);
 
-/// It was logged when a sleep was over that was to take [`PAUSE_SLEEP_MS`].
+/// The line was logged at the end of a sleep that was to take [`PAUSE_SLEEP_MS`].
 fn paused(logged: Nanos, ms: u64, bound: Nanos) -> Paused {
     let slept = ms.saturating_add(PAUSE_SLEEP_MS).saturating_mul(MS);
     let within = (logged.saturating_sub(slept).saturating_sub(bound), logged.saturating_add(bound));
@@ -57,13 +58,13 @@ pub struct Servers<'a> {
     pub until: Nanos,
     /// In order of time.
     pub elections: Vec<Election>,
-    /// Times in which the quorum was not seen to be served, and that no election ended.
+    /// Spans in which the quorum was not observed to be served, and that no election ended.
     pub lulls: Vec<Lull>,
-    /// By how much times of logs may be off, where that is told.
+    /// By how much times of logs may be off, if recorded.
     pub log_bound: Option<Nanos>,
-    /// What servers logged of their own pauses.
+    /// Pauses that servers logged.
     pub paused: Vec<Paused>,
-    /// What the counters say against how often they are said to count what the observer watches.
+    /// How the counters contradict the recorded weight of the observer's watches.
     misweighed: Option<String>,
     /// When no quorum may have been served: sorted and disjoint.
     pub outages: Vec<Span>,
@@ -136,8 +137,8 @@ impl<'a> Servers<'a> {
         servers
     }
 
-    /// What the looks at servers, one by one, say against their number and the longest time between them; and what counters say
-    /// against the observer's weight.
+    /// Contradictions between the samples of servers and their number or the longest time between them, and between
+    /// counters and the observer's weight.
     pub fn contradictions(&self) -> impl Iterator<Item = String> {
         let looks = self.all.iter().filter_map(|(id, server)| {
             let ((looks, gap), said) = (server.looked?, server.looks?);
@@ -201,14 +202,14 @@ impl<'a> Servers<'a> {
         end.keys().filter_map(|server| Some((*server, of(server)?))).collect()
     }
 
-    /// For how long a server may have paused in `span`, in one pause.
+    /// How long a server may have paused in `span`, in one pause.
     #[must_use]
     pub fn may_have_paused(&self, span: Span) -> Nanos {
         let shared = |paused: &Paused| paused.within.1.min(span.1).saturating_sub(paused.within.0.max(span.0));
         self.paused.iter().map(|paused| shared(paused).min(paused.long)).max().unwrap_or(0)
     }
 
-    /// Who certainly led at `t`.
+    /// The server that certainly led at `t`.
     #[must_use]
     pub fn leader_at(&self, t: Nanos) -> Option<u32> {
         self.all.iter().find(|(_, s)| s.certainly(ServerState::Leading, t)).map(|(&id, _)| id)

@@ -1,4 +1,4 @@
-//! Which faults a leader outlived: what becomes of its lead later is not their doing.
+//! The faults that a leader survived: they do not explain later changes of its lead.
 
 use super::candidates::Candidates;
 use super::fault::Fault;
@@ -14,8 +14,9 @@ pub(super) struct Survival<'i, 'a> {
 }
 
 impl Survival<'_, '_> {
-    /// Whether the fault was over by `at`, and the leader believed on until then with its session connected, and was seen to own
-    /// the lead by ZooKeeper's word after the fault was over. What cannot but cost a lead is outlived by nobody.
+    /// Whether the leader survived the fault by `at`. The fault was over, the leader still believed with its session
+    /// connected, and ZooKeeper named it as owner after the fault. No leader survives a fault that always costs the
+    /// lead.
     pub(super) fn outlived(&self, fault: &Fault<'_>, term: &Term<'_>, at: Nanos) -> bool {
         let believed = term.granted.is_some_and(|granted| granted <= at) && at <= term.ended.0;
         let over = fault.over();
@@ -26,16 +27,17 @@ impl Survival<'_, '_> {
             && self.owned(term, over, at)
     }
 
-    /// From when on the fault explains a loss of this lead no longer: when it can have cost nothing any more, or where the leader
-    /// was seen to have outlived it by T/2, which is longer than a client takes to miss its server. `None`: the lead ended before
-    /// that.
+    /// From when on the fault no longer explains a loss of this lead: when its effects have ended, or when the leader
+    /// was observed to have survived it by T/2. That is longer than a client takes to miss its server. `None`: the lead
+    /// ended before that.
     pub(super) fn outlived_at(&self, fault: &Fault<'_>, term: &Term<'_>) -> Option<Nanos> {
         let settled = term.granted.map(|granted| granted.max(fault.over().saturating_add(self.timeout / 2)));
         let settled = settled.filter(|&at| at < fault.explains_until && self.outlived(fault, term, at));
         settled.or_else(|| Some(fault.explains_until).filter(|&until| term.ended.0 > until))
     }
 
-    /// Whether ZooKeeper named the lead's own znode at some time from `since` on, and no other one, or none, after it until `at`.
+    /// Whether ZooKeeper named the lead's own znode at some time from `since` on, and no other owner after it until
+    /// `at`.
     fn owned(&self, term: &Term<'_>, since: Nanos, at: Nanos) -> bool {
         let last = self.intervals.within(term.group, (since, at)).next();
         last.is_some_and(|interval| interval.czxid == Some(term.czxid))

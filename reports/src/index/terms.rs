@@ -25,7 +25,7 @@ pub struct Term<'a> {
     /// Place of its process among the lives.
     pub life: usize,
     pub session: i64,
-    /// [`Token::UNKNOWN_CZXID`] where nothing tells it.
+    /// [`Token::UNKNOWN_CZXID`] where it is not recorded.
     pub czxid: i64,
     /// Name of the znode that the term rests on.
     pub node: &'a str,
@@ -57,13 +57,15 @@ impl Term<'_> {
         known(self.czxid).is_some()
     }
 
-    /// Whether it certainly rests on another znode than `other`: then that one's lead was lost, whoever has this one.
+    /// Whether it certainly rests on another znode than `other`: then the lead of `other` was lost, whichever candidate
+    /// has this one.
     #[must_use]
     pub fn rests_on_another_znode(&self, other: &Self) -> bool {
         self.is_known() && other.is_known() && self.czxid != other.czxid
     }
 
-    /// Whether its znode was certainly made after that of `other`: then the other one should have stepped down.
+    /// Whether its znode was certainly created after that of `other`: then the leader of `other` should have stepped
+    /// down.
     #[must_use]
     pub fn is_newer_than(&self, other: &Self) -> bool {
         self.rests_on_another_znode(other) && self.czxid > other.czxid
@@ -187,20 +189,20 @@ impl<'a> Terms<'a> {
         later.first().is_some_and(|&p| self.all[p].grant < to)
     }
 
-    /// The group's last term that was certainly believed in, and no longer so at `at`.
+    /// The group's last term with a definite belief that had ended by `at`.
     #[must_use]
     pub fn last_over(&self, group: u32, at: Nanos) -> Option<&Term<'a>> {
         let over = self.over.get(&group)?;
         over[..over.partition_point(|&p| self.all[p].ended.0 <= at)].last().map(|&p| &self.all[p])
     }
 
-    /// The parts of `window` in which nobody in the group certainly believed.
+    /// The parts of `window` in which no candidate of the group certainly believed.
     #[must_use]
     pub fn leaderless(&self, group: u32, window: Span) -> Vec<Span> {
         without(window, &self.led(group))
     }
 
-    /// When somebody in the group certainly believed: sorted and disjoint.
+    /// When some candidate of the group certainly believed: sorted and disjoint.
     #[must_use]
     pub fn led(&self, group: u32) -> Vec<Span> {
         union(self.of_group(group).iter().filter_map(|&place| self.all[place].definite()).collect())

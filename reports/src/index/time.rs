@@ -1,18 +1,18 @@
-//! The times of an event: how far a segment, and a cell, reached; and which numbers no clock ever showed.
+//! The times of an event: how far a segment, and a cell, reached; and which numbers are impossible for a clock.
 
 use std::borrow::Cow;
 
 use hustings_record::{CellRecord, Departure, Event, Evidence, Nanos, Receipt};
 
-/// No machine has been up for this long (36 years): sums of a few such numbers fit their type.
+/// No machine has been up for this long (36 years), so sums of a few such numbers fit their type.
 const NUMBER_MAX: u64 = 1 << 60;
 /// The same in milliseconds.
 const MS_MAX: u64 = NUMBER_MAX / 1_000_000;
-/// What is written down of one moment by several writers may be so far apart.
+/// Reports of one moment by several writers may be this far apart.
 pub(crate) const EDGE_NS: Nanos = 250_000_000;
 
-/// The cell without the events whose numbers are impossible (beyond any clock, or ending before they begin), and how many
-/// those were: nobody need look out for them again.
+/// The cell without the events whose numbers are impossible (beyond any clock, or ending before they begin), and the
+/// number of those. No other code needs to check for them.
 #[must_use]
 pub fn plausible(cell: &CellRecord) -> (Cow<'_, CellRecord>, u64) {
     let odd = cell.events().filter(|(_, e)| !is_plausible(e)).count() as u64;
@@ -78,7 +78,7 @@ fn is_plausible(event: &Event) -> bool {
         }
 }
 
-/// The events that tell one time of themselves, as a pattern that binds it.
+/// A pattern that matches events with a single time, and binds it.
 macro_rules! stamped {
     ($t:ident) => {
         hustings_record::Event::Segment { t: $t, .. }
@@ -122,7 +122,7 @@ macro_rules! stamped {
 }
 pub(crate) use stamped;
 
-/// The last time that an event speaks of. None for summaries that are not stamped by their writer's clock.
+/// The last time in an event. None for summaries that are not stamped by their writer's clock.
 #[must_use]
 pub fn last_time(event: &Event) -> Option<Nanos> {
     match event {

@@ -1,9 +1,10 @@
-//! Creates whose answer may never have come: when a group may hold a znode that its own candidate does not know of.
+//! Creates whose answer may be lost: when a group may hold a znode that its own candidate does not know of.
 //!
-//! A candidate creates its znode between the beginning of an incarnation and its enrolment, or its next enrolment under the same
-//! session. If its connection was lost in that time, its process died or was stopped, or a fault held answers back, the znode may be
-//! there before its owner knows: until it enrols, for then it has found it or removed it, or else until its session has expired.
-//! A candidate that is ordered to resign before it has enrolled deletes a znode of which the record says nothing.
+//! A candidate creates its znode between the beginning of an incarnation and its enrolment, or its next enrolment under
+//! the same session. If its connection was lost in that time, its process died or was stopped, or a fault held answers
+//! back, the znode may exist before its owner knows. That ends when it enrols, for then it has found or removed the
+//! znode, or else when its session has expired. A candidate that is ordered to resign before it has enrolled deletes a
+//! znode that is not in the record.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +19,13 @@ use super::time::EDGE_NS;
 use crate::stats::spans::Span;
 use hustings_record::{Departure, LeadLoss, Nanos, ProcessFate, SessionState, WatchEvent};
 
-/// By group, the times at which somebody in it may have such a znode.
+/// By group, the spans in which a candidate of it may have such a znode.
 #[derive(Default)]
 pub struct UnheardCreates(BTreeMap<u32, Lately>);
 
 impl UnheardCreates {
-    /// Of a cell that ended at `end`. `expires_by`: by when a session has expired that was last heard of at that time; `back`: how long
-    /// before it enrols again a candidate may have created its next znode under the same session.
+    /// For a cell that ended at `end`. `expires_by`: by when a session whose last message was at that time has expired.
+    /// `back`: how long before it enrols again a candidate may have created its next znode under the same session.
     pub(super) fn new(
         (candidates, notices): (&Candidates<'_>, &Notices<'_>),
         presence: &Presence,
@@ -53,7 +54,7 @@ impl UnheardCreates {
                     continue;
                 }
                 let last = died.max(lost).unwrap_or(gap.1);
-                // What a link held back then arrives when it is whole again.
+                // A message that a link held back then arrives when the link is whole again.
                 let holds = |fault: &&Fault<'_>| fault.kind.facts().cuts.is_some() && fault.acts_in((last, last));
                 let arrives =
                     faults.on_cand_in(cand, (last, last)).filter(holds).map(Fault::over).fold(last, Nanos::max);
@@ -68,14 +69,14 @@ impl UnheardCreates {
         Self(spans.into_iter().map(|(group, spans)| (group, Lately::of(spans.into_iter().enumerate()))).collect())
     }
 
-    /// Whether somebody in the group may have a znode at some moment of `span` that it does not know of.
+    /// Whether a candidate of the group may have a znode at some moment of `span` that it does not know of.
     #[must_use]
     pub fn possible(&self, group: u32, span: Span) -> bool {
         self.0.get(&group).is_some_and(|spans| spans.within(span).next().is_some())
     }
 }
 
-/// Whether whoever left so stands again under the same session.
+/// Whether a candidate that left in this way enrols again under the same session.
 fn stands_again(how: &Departure) -> bool {
     match how {
         Departure::Resigned { .. } | Departure::ElectionDeleted | Departure::Failed(_) => true,
@@ -83,7 +84,7 @@ fn stands_again(how: &Departure) -> bool {
     }
 }
 
-/// By candidate: when somebody else may have deleted its znode, in order of time.
+/// By candidate: when another client may have deleted its znode, in order of time.
 type Deposed = BTreeMap<u32, Vec<Nanos>>;
 
 fn deposed(candidates: &Candidates<'_>, notices: &Notices<'_>, faults: &Faults<'_>) -> Deposed {
@@ -102,8 +103,8 @@ fn deposed(candidates: &Candidates<'_>, notices: &Notices<'_>, faults: &Faults<'
     deposed
 }
 
-/// When a candidate deleted a znode of its own by which it had never enrolled, since it was ordered to resign before: from the sending
-/// of each deletion until the others have been notified.
+/// When a candidate deleted a znode of its own with which it had never enrolled, since it was ordered to resign before.
+/// From the sending of each deletion until the others have been notified.
 fn deleted_unenrolled(candidates: &Candidates<'_>, deposed: &[Nanos], cand: u32) -> Vec<Span> {
     let stands = candidates.stands.get(&cand).map_or(&[][..], Vec::as_slice);
     let departures = candidates.departures.get(&cand).map_or(&[][..], Vec::as_slice);
@@ -120,8 +121,8 @@ fn deleted_unenrolled(candidates: &Candidates<'_>, deposed: &[Nanos], cand: u32)
     deleted
 }
 
-/// When a candidate may have created a znode without having enrolled by it yet: the session, the time, and whether it ended in an
-/// enrolment.
+/// When a candidate may have created a znode without having enrolled with it yet: the session, the time, and whether it
+/// ended in an enrolment.
 fn gaps(
     (candidates, deposed): (&Candidates<'_>, &Deposed),
     presence: &Presence,
@@ -145,7 +146,7 @@ fn gaps(
         gaps.extend(
             joined.windows(2).map(|pair| (session, (pair[0].max(pair[1].saturating_sub(back)), pair[1]), true)),
         );
-        // It has left, or its znode was deleted, and it enrols again under the same session, but never came to do so.
+        // It left, or its znode was deleted, and it was to enrol again under the same session, but never did.
         let last = joined.last().copied().unwrap_or(enrolled);
         let departures = candidates.departures.get(&cand).map_or(&[][..], Vec::as_slice);
         let next_departure = |since: Nanos, is_it: &dyn Fn(&Departure) -> bool| {
@@ -153,7 +154,7 @@ fn gaps(
             later.filter(|left| left.session == session).find(|left| is_it(left.how))
         };
         let left = next_departure(last, &|how| stands_again(how)).map(|left| left.t);
-        // A candidate that is asked to go deletes its znode itself.
+        // A candidate that is asked to stop deletes its znode itself.
         let goes = |t: Nanos| next_departure(t, &|_| true).is_some_and(|next| matches!(next.how, Departure::Stopped));
         let deposed = deposed.get(&cand).map_or(&[][..], Vec::as_slice);
         let gone = deposed[deposed.partition_point(|&t| t < last)..].iter().copied().take_while(|&t| t <= over);

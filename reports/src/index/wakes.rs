@@ -1,4 +1,4 @@
-//! Who was woken, and by the loss of whom: every notification that a candidate got about anything but its own znode.
+//! Wake-ups, and the losses that caused them: every notification of a candidate about anything but its own znode.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::places::QueuePlace;
 use crate::stats::spans::Span;
 use hustings_record::{FaultKind, Nanos, WatchEvent};
 
-/// Somebody went, and whom that woke.
+/// The loss of a candidate, and its wake-ups.
 #[derive(Clone, Debug)]
 pub struct Lost<'a> {
     pub group: u32,
@@ -24,8 +24,8 @@ pub struct Lost<'a> {
     pub gone: Span,
     /// The znode is known to have gone within that time.
     pub certain: bool,
-    /// Deletions of its znode that others were told of, then whatever else they were told of until the next one went. In order of
-    /// time, each.
+    /// Notifications of others about the deletion of its znode; then their other notifications until the next loss. In
+    /// order of time, each.
     pub told: Vec<Notice<'a>>,
     pub besides: Vec<Notice<'a>>,
 }
@@ -37,7 +37,7 @@ impl Lost<'_> {
         (self.told.len() + self.besides.len()) as u64
     }
 
-    /// When the first one was told of it.
+    /// When the first candidate was notified of it.
     #[must_use]
     pub fn first(&self) -> Option<Nanos> {
         self.told.iter().chain(&self.besides).map(|notice| notice.t).min()
@@ -49,18 +49,19 @@ impl Lost<'_> {
 pub struct Wakes<'a> {
     /// In order of group and time.
     pub losses: Vec<Lost<'a>>,
-    /// While nobody had gone yet.
+    /// Before the first loss.
     pub without_loss: Vec<Notice<'a>>,
     /// While nothing had changed in the group for longer than a notification takes.
     pub without_change: Vec<Notice<'a>>,
-    /// Told after a reconnect of what had changed meanwhile, or of the znode of a create whose answer may have been lost.
+    /// Notifications after a reconnect of changes in between, or of the znode of a create whose answer may have been
+    /// lost.
     pub excused: u64,
     /// By group: the place of its first loss, and when each of its znodes may have gone.
     lately: BTreeMap<u32, (usize, Lately)>,
 }
 
 impl<'a> Wakes<'a> {
-    /// `told_within`: so long after a change everybody who is to be told of it has been told.
+    /// `told_within`: the time after a change by which every candidate that is to be notified has been notified.
     #[must_use]
     pub fn new(index: &Index<'a>, told_within: Nanos) -> Self {
         let mut wakes = Self::default();
@@ -76,13 +77,13 @@ impl<'a> Wakes<'a> {
         wakes
     }
 
-    /// Those of a group that may have gone within `span`; the last one first.
+    /// Those of a group whose znode may have gone within `span`; the last one first.
     pub fn gone_in(&self, group: u32, span: Span) -> impl Iterator<Item = &Lost<'a>> {
         let of_group = self.lately.get(&group).into_iter();
         of_group.flat_map(move |(first, lately)| lately.within(span).map(move |place| &self.losses[first + place]))
     }
 
-    /// The last lead that the group had lost before this one went, if that was so shortly before.
+    /// The last lead that the group lost before this loss, if it was lost shortly before.
     #[must_use]
     pub fn lead_before(&self, lost: &Lost<'_>, shortly: Nanos) -> Option<&Lost<'a>> {
         let until = self.losses.partition_point(|other| (other.group, other.gone.0) < (lost.group, lost.gone.0));
@@ -91,7 +92,7 @@ impl<'a> Wakes<'a> {
         leads.next().filter(|other| lost.gone.0 <= other.gone.1 + shortly)
     }
 
-    /// What is told besides deletions of those who stood goes to the last one that had gone before.
+    /// Notifications other than deletions of known znodes are assigned to the last loss before them.
     fn add_besides(&mut self, index: &Index<'a>, group: u32, told_within: Nanos, losses: &mut [Lost<'a>]) {
         let changes = changes(index, group, losses);
         let stood: BTreeMap<&str, u32> = index.places.of_group(group).iter().map(|p| (p.node, p.cand)).collect();
@@ -131,7 +132,7 @@ fn leads<'a>(index: &Index<'a>, group: u32) -> Vec<Lost<'a>> {
             LossOutcome::Censored { at } => at,
             LossOutcome::Survived => loss.effect,
         };
-        // What was answered tells more closely when it went.
+        // An answer tells more exactly when the znode went.
         let fault = &index.faults.all[loss.fault];
         let closed =
             (fault.kind == FaultKind::Expire).then_some(fault.injected.as_ref()).flatten().map(|proof| proof.to);
@@ -151,15 +152,15 @@ fn leads<'a>(index: &Index<'a>, group: u32) -> Vec<Lost<'a>> {
     .collect()
 }
 
-/// Whether the lost znode is known to have gone: by a watcher that was told, or without one.
+/// Whether the lost znode is known to have gone: from a watcher's notification, or without one.
 fn znode_is_gone(index: &Index<'_>, loss: &Loss) -> bool {
     let told = || loss.outcome != LossOutcome::Survived && !index.woken(loss).is_empty();
     is_gone_by_the_successor(index, loss) || told()
 }
 
-/// A successor of another incarnation, and the end of the lost belief before it, prove that the lost znode is gone. With two
-/// leaders at once the second one's grant proves nothing about the first one's znode, unless the servers named the second one's as
-/// the owner of the lead: that is one znode at a time.
+/// A successor of another incarnation, and the end of the lost belief before it, prove that the lost znode is gone.
+/// With two leaders at once, the second grant proves nothing about the first znode. It does if the servers named the
+/// second znode as the owner of the lead: that is one znode at a time.
 pub(crate) fn is_gone_by_the_successor(index: &Index<'_>, loss: &Loss) -> bool {
     let LossOutcome::Completed { successor } = loss.outcome else { return false };
     let (lost, next) = (&index.terms.all[loss.term], &index.terms.all[successor]);
@@ -200,8 +201,8 @@ fn followers<'a>(index: &Index<'a>, group: u32) -> Vec<Lost<'a>> {
         .collect()
 }
 
-/// The others that were told within `window` that this znode was deleted. Who sets its watch again after a reconnect may have two
-/// for a moment.
+/// The others that were notified within `window` that this znode was deleted. A candidate that sets its watch again
+/// after a reconnect may have two for a moment.
 fn told<'a>(index: &Index<'a>, group: u32, node: &'a str, cand: u32, window: Span) -> Vec<Notice<'a>> {
     let mut last: BTreeMap<u32, Nanos> = BTreeMap::new();
     let notices = index.notices.of(group, node, window).iter().filter(|notice| notice.cand != cand);
@@ -210,12 +211,12 @@ fn told<'a>(index: &Index<'a>, group: u32, node: &'a str, cand: u32, window: Spa
         !again || !index.candidates.told_on_reconnect(notice.session, notice.t)
     });
     let mut told: Vec<Notice<'a>> = counted.copied().collect();
-    // Most losses wake one.
+    // Most losses wake one candidate.
     told.shrink_to_fit();
     told
 }
 
-/// When something changed, or may have changed, among the znodes of a group: somebody came or went, or was about to.
+/// When the znodes of a group changed, or may have changed: a candidate came or left, or was about to.
 fn changes(index: &Index<'_>, group: u32, losses: &[Lost<'_>]) -> Vec<Span> {
     let mut changes: Vec<Span> = losses.iter().map(|lost| lost.gone).collect();
     for cand in index.candidates.of_group(group) {

@@ -1,11 +1,11 @@
-//! The resource's writes in the order in which it took them, judged again by what came before them, fences included.
+//! The resource's writes in the order in which it took them, judged again by earlier writes and fences.
 
 use std::collections::BTreeMap;
 
 use super::ledger::{JudgedWrite, Ledgers};
 use hustings_record::{CellRecord, Event, Fencing, Nanos, Token};
 
-/// Candidate, session and czxid of a term: whose writes these are.
+/// Candidate, session and czxid of a term, which identify its writes.
 pub type WriteKey = (u32, i64, i64);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,14 +20,14 @@ pub struct Work {
     pub host: u16,
     pub czxid: i64,
     pub session: i64,
-    /// What the coordinator made of it.
+    /// The coordinator's judgement.
     pub told: JudgedWrite,
-    /// What its place in the order makes of it.
+    /// The judgement that follows from its place in the order.
     pub found: JudgedWrite,
 }
 
 impl Work {
-    /// Whether its token has a place in the order of tokens: else no ledger can say whether it is stale.
+    /// Whether its token can be ordered. Otherwise no ledger can say whether it is stale.
     #[must_use]
     pub fn is_ordered(&self) -> bool {
         Token { czxid: self.czxid, session: self.session }.is_ordered()
@@ -37,23 +37,23 @@ impl Work {
 /// When each incarnation's first write with a token was sent, by czxid, session and candidate.
 type FirstSent = BTreeMap<(i64, i64, u32), Option<Nanos>>;
 
-/// From the write with this number on the group's fence refuses tokens up to this czxid.
+/// From the write with this number on, the group's fence refuses tokens up to this czxid.
 struct Fence {
     from: u64,
     group: u32,
     old_czxid: i64,
 }
 
-/// What the writes of a group came to so far.
+/// State of a group's writes so far.
 #[derive(Default)]
 struct GroupWrites {
     ledgers: Ledgers,
     first_sent: FirstSent,
-    /// Whose the last one was: most are of the same lead as the one before.
+    /// Writer of the last one: most writes are of the same lead as the one before.
     last: Option<(i64, i64, u32)>,
 }
 
-/// A write of the record, and what its place in the order makes of it.
+/// A write of the record, and the judgement that follows from its place in the order.
 #[derive(Clone, Copy)]
 struct Placed<'a> {
     write: &'a Event,
@@ -73,11 +73,11 @@ pub struct Writing<'a> {
     /// Sequence numbers that are missing, or come twice.
     pub missing: u64,
     pub doubled: u64,
-    /// Of stale ones, by their place in the order: when the first of those that make it stale was sent, if that is recorded of all
-    /// of them.
+    /// For stale writes, by their place in the order: when the first write that makes them stale was sent, if that is
+    /// recorded of all such writes.
     rivals_sent: BTreeMap<usize, Nanos>,
     by_cand: BTreeMap<u32, Tries>,
-    /// A resource without a fence takes every write.
+    /// A resource without a fence accepts every write.
     fenced: bool,
 }
 
@@ -168,20 +168,20 @@ impl<'a> Writing<'a> {
         self.placed.len()
     }
 
-    /// All that are stale by their place in the order, each with the time at which the first of those that make it stale was sent,
-    /// if that is recorded of all of them.
+    /// All that are stale by their place in the order, each with the time at which the first write that makes it stale
+    /// was sent, if that is recorded of all such writes.
     pub fn stale(&self) -> impl Iterator<Item = (Work, Option<Nanos>)> {
         let stale = self.placed.iter().enumerate().filter(|(_, placed)| placed.found.stale);
         stale.filter_map(|(place, placed)| Some((placed.work()?, self.rivals_sent.get(&place).copied())))
     }
 
-    /// Whether the resource whose writes the cell's verdict counts took a write that was judged so.
+    /// Whether the resource that the cell's verdict counts accepted a write with this judgement.
     #[must_use]
     pub fn accepts(&self, judged: JudgedWrite) -> bool {
         !self.fenced || !judged.rejected
     }
 
-    /// When the resource took the term's first write from `from` on.
+    /// When the resource accepted the term's first write from `from` on.
     #[must_use]
     pub fn first_accepted(&self, key: WriteKey, from: Nanos) -> Option<Nanos> {
         let (places, _) = self.of_term(key);
@@ -196,7 +196,7 @@ impl<'a> Writing<'a> {
         tried.find(|work| !self.accepts(work.told)).map(|work| work.t)
     }
 
-    /// Whether a candidate wrote under this session without a token that is known.
+    /// Whether a candidate wrote under this session without a known token.
     #[must_use]
     pub fn has_unknown(&self, (cand, session): (u32, i64)) -> bool {
         !self.of_term((cand, session, Token::UNKNOWN_CZXID)).0.is_empty()
@@ -211,8 +211,8 @@ impl<'a> Writing<'a> {
     }
 }
 
-/// Writes in the resource's order, and fences by the number from which on they stand: each stands where its writer put it, after
-/// the highest number written so far.
+/// Writes in the resource's order, and fences by the number of the first write that they apply to. A fence applies
+/// where its writer put it, after the highest number written so far.
 fn writes_and_fences(cell: &CellRecord) -> (Vec<Placed<'_>>, Vec<Fence>) {
     let (mut writes, mut fences) = (Vec::new(), Vec::new());
     let seq = |placed: &Placed<'_>| if let Event::Write { seq, .. } = placed.write { *seq } else { 0 };
@@ -231,7 +231,7 @@ fn writes_and_fences(cell: &CellRecord) -> (Vec<Placed<'_>>, Vec<Fence>) {
             }
         }
     }
-    // A stable sort takes memory, and one coordinator has them in order.
+    // A stable sort takes memory, and the writes of one coordinator are in order already.
     if !writes.is_sorted_by_key(seq) {
         writes.sort_by_key(seq);
     }
@@ -239,7 +239,7 @@ fn writes_and_fences(cell: &CellRecord) -> (Vec<Placed<'_>>, Vec<Fence>) {
     (writes, fences)
 }
 
-/// When the first of the writes was sent that make this one stale. None: not recorded.
+/// When the first write that makes this one stale was sent. None: not recorded.
 fn rival_sent(first_sent: &FirstSent, work: &Work) -> Option<Nanos> {
     let me = (work.czxid, work.session, work.cand);
     let rivals = first_sent

@@ -1,4 +1,4 @@
-//! Whose each znode was that a lead could rest on: by the observer, and by what passed on connections.
+//! Owners of the znodes that a lead could rest on, from the observer and from decoded connections.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub struct Znode<'a> {
 #[derive(Default)]
 pub struct Znodes<'a> {
     all: BTreeMap<i64, Znode<'a>>,
-    /// By session and name. None: several had that name one after the other.
+    /// By session and name. None: several znodes had that name in turn.
     named: BTreeMap<(i64, &'a str), Option<i64>>,
 }
 

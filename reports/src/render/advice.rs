@@ -1,4 +1,4 @@
-//! The answer to how long a session timeout should be, for a terminal.
+//! Renders the advice on a session timeout for a terminal.
 
 use super::format::{NOTHING, count, duration, plural, setting_ms, share};
 use super::lines::{columns, lines, marked};
@@ -19,7 +19,7 @@ pub(super) const COSTS: [&str; 10] = [
     "φ",
 ];
 
-/// The answer as text, for a terminal of this width. `measured` are the bands of what was measured of the expiry curve.
+/// The advice as text, for a terminal of this width. `measured` are the bands of the measured expiry curve.
 #[must_use]
 pub fn advice(advice: &Advice, measured: &[Band], width: usize) -> String {
     let mut text = String::new();
@@ -48,7 +48,7 @@ pub fn advice(advice: &Advice, measured: &[Band], width: usize) -> String {
     text
 }
 
-/// What the answer says first: of the timeout in use where there is one, then of the one to take.
+/// The headline: first the timeout in use, if there is one, then the recommended one.
 pub(super) fn headline(advice: &Advice) -> String {
     let used = advice.used_row().map(|row| of_used(row, advice));
     used.into_iter().chain([of_recommended(advice)]).collect::<Vec<_>>().join(" ")
@@ -218,18 +218,18 @@ fn weeks(weeks: f64) -> String {
 }
 
 fn plural_of(n: f64, one: &str, many: &str) -> String {
-    // What is read decides, and not what was rounded to it.
+    // The printed text decides, not the number that was rounded to it.
     let text = rate(n);
     let noun = if text.parse() == Ok(1.0) { one } else { many };
     format!("{text} {noun}")
 }
 
-/// Two significant digits and more before the point.
+/// Two significant digits, and all digits before the point.
 pub(in crate::render) fn rate(value: f64) -> String {
     written(value, f64::round)
 }
 
-/// The same, rounded up: a bound never promises more than was shown.
+/// The same, rounded up, so that a bound never promises more than was shown.
 fn rate_up(value: f64) -> String {
     written(value, f64::ceil)
 }
@@ -246,7 +246,7 @@ fn written(value: f64, round: fn(f64) -> f64) -> String {
     }
     let decimals = (1 - value.log10().floor() as i32).clamp(0, 8);
     let step = 10f64.powi(decimals);
-    // What sits on its last digit must not be pushed over it by the error of the multiplication.
+    // A value that sits on its last digit must not be pushed over it by the error of the multiplication.
     let scaled = value * step;
     let nearest = scaled.round();
     let rounded = if (scaled - nearest).abs() < 1e-6 { nearest } else { round(scaled) } / step;

@@ -1,5 +1,5 @@
-//! What tells cells from each other: the parameters in which they differ, each in a few words. Tables, legends, links and the
-//! terminal name a cell by these, and say once what all cells share.
+//! Labels that distinguish cells: the parameters in which they differ, each in a few words. Tables, legends, links and
+//! the terminal use these labels, and state shared parameters once.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ pub(crate) enum Axis {
     SyncLimit,
 }
 
-/// What a reader compares: said wherever it differs.
+/// Parameters that readers compare: shown wherever they differ.
 const MAIN: [Axis; 11] = [
     Axis::Recipe,
     Axis::StepDown,
@@ -48,7 +48,8 @@ const MAIN: [Axis; 11] = [
     Axis::Repetition,
 ];
 
-/// What mostly follows from the others, as the tick from T: said only where cells would look the same without it.
+/// Parameters that mostly follow from the others, as the tick from T: shown only where cells would look the same
+/// without them.
 const FURTHER: [Axis; 10] = [
     Axis::FencingMethod,
     Axis::Links,
@@ -62,15 +63,15 @@ const FURTHER: [Axis; 10] = [
     Axis::SyncLimit,
 ];
 
-/// What is said of all cells together where they do not differ in it.
+/// Parameters that are stated once for all cells where they do not differ.
 const SHARED: [Axis; 7] =
     [Axis::Recipe, Axis::StepDown, Axis::Fault, Axis::Timeout, Axis::Groups, Axis::Candidates, Axis::Fencing];
 
 impl Axis {
-    /// In a few words; nothing where it means nothing to this cell.
+    /// The value in a few words; empty if it does not apply to this cell.
     fn of(self, cell: &CellSummary) -> String {
         let info = &cell.info;
-        // A cell about the servers alone has no candidates to say anything of.
+        // A cell about the servers alone has no candidates to describe.
         let of_candidates = |text: String| if info.has_candidates() { text } else { String::new() };
         let ms = |name: &str, ms: u64| format!("{name} {}", format::setting_ms(ms));
         let limit = |name: &str, limit: Option<u32>| limit.map_or_else(String::new, |ticks| format!("{name} {ticks}"));
@@ -111,18 +112,18 @@ impl Axis {
     }
 }
 
-/// In what some cells differ.
+/// The parameters in which some cells differ.
 pub(crate) struct Apart {
     /// The axes that tell them apart.
     axes: Vec<Axis>,
-    /// What several cells share on all of these: only their names tell them apart.
+    /// Values that several cells share on all of these: only their names tell them apart.
     twins: BTreeSet<Vec<String>>,
 }
 
 impl Apart {
     pub(crate) fn of<'a>(cells: impl IntoIterator<Item = &'a CellSummary>) -> Self {
         let cells: Vec<&CellSummary> = cells.into_iter().collect();
-        // Cells about the servers alone are another sort: how many servers they have does not tell the others apart.
+        // Cells about the servers alone are a different sort: their number of servers does not tell the others apart.
         let of_sort = |axis: Axis, candidates: bool| {
             let of = cells.iter().filter(|cell| cell.info.has_candidates() == candidates);
             of.map(|cell| axis.of(cell)).collect::<BTreeSet<_>>().len()
@@ -146,7 +147,7 @@ impl Apart {
         Self { axes, twins }
     }
 
-    /// What tells this cell from the others, without the axes that stand elsewhere.
+    /// The values that tell this cell from the others, without the axes that are shown elsewhere.
     pub(crate) fn parts(&self, cell: &CellSummary, elsewhere: &[Axis]) -> Vec<String> {
         let axes: Vec<Axis> = self.axes.iter().copied().filter(|axis| !elsewhere.contains(axis)).collect();
         let mut parts = values_of(&axes, cell);
@@ -157,7 +158,7 @@ impl Apart {
         parts
     }
 
-    /// The same in one line; the recipe where there is nothing to tell. A cell about the servers alone goes by its name.
+    /// The same in one line; the recipe if there are no values. A cell about the servers alone is labelled by its name.
     pub(crate) fn label(&self, cell: &CellSummary, elsewhere: &[Axis]) -> String {
         if !cell.info.has_candidates() {
             return clean::short(&cell.info.name, 60);
@@ -166,7 +167,7 @@ impl Apart {
         if parts.is_empty() { Axis::Recipe.of(cell) } else { parts.join(", ") }
     }
 
-    /// What all of them share, as `first` says it, without the axes that stand elsewhere.
+    /// The values that all cells share, taken from `first`, without the axes that are shown elsewhere.
     pub(crate) fn shared(&self, first: &CellSummary, elsewhere: &[Axis]) -> String {
         let same = SHARED.into_iter().filter(|axis| !self.axes.contains(axis) && !elsewhere.contains(axis));
         same.map(|axis| axis.of(first)).filter(|value| !value.is_empty()).collect::<Vec<_>>().join(", ")
@@ -177,7 +178,7 @@ fn values_of(axes: &[Axis], cell: &CellSummary) -> Vec<String> {
     axes.iter().map(|axis| axis.of(cell)).collect()
 }
 
-/// T as it was negotiated, and as it was asked for where that differs.
+/// T as negotiated, and as requested where that differs.
 pub(crate) fn negotiated(cell: &CellSummary) -> String {
     let asked = format::setting_ms(cell.info.timeout_asked_ms);
     match cell.timeout_ms {

@@ -1,22 +1,22 @@
-//! What zeros of several cells are worth: no sum over kinds of faults is, for one that cannot show what was looked for proves
-//! nothing of another.
+//! Zero counts of several cells. They are not summed over kinds of faults: a kind that cannot show the violation proves
+//! nothing about another.
 
 use std::collections::BTreeMap;
 
 use crate::summary::{CellSummary, Rate};
 use hustings_record::{FaultKind, LeadLoss};
 
-/// Rates of several cells, by what can be said of them.
+/// Rates of several cells, by what they can show.
 pub(crate) enum ByFault {
-    /// The kind of fault with the fewest injections behind it, of so many kinds that can show it.
-    /// `given_up`: there are cells with resignations beside them, of which nothing is told.
+    /// The kind of fault with the fewest injections, of `of` kinds that can show the violation. `given_up`: there are
+    /// cells with resignations too, which are left out.
     LeastKnown { kind: FaultKind, rate: Rate, of: usize, given_up: bool },
-    /// All resigned, or were asked to go: they had given the lead up before anybody could take it.
+    /// All leaders resigned, or were asked to go: they released the lead before another candidate could take it.
     GivenUp(Rate),
 }
 
 impl ByFault {
-    /// None where no handover stands behind any.
+    /// None where no cell has a handover.
     pub(crate) fn of<'a>(
         cells: impl IntoIterator<Item = &'a CellSummary>,
         of: impl Fn(&CellSummary) -> Rate,
@@ -34,7 +34,7 @@ impl ByFault {
             .or((given_up.n > 0).then_some(Self::GivenUp(given_up)))
     }
 
-    /// What stands behind it.
+    /// The rate that is shown.
     pub(crate) fn rate(&self) -> &Rate {
         match self {
             Self::LeastKnown { rate, .. } | Self::GivenUp(rate) => rate,
@@ -42,8 +42,8 @@ impl ByFault {
     }
 }
 
-/// Whether whoever leads is asked to give the lead up, and does so before anybody can take it: it is neither left nor made to lose
-/// its session.
+/// Whether a leader is asked to release the lead, and does so before another can take it. Its session is neither left
+/// to expire nor ended by force.
 fn gives_up(kind: FaultKind) -> bool {
     let facts = kind.facts();
     facts.leads == LeadLoss::Always && !facts.lets_sessions_expire && !facts.outwits_recipes

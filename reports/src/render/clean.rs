@@ -1,5 +1,5 @@
-//! Strings from outside (names, evidence, prose) made fit for one line of a table, a plot or a terminal. Escaping for HTML
-//! comes on top of this, in the templates; escaping for SVG in the plots' back end.
+//! Makes strings from outside (names, evidence, prose) fit for one line of a table, a plot or a terminal. The templates
+//! escape for HTML on top of this; the plots' back end escapes for SVG.
 
 /// One line: line ends and tabs become spaces, other control characters and those that reorder or hide text become `�`.
 #[must_use]
@@ -10,7 +10,7 @@ pub fn line(text: &str) -> String {
 /// One line of at most `chars_max` characters, its end replaced by `…` where it is longer.
 #[must_use]
 pub(crate) fn short(text: &str, chars_max: usize) -> String {
-    // Only what can be shown is looked at: a name from outside may be megabytes long.
+    // Only characters that can be shown are read: a name from outside may be megabytes long.
     let mut text: String = line(&text.chars().take(chars_max + 1).collect::<String>());
     if text.chars().count() > chars_max {
         text = text.chars().take(chars_max.saturating_sub(1)).collect();
@@ -19,7 +19,7 @@ pub(crate) fn short(text: &str, chars_max: usize) -> String {
     text
 }
 
-/// One line of Markdown in which nothing is markup, nor a new cell of a table.
+/// One line of Markdown that contains no markup and starts no new cell of a table.
 #[must_use]
 pub(crate) fn markdown(text: &str) -> String {
     line(text).chars().fold(String::new(), |mut all, c| {

@@ -1,5 +1,5 @@
-//! How figures are written: shares to few digits, counts with what stands behind them. A zero never stands alone: it comes
-//! with its n, its injections and their bound. Durations and plain counts are written as everywhere in the house.
+//! Text forms of figures: shares to few digits, counts with their base. A zero always comes with its n, its injections
+//! and their bound. Durations and plain counts use the formats shared by all crates.
 
 pub use hustings_record::words::{count, duration, plural, setting_ms};
 
@@ -8,19 +8,19 @@ use crate::tune;
 use hustings_record::Nanos;
 use hustings_record::words::{round_duration, three_digits};
 
-/// What stands where there is nothing to say.
+/// Placeholder for an empty value.
 pub(crate) const NOTHING: &str = "–";
 
 const NO_BREAK: &str = "\u{a0}";
 
-/// A quantile that may be hidden by censoring: it is longer than anything that was seen to end.
+/// A quantile that censoring may hide: it is longer than any sample that ended.
 #[must_use]
 pub fn duration_or_hidden(ns: Option<Nanos>) -> String {
     ns.map_or_else(|| "censored".into(), duration)
 }
 
-/// How bad it gets, by its name: `p99 21 ms`; below 100 samples `longest 21 ms`, or `longest over 21 ms` where some had not
-/// ended.
+/// The tail of a distribution with its name: `p99 21 ms`; below 100 samples `longest 21 ms`, or `longest over 21 ms` if
+/// some samples had not ended.
 #[must_use]
 pub fn tail(d: &Distribution) -> String {
     match d.tail() {
@@ -41,13 +41,13 @@ pub(crate) fn tail_short(d: &Distribution, mixed: bool) -> String {
     }
 }
 
-/// A duration at the tick of an axis: round, and so without needless digits.
+/// A duration at the tick of an axis: round, and so without trailing zeros.
 #[must_use]
 pub fn tick(ns: f64) -> String {
     round_duration(ns.round() as Nanos)
 }
 
-/// A duration as people say it: two digits below a second, three from there on, none of them needless: `2.1 ms`, `22 ms`,
+/// A duration for prose: two digits below a second, three from there on, without trailing zeros: `2.1 ms`, `22 ms`,
 /// `1.03 s`.
 #[must_use]
 pub fn said(ns: Nanos) -> String {
@@ -58,8 +58,8 @@ pub fn said(ns: Nanos) -> String {
     round_duration((ns + step / 2) / step * step)
 }
 
-/// From one to the other, with the unit once where both have the same: `1.02 to 1.05 s`; one figure where people hear no
-/// difference.
+/// A range, with the unit once where both ends have the same: `1.02 to 1.05 s`; one figure where both ends read the
+/// same.
 #[must_use]
 pub fn said_between(least: Nanos, most: Nanos) -> String {
     let (least, most) = (said(least), said(most));
@@ -71,14 +71,14 @@ pub fn said_between(least: Nanos, most: Nanos) -> String {
     }
 }
 
-/// By how much something is more or less, to a tenth.
+/// A difference with its sign, to a tenth.
 #[must_use]
 pub(crate) fn signed(by: f64) -> String {
     let tenths = format!("{:.1}", by.abs());
     format!("{}{tenths}", if by < 0.0 && tenths != "0.0" { "−" } else { "+" })
 }
 
-/// A share between 0 and 1 as a percentage with two significant digits. Less than all is never written as 100 %.
+/// A share between 0 and 1 as a percentage with two significant digits. A share below 1 is never written as 100 %.
 #[must_use]
 pub fn share(share: f64) -> String {
     if !share.is_finite() {
@@ -130,7 +130,7 @@ pub fn rate(rate: &Rate) -> String {
     format!("{}, {}", share_of(rate.seen, rate.n), injections(rate))
 }
 
-/// The same of what may come several times in one handover: `212 in 40, 3 of 3 injections: 95 % bound 100 %`.
+/// The same for events that may occur several times in one handover: `212 in 40, 3 of 3 injections: 95 % bound 100 %`.
 #[must_use]
 pub fn rate_within(rate: &Rate) -> String {
     if rate.n == 0 {
@@ -147,7 +147,7 @@ fn injections(rate: &Rate) -> String {
     format!("{}{bound}", format!("{bad}{all}").replace(' ', NO_BREAK))
 }
 
-/// The same for a narrow column: `0/552·1 ≤95 %`, seen of handovers and the injections behind them.
+/// The same for a narrow column: `0/552·1 ≤95 %`, with events, handovers and injections.
 #[must_use]
 pub fn rate_short(rate: &Rate) -> String {
     match rate.upper_95 {
@@ -157,7 +157,7 @@ pub fn rate_short(rate: &Rate) -> String {
     }
 }
 
-/// A plain count with what it is a count of.
+/// A plain count with its base.
 #[must_use]
 pub fn count_of(seen: u64, n: u64) -> String {
     match (seen, n) {
@@ -167,7 +167,7 @@ pub fn count_of(seen: u64, n: u64) -> String {
     }
 }
 
-/// A plain count with the handovers and injections behind it; at zero with the bound of these.
+/// A plain count with its handovers and injections; a zero has the bound that follows from these.
 #[must_use]
 pub fn count_by(seen: u64, n: u64, injections: u64) -> String {
     if seen > 0 || n == 0 {
@@ -176,7 +176,8 @@ pub fn count_by(seen: u64, n: u64, injections: u64) -> String {
     rate(&Rate { seen, n, injections, bad_injections: 0, upper_95: stats::upper_95(0, injections) })
 }
 
-/// What happens by itself, in a time that several groups have together: `0 in 2.1 group-hours (95 % bound: 1.5 an hour)`.
+/// Count of spontaneous events in the combined time of several groups: `0 in 2.1 group-hours (95 % bound: 1.5 an
+/// hour)`.
 #[must_use]
 pub fn count_within(seen: u64, time: Nanos) -> String {
     let hours = time as f64 / 3.6e12;

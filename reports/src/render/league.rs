@@ -1,5 +1,5 @@
-//! Recipes and programs side by side, as Markdown: what a handover takes under each fault, what each of them costs and shows, and
-//! what was run on what.
+//! Recipes and programs side by side, as Markdown: their handover times under each fault, their costs and findings, and
+//! the circumstances of the run.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -102,7 +102,7 @@ fn costs(text: &mut String, entrants: &[Entrant<'_>]) -> std::fmt::Result {
     Ok(())
 }
 
-/// What stood there, on what, and when.
+/// The entrants, their ensemble and machine, and the time of the run.
 fn circumstances(text: &mut String, summary: &Summary, entrants: &[Entrant<'_>]) -> std::fmt::Result {
     let facts = facts(summary).into_iter();
     let mut told: Vec<String> = facts.map(|fact| format!("{}: {}", fact.name, fact.value)).collect();
@@ -159,7 +159,7 @@ impl Entrant<'_> {
         all.join(" or ")
     }
 
-    /// Medians of all its cells, from the least to the most, and the most of all.
+    /// Range of the medians of all its cells, and the overall maximum.
     fn range(&self, of: impl Fn(&FanOutSeen) -> Option<(u64, u64)>) -> String {
         let all: Vec<(u64, u64)> = self.cells.iter().filter_map(|cell| of(&cell.fan_out)).collect();
         let (Some(least), Some(most)) = (all.iter().map(|one| one.0).min(), all.iter().map(|one| one.0).max()) else {
@@ -170,7 +170,7 @@ impl Entrant<'_> {
         if worst > most { format!("{middle}, at most {}", count(worst)) } else { middle }
     }
 
-    /// What was seen how often, under which faults, and how long it lasted at most.
+    /// How often something was observed, under which faults, and its longest duration.
     fn seen(&self, of: impl Fn(&CellSummary) -> (Rate, Nanos)) -> String {
         let all = Rate::pooled(self.cells.iter().map(|cell| of(cell).0));
         let longest = self.cells.iter().map(|cell| of(cell).1).max().unwrap_or(0);

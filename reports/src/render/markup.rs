@@ -8,7 +8,7 @@ pub(super) fn html(text: &str) -> String {
 
 fn marked(text: &str, mark: &str, tag: &str) -> String {
     let parts: Vec<&str> = text.split(mark).collect();
-    // A mark without its counterpart is a character like others.
+    // A mark without its counterpart is an ordinary character.
     let pairs = (parts.len() - 1) / 2;
     parts.iter().enumerate().fold(String::new(), |html, (place, part)| {
         let before = match place {

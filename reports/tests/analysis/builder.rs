@@ -1,4 +1,4 @@
-//! Builds records in memory: a cell that runs as it should, to which a test adds what goes wrong. Times are milliseconds.
+//! Builds records in memory: a correct cell, to which a test adds errors. Times are milliseconds.
 
 use std::collections::BTreeMap;
 
@@ -40,16 +40,16 @@ pub(crate) struct Cell {
     leaders: BTreeMap<u32, u32>,
     fresh: i64,
     faults: u32,
-    /// Added to what the servers count.
+    /// Added to the servers' counters.
     pub(crate) servers_differ: i64,
-    /// The same of watches that told of something else, by the word in the name of the counter; those told are not in it.
+    /// The same for watches with other events, by the word in the counter's name; the delivered ones are not included.
     pub(crate) differs_of: BTreeMap<&'static str, i64>,
     pub(crate) servers_silent: bool,
-    /// Ephemeral znodes at every server, and watches at one of them; None: they do not tell.
+    /// Ephemeral znodes at every server, and watches at one of them; `None`: the servers do not report them.
     pub(crate) held: Option<(u32, u32)>,
-    /// What each server's own counter of unavailable time gains: milliseconds and how often.
+    /// The increase of each server's own counter of unavailable time: milliseconds, and the number of times.
     pub(crate) unavailable: BTreeMap<u32, (f64, f64)>,
-    /// Give segments no `End`.
+    /// Omit the `End` of segments.
     pub(crate) endless: bool,
 }
 
@@ -127,14 +127,14 @@ impl Cell {
         self.standing.insert(cand, Standing { session, node, czxid, term: 0 });
     }
 
-    /// Grants the lead, lets ZooKeeper agree, and writes once.
+    /// Grants the lead, makes ZooKeeper agree, and writes once.
     pub(crate) fn lead(&mut self, group: u32, host: u16, at: u64) {
         self.believe(group, host, at);
         self.own(group, host, at);
         self.write(group, host, at + 2);
     }
 
-    /// Only believes.
+    /// Adds only the belief.
     pub(crate) fn believe(&mut self, group: u32, host: u16, at: u64) {
         let cand = self.cand(group, host);
         if self.info.recipe.starts_with("lock") {
@@ -152,7 +152,7 @@ impl Cell {
         self.leaders.insert(group, cand);
     }
 
-    /// Only says that ZooKeeper names this owner.
+    /// Adds only the observer's report of this owner.
     pub(crate) fn own(&mut self, group: u32, host: u16, at: u64) {
         let Standing { session, node, czxid, .. } = self.standing[&self.cand(group, host)].clone();
         let (session, node, czxid) = (Some(session), Some(node), Some(czxid));
@@ -181,7 +181,7 @@ impl Cell {
         self.tell(group, host, node, at, WatchEvent::Deleted, 2);
     }
 
-    /// Told of this about a znode, it sends so many requests.
+    /// Notifies the candidate of this event about a znode; it then sends this many requests.
     pub(crate) fn tell(&mut self, group: u32, host: u16, node: &str, at: u64, kind: WatchEvent, requests: u32) {
         let (cand, session) = (self.cand(group, host), self.session(group, host));
         let node = node.to_owned();
@@ -212,7 +212,7 @@ impl Cell {
         });
     }
 
-    /// Orders a fault on the candidates of these groups on one host.
+    /// Injects a fault into the candidates of these groups on one host.
     pub(crate) fn fault(&mut self, kind: FaultKind, host: u16, groups: &[u32], at: u64, for_ms: Option<u64>) -> u32 {
         let cands = groups.iter().map(|&g| self.cand(g, host)).collect();
         let (t, id) = (ms(at), self.faults);
@@ -260,14 +260,14 @@ impl Cell {
         self.receipt(id, ReceiptStage::Healed, at, true, Vec::new());
     }
 
-    /// A fault that is verified and healed, from when until when.
+    /// A fault that is verified and healed, with its start and end.
     pub(crate) fn lasting(&mut self, kind: FaultKind, host: u16, groups: &[u32], (from, to): (u64, u64)) {
         let id = self.fault(kind, host, groups, from, Some(to - from));
         self.injected(id, from);
         self.healed(id, to);
     }
 
-    /// Kills a host: what it believed ends with it.
+    /// Kills a host: its beliefs end with it.
     pub(crate) fn kill(&mut self, host: u16, at: u64) {
         self.dead[usize::from(host)] = true;
         let status = "signal: 9".to_owned();
@@ -288,7 +288,7 @@ impl Cell {
         self.join(group, 0, at + 20);
     }
 
-    /// Tells whom the recipe would tell, other than host 0.
+    /// Notifies the candidates that the recipe would wake, except host 0.
     pub(crate) fn wake(&mut self, group: u32, node: &str, at: u64) {
         let hosts = self.hosts.len() as u16;
         let woken = match self.info.recipe.as_str() {
@@ -299,8 +299,8 @@ impl Cell {
         woken.for_each(|host| self.notify(group, host, node, at));
     }
 
-    /// Host 0 is killed and leads nothing any more; host 1 follows after the session's expiry. Detected `T − 500 + over`
-    /// after the kill.
+    /// Host 0 is killed and leads no more; host 1 follows after the session's expiry. Detected `T − 500 + over` after
+    /// the kill.
     pub(crate) fn crash(&mut self, at: u64, over: u64) {
         let groups: Vec<u32> = (0..self.info.groups.len() as u32).collect();
         let id = self.fault(FaultKind::Crash, 0, &groups, at, None);
@@ -395,7 +395,7 @@ impl Cell {
         summarise(&self.record()).cells.remove(0)
     }
 
-    /// The named checker's verdict on this cell.
+    /// The verdict of the named check on this cell.
     pub(crate) fn verdict(self, checker: &str) -> Verdict {
         check(&self.summary(), checker).verdict
     }
@@ -424,7 +424,7 @@ fn segment(writer: &str, host: Option<u16>, mut events: Vec<Event>, ended: bool)
     SegmentRecord { file: format!("events/{writer}"), writer, host, generation, events, torn: None }
 }
 
-/// Numbers the writes in order of time and judges them by the definition, one by one.
+/// Numbers the writes in order of time and judges them one by one by the definition.
 fn number_writes(events: &mut Vec<Event>) {
     let time = |e: &Event| match e {
         Event::Write { t, .. } | Event::Fence { t, .. } => *t,

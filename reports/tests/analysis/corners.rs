@@ -1,4 +1,4 @@
-//! What is easily counted twice, blamed on the wrong one, or compared with somebody who could not help it.
+//! Cases that are easily counted twice, blamed on the wrong cause, or compared with an innocent candidate.
 
 use hustings_record::*;
 use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
@@ -16,7 +16,7 @@ fn a_lead_that_was_lost_already_is_not_lost_again() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
     partition(&mut cell, 20_000, 30_000);
     cell.lead(0, 1, 24_000);
-    // Host 0 never notices, and is hit once more.
+    // Host 0 never notices, and is hit again.
     partition(&mut cell, 45_000, 50_000);
     cell.revoke(0, 0, 60_000, RevokeReason::SessionEnded);
     let handovers = cell.summary().handovers;
@@ -114,7 +114,7 @@ fn what_a_blind_observer_missed_is_compared_with_nobody() {
 #[test]
 fn a_wake_up_in_an_earlier_life_does_not_excuse_a_candidate_that_is_not_told() {
     let mut cell = Cell::new("naive", 1, 3, FaultKind::Resign);
-    // The leader hears of its own znode as it resigns, and is never done with that.
+    // The leader is notified of its own znode as it resigns, and never settles that notification.
     let (cand, session, node) = (cell.cand(0, 0), cell.session(0, 0), cell.node(0, 0));
     cell.host(0).push(Event::Notified { t: ms(20_003), cand, session, node, kind: WatchEvent::Deleted });
     cell.resign(0, 20_000);

@@ -1,4 +1,4 @@
-//! Single handovers: the one in the middle moment by moment, those that are no plain sample, and those that one injection brought.
+//! Single handovers: the median one step by step, those that are not plain samples, and those of one injection.
 
 use hustings_record::*;
 use hustings_reports::summary::{Course, ExceptionKind};
@@ -13,7 +13,7 @@ fn the_moments_of_the_failover_in_the_middle_count_from_the_loss() {
     let failover = cell.summary().failover;
     let expected = Course {
         granted: ms(3_802) + 10_000,
-        // Heard of last half a second before the crash, so that T = 4 s runs out half a second sooner.
+        // The last contact was half a second before the crash, so that T = 4 s runs out half a second sooner.
         touched_before: Some(ms(500)),
         due: Some(ms(3_500)),
         released: None,

@@ -1,4 +1,4 @@
-//! For how long a fault explains what happens, what a stalled process explains, and what a proof is needed for.
+//! How long a fault explains an observation, what a stalled process explains, and where a verification is needed.
 
 use hustings_record::*;
 use hustings_reports::analysis::summarise;
@@ -9,7 +9,8 @@ use crate::builder::{Cell, T, TEAR_DOWN, TICK, check, ms};
 use crate::leads::false_failover;
 use crate::sessions::crashed_as_the_leader_fell;
 
-/// Sessions of those that a fault hit have expired so long after its end, and a busy machine's second and a poll more.
+/// The time after a fault's end by which sessions that it hit have expired, plus a second for a busy machine and a
+/// poll.
 const EXPIRED: u64 = T + 3 * TICK / 2 + 1_000 + 200;
 
 /// The leader is partitioned for 2 s, has no connection from then on, and loses the lead to host 1 at `lost`.
@@ -100,7 +101,7 @@ fn what_only_an_unverified_fault_could_explain_is_neither_planned_nor_unplanned(
 
 #[test]
 fn a_new_leader_of_the_ensemble_prolongs_what_a_crash_explains() {
-    // Expired 4.7 s after the crash, as far above T as a second: its clock began anew.
+    // Expired 4.7 s after the crash, about a second beyond T: its clock restarted.
     let summary = crashed_as_the_leader_fell(2_000).summary();
     assert_eq!((summary.handovers.planned, summary.handovers.late, summary.handovers.unplanned), (1, 0, 0));
 }
@@ -116,7 +117,7 @@ fn a_handover_later_than_sessions_can_have_expired_is_told_and_stays_in_the_stat
     };
     assert_eq!(late(300), (0, Pass));
     assert_eq!(late(EXPIRED - T + 700), (1, Inconclusive));
-    // Where nobody else is there to lead it is late through nobody's fault.
+    // Without another candidate to lead, the delay is not a fault of the recipe.
     let mut alone = Cell::new("predecessor-watch", 1, 1, FaultKind::Partition);
     let id = alone.fault(FaultKind::Partition, 0, &[0], 20_000, Some(2_000));
     alone.injected(id, 20_000);
@@ -127,7 +128,7 @@ fn a_handover_later_than_sessions_can_have_expired_is_told_and_stays_in_the_stat
     assert_eq!(alone.summary().handovers.late, 0);
 }
 
-/// Adds a process of this name that stalled from 28 s on for so long.
+/// Adds a process of this name that stalled for this long from 28 s on.
 pub(crate) fn with_stalled(cell: Cell, writer: &str, long: u64) -> CellSummary {
     let mut record = cell.record();
     let mut proxy = record.cells[0].segments[1].clone();

@@ -1,4 +1,4 @@
-//! Leads without effect: nobody writes, or nobody may.
+//! Leads without effect: the leader does not write, or may not.
 
 use hustings_record::*;
 use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
@@ -43,7 +43,7 @@ fn a_leader_that_never_writes_fails_unless_it_could_not() {
     assert_eq!(short.verdict("effect"), Pass, "it had no time to");
 }
 
-/// It writes all along, but for this time.
+/// It writes throughout, except in this interval.
 fn silent_in((from, to): (u64, u64)) -> Cell {
     let mut cell = writing_all_along();
     cell.coordinator.retain(|e| !matches!(e, Event::Write { t, .. } if (ms(from)..ms(to)).contains(t)));
@@ -109,7 +109,7 @@ fn a_cell_that_was_cut_short_is_not_judged() {
     assert_eq!(check(&summary, "effect").verdict, Inconclusive);
 }
 
-/// Its work hangs for this time, and it keeps the lead.
+/// Its work hangs in this interval, and it keeps the lead.
 fn hung_in((from, to): (u64, u64), silence: (u64, u64)) -> Cell {
     let mut cell = silent_in(silence);
     cell.info.fault_kind = FaultKind::Hang;
@@ -148,10 +148,10 @@ fn a_lead_that_is_kept_through_a_hang_is_compared_with_the_cell_where_the_scenar
     assert_eq!(judged(Expectation::Any, false), Pass);
 }
 
-/// Times between which the observer's server was out of touch with the quorum, and the owner changed.
+/// The interval in which the observer's server had no contact with the quorum, and the owner changed.
 const UNSURE: (u64, u64) = (20_000, 20_750);
 
-/// Host 0 leads until host 1 does, at some time within `UNSURE`. Then this is fenced: the token of a host, at a time.
+/// Host 0 leads until host 1 does, at some time within `UNSURE`. Then the token of a host is fenced, at a given time.
 fn unsure_owner(fenced: u16, at: u64) -> (u64, Verdict) {
     let mut cell = writing_all_along();
     let (old_czxid, old_session) = (cell.czxid(0, fenced), cell.session(0, fenced));

@@ -1,5 +1,5 @@
-//! The ensemble's own elections: found and bracketed, predicted rightly, wrongly or not at all, and compared with what the
-//! servers count themselves.
+//! The ensemble's own elections: found with bounds, predicted correctly, wrongly or not at all, and compared with the
+//! servers' own counters.
 
 use hustings_record::*;
 use hustings_reports::summary::CellSummary;
@@ -10,7 +10,7 @@ use crate::builder::{Cell, check, ms};
 const KILL: u64 = 20_000;
 const NAME: &str = "server-elections";
 
-/// Server 3, which leads, is killed; server 2 wins.
+/// Server 3, the leader, is killed; server 2 wins.
 fn killed() -> Cell {
     let mut cell = Cell::of_servers(3, FaultKind::ServerKill);
     cell.watch();
@@ -27,7 +27,7 @@ fn told(summary: &CellSummary, words: &str) -> bool {
     check(summary, NAME).details.iter().any(|line| line.contains(words))
 }
 
-/// Server 2 wins, and server 1 had the better vote.
+/// Server 2 wins although server 1 had the better vote.
 pub(crate) fn outvoted() -> Cell {
     let mut cell = killed();
     cell.tell_election(KILL, 2, &[(1, 20, 1, 8), (2, 22, 1, 7)]);
@@ -111,14 +111,14 @@ fn a_winner_against_the_votes_fails_and_the_votes_are_told() {
 
 #[test]
 fn a_better_vote_that_may_have_come_too_late_leaves_the_election_unpredicted() {
-    // The winner had decided by 340 ms; what it was told less than 250 ms before that may or may not have counted.
+    // The winner had decided by 340 ms; a vote received less than 250 ms before that may or may not have counted.
     let summary = voted(&[(1, 150, 1, 8), (2, 22, 1, 7)]);
     assert_eq!(summary.ensemble.elections[0].predicted, None);
     assert_eq!(summary.ensemble.elections[0].not_predicted.as_deref(), Some("server 1 or 2 may have won"));
     assert_eq!(verdict(&summary), Inconclusive);
-    // A worse one makes no difference.
+    // A worse vote makes no difference.
     assert_eq!(voted(&[(1, 150, 1, 6), (2, 22, 1, 7)]).ensemble.elections[0].predicted, Some(2));
-    // And after the decision none does.
+    // A vote after the decision makes no difference, either.
     assert_eq!(voted(&[(1, 350, 1, 8), (2, 22, 1, 7)]).ensemble.elections[0].predicted, Some(2));
 }
 
@@ -128,7 +128,7 @@ fn votes_of_another_round_and_what_the_winner_was_not_told_do_not_count() {
     cell.tell_election(KILL, 2, &[(2, 22, 1, 7)]);
     cell.log(2, KILL + 30, ServerLine::Vote { from: 1, round: 1, epoch: 1, zxid: 99 });
     cell.log(1, KILL + 30, ServerLine::Vote { from: 1, round: 2, epoch: 1, zxid: 99 });
-    // Long before: another election.
+    // Long before: it belongs to another election.
     cell.log(2, 6_000, ServerLine::Vote { from: 3, round: 2, epoch: 1, zxid: 99 });
     let summary = cell.summary();
     assert_eq!((summary.ensemble.elections[0].predicted, verdict(&summary)), (Some(2), Pass));
@@ -136,19 +136,19 @@ fn votes_of_another_round_and_what_the_winner_was_not_told_do_not_count() {
 
 #[test]
 fn without_logs_a_winner_is_predicted_only_from_what_is_at_rest() {
-    // Nothing was ever written in a cell without sessions and probes: the zxid last seen is the one that is voted with.
+    // Nothing was ever written in a cell without sessions and probes: servers vote with the last observed zxid.
     let mut rest = Cell::of_servers(3, FaultKind::ServerKill);
     rest.watch();
     rest.lose_server_3(KILL, 2);
     assert_eq!(rest.summary().ensemble.elections[0].predicted, Some(2));
-    // The probes write: then nothing is at rest.
+    // The probes write: then no zxid is at rest.
     assert_eq!(killed().summary().ensemble.elections[0].predicted, None);
 
     let mut behind = Cell::of_servers(3, FaultKind::ServerKill);
     behind.state(1, (3_000, 3_010), ServerState::Following, Some(2 << 32));
     behind.watch();
     behind.lose_server_3(KILL, 2);
-    // Whether server 1, which is ahead, voted in time the brackets do not tell.
+    // The bounds do not show whether server 1, which is ahead, voted in time.
     assert_eq!(behind.summary().ensemble.elections[0].predicted, None);
 
     let mut written = Cell::new("predecessor-watch", 1, 3, FaultKind::ServerKill);
@@ -175,10 +175,10 @@ fn an_unavailable_time_on_which_server_polls_and_logs_do_not_agree_is_not_known(
         assert!(!about || found.verdict == Inconclusive, "{found:#?}");
         about
     };
-    // The polls say 378 ms to 402 ms, and from the line of the log on 372 ms at least.
+    // The polls say 378 ms to 402 ms; from the log line on it is at least 372 ms.
     for logged in [true, false] {
         let summary = compared(378.0, logged);
-        // Without logs nobody can say who had to win.
+        // Without logs the necessary winner is unknown.
         let agree = if logged { Pass } else { Inconclusive };
         assert_eq!(verdict(&summary), agree, "{:#?}", check(&summary, NAME));
         let times = summary.ensemble.watch.as_ref().unwrap().unavailable[0].times.unwrap();
@@ -246,7 +246,7 @@ fn a_cut_off_leader_that_still_believes_does_not_hide_its_successor() {
     cell.state(3, (KILL + 6_000, KILL + 6_010), ServerState::NotServing, None);
     cell.state(3, (KILL + 20_400, KILL + 20_410), ServerState::Following, Some(1));
     cell.tell_election(KILL + 5_000, 2, &[(1, 20, 1, 7), (2, 22, 1, 7)]);
-    // The one cut off votes too, and is better; nobody hears of it.
+    // The server that is cut off votes too, with a better vote; no other server receives it.
     cell.log(3, KILL + 6_020, ServerLine::Vote { from: 3, round: 2, epoch: 1, zxid: 9 });
     let summary = cell.summary();
     let [election] = &summary.ensemble.elections[..] else { panic!("{:#?}", summary.ensemble.elections) };
@@ -273,7 +273,7 @@ fn a_cell_without_candidates_is_judged_by_what_it_is_about() {
     let names: Vec<&str> = summary.checks.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names, [NAME, "verification", "stalls", "record"]);
     assert_eq!(summary.verdict, Pass, "{:#?}", summary.checks);
-    // And one whose servers nobody watched has no word on their elections.
+    // A cell with unwatched servers has no findings on their elections.
     let unwatched = Cell::new("naive", 1, 3, FaultKind::None).summary();
     assert!(unwatched.checks.iter().all(|c| c.name != NAME) && unwatched.ensemble.watch.is_none());
 }
@@ -287,8 +287,8 @@ fn one_server_alone_holds_no_elections() {
     assert_eq!((summary.ensemble.elections.len(), verdict(&summary)), (0, Pass));
 }
 
-/// Noted on three real servers of version 3.8, the leader killed with SIGKILL: states polled every 10 ms, lines of their
-/// logs, and their counters.
+/// Recorded on three real servers of version 3.8, the leader killed with SIGKILL: states polled every 10 ms, lines of
+/// their logs, and their counters.
 #[test]
 fn what_real_servers_said_of_an_election_agrees() {
     let mut cell = Cell::of_servers(3, FaultKind::ServerKill);
@@ -346,7 +346,7 @@ fn faults_on_servers_that_nobody_watched_are_inconclusive_and_so_is_a_leader_tha
     let mut expected = Cell::of_servers(3, FaultKind::None);
     expected.info.expect.server_leader = Some(3);
     assert_eq!(verdict(&expected.summary()), Inconclusive);
-    // Without either there is nothing to say of the servers.
+    // Without either there are no findings on the servers.
     let neither = Cell::of_servers(3, FaultKind::None).summary();
     assert!(neither.checks.iter().all(|check| check.name != NAME), "{:#?}", neither.checks);
 }

@@ -1,11 +1,11 @@
-//! Builds what a record says about the servers: their states, their logs and the faults on them.
+//! Builds the servers' part of a record: their states, their logs and the faults on them.
 
 use hustings_record::*;
 
 use crate::builder::{Cell, TEAR_DOWN, ms};
 
 impl Cell {
-    /// A cell about the servers alone.
+    /// A cell with only servers.
     pub(crate) fn of_servers(servers: u32, kind: FaultKind) -> Self {
         let mut cell = Self::new("none", 0, 0, kind);
         cell.info.servers = servers;
@@ -24,7 +24,8 @@ impl Cell {
         }
     }
 
-    /// Probes wrote every 5 ms from the beginning of the watch to the tear-down; no write was acknowledged in these gaps.
+    /// Probes wrote every 5 ms from the beginning of the watch to the tear-down; no write was acknowledged in these
+    /// gaps.
     pub(crate) fn probe(&mut self, gaps: &[(u64, u64)]) {
         self.coordinator.push(Event::WriteProbe { t: ms(4_000), every_ns: ms(5) });
         for &(from, to) in gaps {
@@ -66,8 +67,8 @@ impl Cell {
         self.state(3, (at + 5_500, at + 5_512), ServerState::Following, Some(1));
     }
 
-    /// What the logs say of that: each looks from 18 ms after the kill on, and serves after 396 ms. Votes by (server, when the
-    /// winner was told after the kill, epoch, zxid).
+    /// The log lines of that: each server looks from 18 ms after the kill on, and serves after 396 ms. Votes are
+    /// (server, time after the kill at which the winner received it, epoch, zxid).
     pub(crate) fn tell_election(&mut self, at: u64, winner: u32, votes: &[(u32, u64, i64, i64)]) {
         for server in [1, 2] {
             self.log(server, at + 18, ServerLine::Looking);

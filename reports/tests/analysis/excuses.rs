@@ -1,4 +1,4 @@
-//! What excuses a finding excuses no more than it was made for: not what came before it, and not what it has nothing to do with.
+//! A confounder explains only its own effects: nothing before it, and nothing unrelated to it.
 
 use hustings_record::*;
 use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};

@@ -76,8 +76,8 @@ fn a_faster_detection_than_the_floor_is_early_and_shows_that_the_harness_is_wron
     assert_eq!((excess.early, excess.over_floor.max), (1, 0));
 }
 
-/// The leader's connection is cut, and 500 ms before that it was last heard of; `then` tells what becomes of it. Its heir is told
-/// at `told`.
+/// The leader's connection is cut, 500 ms after its last contact; `then` adds the further events. Its successor is
+/// notified at `told`.
 fn left_to_expire(told: u64, then: impl FnOnce(&mut Cell)) -> Option<Excess> {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
     let id = cell.fault(FaultKind::Partition, 0, &[0], 20_000, Some(1_000));
@@ -259,7 +259,7 @@ fn servers_that_count_otherwise_are_compared_with_the_harness() {
         cell.verdict("servers")
     };
     assert_eq!(verdict(0), Pass);
-    // The one that resigned may not have heard of its own znode's deletion before it left.
+    // The resigned candidate may not have been notified of its own znode's deletion before it left.
     assert_eq!(verdict(1), Pass);
     assert_eq!(verdict(2), Inconclusive);
     assert_eq!(verdict(-1), Inconclusive);
@@ -283,7 +283,7 @@ fn a_server_may_fire_too_for_a_client_that_it_is_cut_off_from_and_that_has_gone_
         cell.servers_differ = differ;
         cell.verdict("servers")
     };
-    // One more is that of the one that resigned.
+    // One more notification belongs to the resigned candidate.
     assert_eq!([verdict(30_000, 2), verdict(30_000, 3)], [Pass, Inconclusive]);
     assert_eq!(
         [verdict(19_000, 1), verdict(19_000, 2)],
@@ -318,7 +318,7 @@ fn what_the_observer_and_the_floor_were_told_is_in_the_servers_counters_too() {
 #[test]
 fn of_two_faults_on_one_leader_the_one_that_still_acts_is_to_blame() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
-    // Survived: long over when the second comes.
+    // Survived: long over when the second one comes.
     let first = cell.fault(FaultKind::Partition, 0, &[0], 12_000, Some(1_000));
     cell.injected(first, 12_000);
     cell.healed(first, 13_000);
@@ -334,7 +334,7 @@ fn of_two_faults_on_one_leader_the_one_that_still_acts_is_to_blame() {
     assert_eq!(summary.failover.whole.unwrap().max, ms(4_001) + 10_000);
 }
 
-/// The leader on host 0 resigns; nobody else leads, and it leads again under the same session at `back`.
+/// The leader on host 0 resigns; no other leads, and it leads again under the same session at `back`.
 fn retakes(recipe: &str, back: u64) -> Cell {
     let mut cell = Cell::new(recipe, 1, 3, FaultKind::Resign);
     let id = cell.fault(FaultKind::Resign, 0, &[0], 20_000, None);
@@ -409,7 +409,7 @@ fn samples_of_the_floor_that_came_to_nothing_are_counted_and_stay_in_it() {
         let (notified, listed) = (deleted + 400_000, deleted + 900_000);
         cell.coordinator.push(Event::Floor { deleted, notified, listed, sessions });
     }
-    // The slow ones are those that fail: without them the floor would flatter whatever is compared with it.
+    // The failed samples are the slow ones: without them the floor would be too low for comparisons.
     let failed = |deleted| Event::FloorFailed { t: ms(12_000), deleted, why: "late".to_owned() };
     cell.coordinator.extend([failed(Some(ms(7_000))), failed(None)]);
     let summary = cell.summary();

@@ -1,4 +1,4 @@
-//! Cells in which programs of others stand, each beside a host of ours.
+//! Cells with external programs, each beside a host of hustings.
 
 use hustings_record::*;
 use hustings_reports::verdict::Verdict;
@@ -25,7 +25,7 @@ fn the_stop_of_a_program_excuses_no_stall_of_the_host_beside_it() {
 fn a_program_stalls_where_it_waits_for_a_processor_and_not_where_a_fault_has_it_stopped() {
     let stalled = |from: u64, to: u64, program: bool| {
         let mut cell = pause(30_005, &[]);
-        // Its own stall, which `pause` has, is that of the process beside a program.
+        // Its own stall, added by `pause`, belongs to the process beside a program.
         cell.host(0).retain(|event| !matches!(event, Event::Stall { .. }));
         introduce(&mut cell, 0, Grade::Report);
         cell.host(0).push(Event::Stall { from: ms(from), to: ms(to), ran_ns: 0, program });

@@ -1,4 +1,4 @@
-//! Receipts, enrolment, the record's own wholeness, and sizes that must be no trouble.
+//! Receipts, enrolment, the record's own completeness, and sizes that must cause no trouble.
 
 use hustings_record::*;
 use hustings_reports::analysis::summarise;
@@ -156,7 +156,7 @@ fn five_thousand_candidates_and_half_a_million_events_are_no_trouble() {
     }
     let writes = std::mem::take(&mut cell.coordinator);
     cell.crash(20_000, 300);
-    // The builder judges writes one against all: these are in order, and need no judging.
+    // The builder compares each write with all others: these are in order, and need no check.
     let mut record = cell.record();
     let mut seq = 1_000_000;
     for mut event in writes {
@@ -224,7 +224,7 @@ fn a_killed_hosts_next_life_ends_by_itself() {
     let mut cell = Cell::new("predecessor-watch", 1, 2, FaultKind::Crash);
     cell.crash(20_000, 300);
     let mut record = cell.record();
-    // The host comes back, leads in its second generation, and ends in order.
+    // The host comes back, leads in its second generation, and ends cleanly.
     let (host, writer) = (Some(0), "host-0-1".to_owned());
     let (cand, session, term, czxid, node) = (0, 77, 1, 900, "n_900".to_owned());
     let begin = Event::Segment {
@@ -250,7 +250,7 @@ fn a_killed_hosts_next_life_ends_by_itself() {
     record.cells[0].segments.push(SegmentRecord { file, writer, host, generation: 1, events, torn: None });
     let summary = summarise(&record).cells.remove(0);
     assert_eq!(check(&summary, "record").verdict, Pass);
-    // Host 1 leads all along: this second leader is a split brain of exactly its term.
+    // Host 1 leads throughout: this second leader is a split brain of exactly its term.
     assert_eq!(summary.split_brain.active_max_ns, ms(60_000) - ms(50_001) - 1_000);
 }
 
@@ -269,7 +269,8 @@ fn stalls_of_proxies_count_and_servers_say_how_long_they_paused() {
     };
     let bare = ServerMetrics::from([("uptime".to_owned(), 1.0)]);
     let snapshot = |t, at, metrics: [ServerMetrics; 4]| Event::Servers { t, at, metrics: (1..).zip(metrics).collect() };
-    // The first had its longest pause before; the second in the window; the third was started anew; the fourth does not count.
+    // The first had its longest pause before the window, the second in it; the third was restarted; the fourth does not
+    // count.
     let begin = [counters(900.0, 800.0, 9e4), counters(100.0, 10.0, 9e4), counters(50.0, 40.0, 9e4), bare.clone()];
     let end = [counters(1_000.0, 800.0, 1e5), counters(900.0, 700.0, 1e5), counters(60.0, 50.0, 1e3), bare];
     cell.coordinator.push(snapshot(ms(MEASURE), WindowEdge::Begin, begin));

@@ -1,4 +1,4 @@
-//! What stands behind a zero: injections, not handovers; and only what could have been seen.
+//! The numbers behind a zero: injections, not handovers; and only those in which a violation was observable.
 
 use hustings_record::*;
 use hustings_reports::stats::upper_95;
@@ -8,13 +8,13 @@ use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
 use crate::builder::{Cell, check, ms};
 use crate::leads::{false_failover, partition, pause};
 
-/// Seen, handovers, injections, those in which it was seen; the bound is always that of the injections.
+/// Violations, handovers, injections, and injections with a violation; the bound is always based on the injections.
 fn figures(rate: Rate) -> (u64, u64, u64, u64) {
     assert_eq!(rate.upper_95, upper_95(rate.bad_injections, rate.injections));
     (rate.seen, rate.n, rate.injections, rate.bad_injections)
 }
 
-/// Sessions of the leaders of two groups are ended; the old leaders believe on for so long.
+/// Sessions of the leaders of two groups are ended; the old leaders believe on for this long.
 fn expire_two(cell: &mut Cell, at: u64, overlap: u64) {
     for group in [0, 1] {
         let id = cell.fault(FaultKind::Expire, 0, &[group], at, None);
@@ -54,7 +54,7 @@ fn all_that_was_planned_for_one_moment_is_one_injection() {
 #[test]
 fn what_nobody_planned_is_an_injection_of_its_own() {
     assert_eq!(figures(false_failover().summary().split_brain.active), (0, 1, 1, 0));
-    // An overlap of a term that follows on no other.
+    // An overlap of a term without a predecessor.
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
     cell.believe(0, 1, 20_000);
     cell.revoke(0, 1, 21_000, RevokeReason::SteppedDown);

@@ -1,4 +1,4 @@
-//! Overlaps, unplanned handovers, groups without a leader, owners that do not believe.
+//! Overlaps, unplanned handovers, groups without a leader, owners without a belief.
 
 use hustings_record::*;
 use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
@@ -41,7 +41,7 @@ fn a_lead_that_is_lost_where_none_may_be_is_a_failure_whatever_explains_it() {
     assert!(found.details[0].contains("1 lost leads") && found.details[1].contains("partition number 0"), "{found:?}");
 }
 
-/// A partition of host 0 from so many of three servers, under which its candidate goes on leading.
+/// A partition of host 0 from these of three servers, under which its candidate goes on leading.
 fn cut_off_from(servers: Vec<u32>) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
     let id = cell.fault(FaultKind::Partition, 0, &[0], 20_000, Some(10_000));
@@ -67,7 +67,7 @@ fn whoever_is_cut_off_from_some_servers_alone_need_not_lose_the_lead() {
 fn two_leaders_at_once_are_a_failure() {
     let summary = partition(25_600).summary();
     assert_eq!(check(&summary, "split-brain").verdict, Fail);
-    // What is certain is not possible besides.
+    // A definite overlap is not also counted as possible.
     assert_eq!((summary.split_brain.active.seen, summary.split_brain.possible), (1, 0));
     // r⁻ − a⁺ − ε.
     assert_eq!(summary.split_brain.active_max_ns, ms(25_600) - ms(24_201) - 10_000 - 1_000);
@@ -138,14 +138,14 @@ fn belief_while_stopped_is_latent_and_apart_from_what_follows() {
     let split = &summary.split_brain;
     assert_eq!(split.latent, 1);
     assert_eq!(split.latent_max_ns, ms(30_000) + 100_000 - ms(24_201) - 10_000);
-    // After the waking it believed for 5 ms less the heal's bracket and ε.
+    // After waking it believed for 5 ms, less the heal's bracket and ε.
     assert_eq!((split.active.seen, split.active_max_ns), (1, ms(5) - 100_000 - 1_000));
     assert_eq!(summary.writes.on_waking, 2);
-    // The stop is not the harness's own stall.
+    // The pause is not a stall of the harness.
     assert_eq!(summary.stalls.over_limit, 0);
 }
 
-/// Those on waking, and those after a forced expiry.
+/// The overlaps excused by waking, and those excused by a forced expiry.
 fn excused(cell: Cell) -> (u64, u64) {
     let split = cell.summary().split_brain;
     assert_eq!(split.active.seen, 1);
@@ -172,7 +172,7 @@ fn what_a_stopped_process_believes_on_waking_may_be_from_before_the_stop() {
                 _ => {}
             }
         }
-        // The one that leads is led beside by the one that was stopped before it believed.
+        // The overlap is with a process that was stopped before it believed.
         cell.lead(0, 1, 30_001);
         cell.revoke(0, 1, 30_000 + lasts, RevokeReason::SessionEnded);
         excused(cell)
@@ -191,7 +191,7 @@ fn a_waking_excuses_nothing_that_comes_much_later() {
     cell.lead(0, 1, 24_201);
     cell.revoke(0, 0, 24_201 + T / 20, RevokeReason::SteppedDown);
     assert_eq!(excused(cell), (0, 0));
-    // Nor does that of a process that led at no time before it.
+    // Nor does a stop of a process that never led before it.
     let mut other = partition(24_300);
     let id = other.fault(FaultKind::Pause, 2, &[0], 23_000, Some(1_000));
     other.injected(id, 23_000);
@@ -244,7 +244,7 @@ fn an_overlap_after_a_forced_expiry_is_excused_as_long_as_the_client_cannot_have
         assert_eq!(expired(T / 2 + T / 5 + 5, Some((kind, 0))), (0, 0), "{kind}");
         assert_eq!(expired(T / 2 - 5, Some((kind, 2))), (0, 0), "{kind} of another host");
     }
-    // Without force nothing is excused.
+    // Without a forced expiry nothing is excused.
     assert_eq!(excused(partition(24_300)), (0, 0));
 }
 

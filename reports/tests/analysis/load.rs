@@ -1,10 +1,10 @@
-//! How loaded servers were, as they told it.
+//! The load that servers reported.
 
 use hustings_record::*;
 
 use crate::builder::{Cell, ms};
 
-/// Two servers that told every second until the first of them went, under a fault in the middle.
+/// Two servers that reported every second until the first one went, with a fault in the middle.
 fn told() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
     cell.crash(20_000, 300);

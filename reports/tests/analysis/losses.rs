@@ -1,4 +1,4 @@
-//! Which of the faults that met a leader cost it the lead, and what counts as lost.
+//! Which of the faults on a leader cost it the lead, and which losses count.
 
 use hustings_record::*;
 use hustings_reports::summary::CellSummary;
@@ -6,7 +6,7 @@ use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
 
 use crate::builder::{Cell, T, check, ms};
 
-/// Whole failovers: how many, and the longest.
+/// Whole failovers: their number, and the longest.
 fn failovers(summary: &CellSummary) -> (u64, Nanos) {
     summary.failover.whole.as_ref().map_or((0, 0), |whole| (whole.n, whole.max))
 }
@@ -90,8 +90,8 @@ fn of_two_disconnects_the_second_one_costs_the_lead_where_the_first_one_was_outl
     assert_eq!(second(22_000 + 3), ((1, ms(6_500) + 10_000), 0), "still without a connection when the second one came");
 }
 
-/// The leader on host 0 is stopped for longer than T, and killed just after it goes on. By ZooKeeper's word nobody owns the lead,
-/// or it does, from 24.3 s on.
+/// The leader on host 0 is stopped for longer than T, and killed just after it continues. From 24.3 s on, ZooKeeper
+/// reports no owner of the lead, or still this one.
 fn stopped_for_longer_than_t(gone: bool) -> Cell {
     let mut cell = lasting(FaultKind::Pause, 26_000);
     let id = cell.fault(FaultKind::Crash, 0, &[0], 26_050, None);
@@ -146,7 +146,7 @@ fn an_answered_resignation_is_a_handover_though_the_same_incarnation_leads_again
     }
 }
 
-/// The leader outlives a disconnect, or does not get its connection back before it loses the lead at `lost`.
+/// The leader survives a disconnect, or does not get its connection back before it loses the lead at `lost`.
 fn lost_after_a_disconnect(back: u64, lost: u64) -> (u64, u64, u64) {
     let mut cell = disconnected(back);
     cell.revoke(0, 0, lost, RevokeReason::SessionEnded);
@@ -162,7 +162,7 @@ fn a_lead_that_is_lost_for_nothing_after_an_outlived_fault_is_not_explained_by_i
     assert_eq!(lost_after_a_disconnect(22_950, 23_000), (1, 0, 0), "it came back just before");
 }
 
-/// A znode that was given up without an order: the same incarnation leads again by another one.
+/// A znode that was given up without an order: the same incarnation leads again with another one.
 fn stands_anew(fault: Option<FaultKind>) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 1, fault.unwrap_or(FaultKind::None));
     if let Some(kind) = fault {
@@ -189,7 +189,7 @@ fn a_lead_whose_znode_its_own_incarnation_gave_up_was_lost() {
     assert_eq!((handovers.completed, handovers.unplanned), (0, 1));
 }
 
-/// What the check of handovers says where none may be.
+/// The result of the check of handovers where none are allowed.
 fn where_none_may_be(mut cell: Cell) -> (hustings_reports::verdict::Verdict, u64) {
     cell.info.expect.handovers = Some(Expectation::None);
     cell.info.expect.unplanned = Expectation::Any;
@@ -197,12 +197,12 @@ fn where_none_may_be(mut cell: Cell) -> (hustings_reports::verdict::Verdict, u64
     (check(&summary, "handovers").verdict, summary.handovers.explained)
 }
 
-/// The connection of a follower is reset, which then leads and steps down while its session lives on.
+/// A reset connection of a follower, which then leads and steps down while its session lives on.
 fn explained() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Disconnect);
     let id = cell.fault(FaultKind::Disconnect, 1, &[0], 20_000, None);
     cell.injected(id, 20_000);
-    // Host 0 gives the lead up by itself: that change is not looked at here.
+    // Host 0 releases the lead by itself: this test does not judge that change.
     cell.revoke(0, 0, 11_000, RevokeReason::SteppedDown);
     cell.lead(0, 1, 20_005);
     cell.revoke(0, 1, 20_100, RevokeReason::SteppedDown);
@@ -214,7 +214,7 @@ fn explained() -> Cell {
 fn where_no_lead_may_be_lost_an_explained_loss_counts_as_any_other() {
     assert_eq!(explained().summary().handovers.explained, 1);
     assert_eq!(where_none_may_be(explained()), (Fail, 1));
-    // Alone, without the other change.
+    // Only one of the changes.
     let alone = |verified: bool| {
         let mut cell = explained();
         cell.believe(0, 1, 11_001);

@@ -1,5 +1,4 @@
-//! What the analysis makes of records: every checker passes a clean one, fails its violation, and is inconclusive without
-//! evidence.
+//! The analysis of records: every check passes a clean one, fails its violation, and is inconclusive without evidence.
 
 mod builder;
 mod corners;

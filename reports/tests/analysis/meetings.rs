@@ -1,4 +1,4 @@
-//! Faults that meet each other, or a belief that is over already: what each of them costs, and what it excuses.
+//! Faults that coincide with each other, or with a belief that is already over: their cost, and what they excuse.
 
 use hustings_record::*;
 
@@ -9,7 +9,7 @@ use crate::leads::pause;
 fn whoever_runs_in_the_place_of_a_stopped_process_was_never_stopped() {
     let overlap = |killed: bool| {
         let mut cell = pause(30_005, &[]);
-        // Host 1 was stopped for long once, and leads beside host 0 since.
+        // Host 1 was once stopped for long, and has led beside host 0 since.
         let id = cell.fault(FaultKind::Pause, 1, &[0], 8_000, Some(32_000));
         cell.injected(id, 8_000);
         if killed {

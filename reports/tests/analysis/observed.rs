@@ -1,4 +1,4 @@
-//! What the observer did not see: unknown, and never taken for nobody's.
+//! The observer's gaps: the owner is unknown then, and not taken for absent.
 
 use hustings_record::*;
 use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
@@ -7,7 +7,8 @@ use crate::builder::{Cell, check, ms};
 
 const NAME: &str = "ownership";
 
-/// The lead changes hands at 20 s; the observer asks about it, is not answered, and knows the owner from `told` on.
+/// The lead changes hands at 20 s. The observer's request about it gets no answer, and it knows the owner from `told`
+/// on.
 fn missed(told: u64) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
     cell.observer.push(Event::ObserverState { t: ms(900), connected: true });
@@ -30,7 +31,7 @@ fn an_owner_that_was_asked_for_in_vain_is_unknown_until_it_is_told() {
     assert_eq!((summary.ownership.zombies, summary.ownership.dead_owners), (0, 0), "nothing is compared with anybody");
 }
 
-/// The observer sees nothing for 20 s, and then this owner: host 0, which led before, or host 1.
+/// The observer has no connection for 20 s, and then sees this owner: host 0, which led before, or host 1.
 fn gap(host: u16) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
     for (t, connected) in [(900, true), (30_000, false), (50_000, true)] {
@@ -63,8 +64,8 @@ fn whoever_stops_believing_in_a_gap_that_is_bridged_is_a_dead_owner_still() {
     assert!(summary.ownership.dead_owner_max_ns > ms(60_000), "{:?}", summary.ownership);
 }
 
-/// The owner changes within so many milliseconds, at some time or at the last moment of them, while a server is cut off, or with no
-/// fault at all. The next one believes from the beginning of that time on.
+/// The owner changes within this many milliseconds, at some time or at the last moment, while a server is cut off or
+/// without any fault. The next owner believes from the beginning of that interval on.
 fn changed_within(long: u64, cut: bool, at_last: bool) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
     if cut {
@@ -109,8 +110,8 @@ fn an_owner_that_may_have_been_dead_for_too_long_is_inconclusive() {
     assert_eq!((verdict(1_000), verdict(12_000)), (Pass, Inconclusive), "it may own for 2 T and two ticks and 1 s");
 }
 
-/// The lead leaves host 0 at 20 s, which believes on for almost three seconds, and then goes from one to the next, each change of which
-/// the observer sees 300 ms late.
+/// The lead leaves host 0 at 20 s, which believes on for almost three seconds. Then the lead moves from one host to the
+/// next, and the observer sees each change 300 ms late.
 fn goes_on_among_others() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 6, FaultKind::None);
     for (host, at) in (1..6).zip((20_000_u64..).step_by(600)) {

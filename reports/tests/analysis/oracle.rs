@@ -1,4 +1,4 @@
-//! Overlaps in whole records against the definition, pair by pair and moment by moment.
+//! Compares overlaps in whole records with the definition, pair by pair and moment by moment.
 
 use hustings_record::*;
 use hustings_reports::verdict::Verdict;
@@ -27,7 +27,7 @@ fn cell(beliefs: &[Belief], stops: &[Stop]) -> Cell {
     cell
 }
 
-/// Whether two hosts both believe, and both run, somewhere in the middle of some second.
+/// Whether two hosts both believe, and both run, in the middle of some second.
 fn both_lead(beliefs: &[Belief], stops: &[Stop]) -> bool {
     let covers = |from: u64, long: u64, second: u64| from <= second && second < from + long;
     (0..60).any(|second| {
@@ -45,7 +45,7 @@ proptest! {
         beliefs in prop::collection::vec((0_u16..3, 0_u64..40, 1_u64..12), 1..12),
         stops in prop::collection::vec((0_u16..3, 0_u64..40, 1_u64..12), 0..4),
     ) {
-        // One host's terms follow each other: two at once would be one candidate twice.
+        // One host's terms must not overlap: two at once would be the same candidate twice.
         let mut apart: Vec<Belief> = Vec::new();
         for belief in beliefs {
             if apart.iter().all(|b| b.0 != belief.0 || b.1 + b.2 < belief.1 || belief.1 + belief.2 < b.1) {

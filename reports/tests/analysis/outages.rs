@@ -1,4 +1,4 @@
-//! Processes that were seen not to run, and stalls that may have brought about what would fail.
+//! Processes observed not to run, and stalls that may have caused a failure.
 
 use hustings_record::*;
 use hustings_reports::analysis::summarise;
@@ -14,7 +14,7 @@ fn outage(who: &str, from: u64, to: Option<u64>) -> Event {
     Event::Outage { from: ms(from), to: to.map(ms), who: who.to_owned() }
 }
 
-/// What a checker says where somebody has seen that this process did not run.
+/// The result of a check where this process was observed not to run.
 fn seen(mut cell: Cell, checker: &str, outage: Option<Event>) -> (Verdict, Vec<String>) {
     cell.coordinator.extend(outage);
     let summary = cell.summary();
@@ -122,7 +122,7 @@ fn what_a_stall_may_have_brought_about_is_no_failure() {
     }
 }
 
-/// For how long somebody may own without believing.
+/// How long a candidate may own the lead without believing.
 const ALLOWED: u64 = 2 * T + 2 * TICK + 1_000;
 
 /// The leader stops believing at 20 s and owns the lead until `owned`.

@@ -1,4 +1,4 @@
-//! Overlaps of several beliefs, and what a stall of the harness leaves of them.
+//! Overlaps of several beliefs, and how a stall of the harness reduces them.
 
 use hustings_record::*;
 use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
@@ -6,7 +6,7 @@ use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
 use crate::builder::{Cell, T, check, ms};
 use crate::leads::partition;
 
-/// Host 0 leads all along; so do hosts 1 and 2 from 20 s and 21 s on, until 30 s.
+/// Host 0 leads throughout; hosts 1 and 2 also lead from 20 s and 21 s on, until 30 s.
 fn three_leaders() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 4, FaultKind::Partition);
     let id = cell.fault(FaultKind::Partition, 0, &[0], 15_000, Some(20_000));
@@ -41,7 +41,7 @@ fn each_pair_of_three_is_latent_possible_and_excused_by_itself() {
     };
     assert_eq!(stopped(0), (1, 2));
     assert_eq!(stopped(3), (3, 0));
-    // A term that certainly overlaps with one may possibly do so with another.
+    // A term with a definite overlap may also have a possible one with another term.
     let mut cell = partition(25_600);
     cell.revoke(0, 1, 40_000, RevokeReason::SteppedDown);
     cell.lead(0, 2, 40_000);
@@ -49,10 +49,10 @@ fn each_pair_of_three_is_latent_possible_and_excused_by_itself() {
     assert_eq!((split.active.seen, split.possible), (1, 1));
 }
 
-/// Whoever should have stepped down may go on for so long after it woke: T/5, and T/2 more behind a bad link.
+/// How long a leader that should have stepped down may go on after waking: T/5, and T/2 more behind a bad link.
 const WOKEN: u64 = T / 5 + T / 2;
 
-/// A partition of host 0, which leads beside host 1 from 24.2 s until `until`, while this host stalled.
+/// A partition of host 0, which leads beside host 1 from 24.2 s until `until`, while `host` stalled.
 fn stalled(host: u16, stall: (u64, u64), until: u64) -> Cell {
     let mut cell = partition(until);
     cell.host(host).push(Event::Stall { from: ms(stall.0), to: ms(stall.1), ran_ns: 0, program: false });

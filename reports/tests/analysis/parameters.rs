@@ -1,4 +1,4 @@
-//! What the cells of these tests are asked to be.
+//! The parameters of the cells of these tests.
 
 use hustings_record::*;
 

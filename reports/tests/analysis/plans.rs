@@ -1,4 +1,4 @@
-//! The faults of the plan: each counts only when it was ordered and verified.
+//! Planned faults: each counts only if it was injected and verified.
 
 use hustings_record::{Event, Expectation, FaultIntent, FaultKind, RevokeReason, WithheldReason};
 use hustings_reports::summary::{CellSummary, CheckResult};
@@ -6,7 +6,7 @@ use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
 
 use crate::builder::{Cell, check, ms};
 
-/// Two resignations, of a plan of so many faults, and these were withheld.
+/// Two resignations, of a plan with this many faults; these were withheld.
 fn judged(planned: u32, withheld: &[u32]) -> (CellSummary, CheckResult) {
     let mut cell = Cell::new("predecessor-watch", 2, 3, FaultKind::Resign);
     let intent = |id: u32| FaultIntent {
@@ -75,7 +75,7 @@ fn without_a_plan_in_the_record_the_orders_are_counted() {
     assert_eq!((summary.faults.planned, summary.faults.planned_verified), (1, 1));
 }
 
-/// A pause that is planned to last T/2 lasts so long, and its leader loses the lead, which is not expected.
+/// A pause with a planned duration of T/2 lasts this long, and its leader loses the lead, which is not expected.
 fn paused(lasted: u64) -> CellSummary {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Pause);
     cell.info.expect.handovers = Some(Expectation::None);

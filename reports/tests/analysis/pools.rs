@@ -1,4 +1,4 @@
-//! Repetitions of one configuration together: all their samples and injections, and what a broken one would hide.
+//! Pooled repetitions of one configuration: all their samples and injections, and the effect of a broken repetition.
 
 use hustings_record::*;
 use hustings_reports::analysis::summarise;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use crate::builder::Cell;
 use crate::leads::partition;
 
-/// A run of these cells as repetitions 1, 2 … of one configuration, of which so many were planned.
+/// A run of these cells as repetitions 1, 2 … of one configuration, of which `count` were planned.
 fn run(cells: Vec<Cell>, count: u32) -> Summary {
     let mut records = cells.into_iter().zip(0_u32..).map(|(mut cell, index)| {
         let number = index + 1;
@@ -36,14 +36,14 @@ fn pool(cells: Vec<Cell>, count: u32) -> Pool {
     pools.into_iter().next().expect("a pool")
 }
 
-/// Two groups whose leader crashes; it is noticed so long after it could be, in milliseconds.
+/// Two groups whose leader crashes; the detection is this many milliseconds over the earliest possible.
 fn crashed(over: u64) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 2, 3, FaultKind::Crash);
     cell.crash(20_000, over);
     cell
 }
 
-/// The same, and nobody leads again.
+/// As `crashed`, without a later leader.
 fn never_led_again() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 2, 3, FaultKind::Crash);
     let id = cell.fault(FaultKind::Crash, 0, &[0, 1], 20_000, None);

@@ -1,5 +1,5 @@
-//! Losses that are noticed, and leads that are taken, later than promised; groups that stay without a leader longer than what
-//! hit them explains.
+//! Losses that are noticed, and leads that are taken, later than promised. Also groups that stay without a leader
+//! longer than their faults explain.
 
 use hustings_record::*;
 use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
@@ -8,7 +8,7 @@ use crate::builder::{Cell, END, check, ms};
 
 const NAME: &str = "promptness";
 
-/// In each group the leader resigns, and the next one is told at once and leads so many milliseconds later.
+/// In each group the leader resigns, and its successor is notified at once and leads this many milliseconds later.
 pub(crate) fn deciding(after: &[u64]) -> Cell {
     let mut cell = Cell::new("predecessor-watch", after.len() as u32, 3, FaultKind::Resign);
     for sample in 0..10 {
@@ -34,7 +34,7 @@ pub(crate) fn deciding(after: &[u64]) -> Cell {
     cell
 }
 
-/// A follower that looks at its notification after three seconds.
+/// A follower that acts on its notification after three seconds.
 pub(crate) fn sleeper() -> Cell {
     deciding(&[3_000])
 }
@@ -66,7 +66,7 @@ fn what_a_stall_of_the_harness_covers_is_void() {
 fn what_stalled_before_a_loss_was_due_to_be_noticed_makes_nothing_late() {
     let mut cell = Cell::new("naive", 1, 3, FaultKind::Crash);
     cell.crash(20_000, 4_500);
-    // Its session was to expire for all that time.
+    // The session's expiry was due during all of that time.
     for each in 0..9 {
         let from = 20_100 + each * 300;
         cell.host(1).push(Event::Stall { from: ms(from), to: ms(from + 290), ran_ns: 0, program: false });
@@ -77,7 +77,7 @@ fn what_stalled_before_a_loss_was_due_to_be_noticed_makes_nothing_late() {
 
 #[test]
 fn what_a_stall_of_the_harness_may_have_brought_about_is_no_failure() {
-    // It was over long before, and sessions of T = 4 s that ended in it were made anew since.
+    // The stall was over long before, and sessions of T = 4 s that ended in it were recreated since.
     let mut cell = sleeper();
     cell.host(1).push(Event::Stall { from: ms(15_500), to: ms(16_500), ran_ns: 0, program: false });
     let summary = cell.summary();
@@ -103,7 +103,7 @@ fn a_loss_that_nobody_is_told_of_is_noticed_late() {
     assert_eq!((check(&summary, NAME).verdict, summary.promptness.detect.late), (Fail, 1));
 }
 
-/// The leader dies at 20 s, and is followed only at `led`; another one is cut off from `at` on, for 20 s.
+/// The leader dies at 20 s, and its successor leads only at `led`; another candidate is cut off from `at` on, for 20 s.
 fn followed_late(standing_before_it: bool, at: u64, led: u64) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
     let other = if standing_before_it { 1 } else { 2 };
@@ -125,7 +125,7 @@ fn only_what_hits_the_lost_leader_or_those_before_the_next_one_excuses_a_long_ga
     assert_eq!(verdict(true, 38_000, 40_000), Fail, "somebody was due before");
 }
 
-/// T is 4 s; the leader died at 20 s, and is followed at 40 s.
+/// T is 4 s; the leader died at 20 s, and its successor leads at 40 s.
 #[test]
 fn after_a_stall_a_leader_is_due_anew_and_no_later() {
     let with = |from: u64, to: u64| {
@@ -162,7 +162,7 @@ pub(crate) fn believes_again(at: u64) -> Cell {
     cell
 }
 
-/// The same; its client `loses` its connection before.
+/// As `believes_again`; if it `loses` its connection, it does so before.
 fn flapping(loses: bool) -> Cell {
     let mut cell = believes_again(30_100);
     let session = cell.session(0, 0);
@@ -203,7 +203,7 @@ fn whoever_leads_beside_a_leader_hides_none_of_its_flaps() {
     assert_eq!((beside(25_000), beside(30_050)), (1, 0), "one that leads before, and one that takes the lead over");
 }
 
-/// The leader of each group is ordered to resign, and deletes its znode so many milliseconds later.
+/// The leader of each group is ordered to resign, and deletes its znode this many milliseconds later.
 pub(crate) fn releasing(after: &[u64]) -> Cell {
     let mut cell = Cell::new("predecessor-watch", after.len() as u32, 3, FaultKind::Resign);
     for (group, &after) in (0..).zip(after) {
@@ -229,7 +229,7 @@ pub(crate) fn releasing(after: &[u64]) -> Cell {
 fn whoever_is_ordered_to_resign_gives_its_znode_up_at_once() {
     let summary = releasing(&[0, 0, 0]).summary();
     assert_eq!((check(&summary, NAME).verdict, summary.promptness.release.n), (Pass, 3));
-    // One may be held up by a busy machine for a moment; not for as long as a session lasts, and not most of them.
+    // A busy machine may delay one for a moment, but not for a session timeout, and not most of them.
     assert_eq!(releasing(&[0, 600, 0]).verdict(NAME), Pass);
     let summary = releasing(&[0, 4_000, 0]).summary();
     assert_eq!((check(&summary, NAME).verdict, summary.promptness.release.late), (Fail, 1));

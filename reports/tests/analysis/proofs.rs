@@ -1,4 +1,4 @@
-//! Receipts are judged by what was looked at, not by their word.
+//! Receipts are judged by their evidence, not by their own claim.
 
 use hustings_record::*;
 use hustings_reports::verdict::Verdict::{self, Inconclusive, Pass};
@@ -6,7 +6,7 @@ use hustings_reports::verdict::Verdict::{self, Inconclusive, Pass};
 use crate::builder::{Cell, check, ms};
 use crate::leads::partition;
 
-/// What is seen of a fault that works, between `from` and `to`: of all that it hits.
+/// The evidence of an effective fault, between `from` and `to`, for everything that it hits.
 pub(crate) fn seen(fault: &Event, stage: ReceiptStage, servers: u32, (from, to): (Nanos, Nanos)) -> Option<Evidence> {
     let Event::Fault(fault) = fault else { return None };
     let FaultOrder { kind, hosts, cands, servers: hit, .. } = &**fault;
@@ -64,7 +64,7 @@ pub(crate) fn seen(fault: &Event, stage: ReceiptStage, servers: u32, (from, to):
     })
 }
 
-/// What the checker of receipts says of a partition of which this was seen.
+/// The result of the check of receipts for a partition with this evidence.
 fn of(change: impl Fn(&mut Evidence)) -> (Verdict, String) {
     let mut cell = partition(22_000);
     for event in &mut cell.coordinator {
@@ -129,7 +129,7 @@ fn where_only_answers_are_cut_a_connection_may_close() {
         let Event::Receipt(receipt) = event else { continue };
         if let Some(Evidence::Cut { links, .. }) = receipt.seen.as_deref_mut() {
             links[0].new.came = ProbeAnswer::Closed;
-            // What goes up still passes.
+            // Upward traffic still passes.
             links[0].bytes = Some([(10, 20), (18, 20)]);
         }
     }
@@ -173,7 +173,7 @@ fn a_process_that_runs_on_was_not_killed_whatever_its_receipt_says() {
     assert_eq!((summary.faults.verified, summary.handovers.completed), (0, 0), "its samples do not count");
 }
 
-/// A follower is told to resign, and its deletion is answered.
+/// A follower is ordered to resign, and its deletion is answered.
 fn resignation_of_nobody() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
     let id = cell.fault(FaultKind::Resign, 1, &[0], 20_000, None);
@@ -193,7 +193,7 @@ fn a_resignation_of_nobody_is_not_verified() {
     assert_eq!((summary.faults.verified, summary.faults.unverified), (1, 1));
 }
 
-/// What the checker of the record says of a watched cell to which this was added.
+/// The result of the check of the record for a watched cell with this addition.
 fn whole(added: impl FnOnce(&mut Cell)) -> (Verdict, String) {
     let mut cell = Cell::of_servers(3, FaultKind::ServerKill);
     cell.watch();

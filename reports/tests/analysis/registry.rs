@@ -1,4 +1,4 @@
-//! Of every checker of the registry: it can say that something is wrong, and it neither needs nor disturbs the others.
+//! For every check of the registry: it can report a problem, and it neither needs nor disturbs the others.
 
 use hustings_record::*;
 use hustings_reports::analysis::summarise_cell;
@@ -17,7 +17,7 @@ use crate::standing::dropped_out;
 use crate::stray_writes::late;
 use crate::tokens::{grants_by_first_token, writes_with_first_token};
 
-/// A checker, a made record that it must not let pass, and the worst that it can say.
+/// A check, an artificial record that it must not pass, and its worst possible verdict.
 type Red = (&'static str, fn() -> Cell, Verdict);
 
 const RED: &[Red] = &[
@@ -109,7 +109,7 @@ fn garbage() -> Cell {
     cell
 }
 
-/// A candidate tells of a znode whose creation never passed on its link, where all else did.
+/// A candidate reports a znode whose creation was never seen on its link, unlike everything else.
 fn unseen_znode() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
     cell.info.parameters.insert("witness".to_owned(), "true".to_owned());
@@ -145,7 +145,7 @@ fn every_checker_is_shown_red_by_a_made_record() {
     }
 }
 
-/// Every section filled in by the checkers in this order; their words in the order of their names.
+/// The sections filled in by the checks in this order; the results sorted by name.
 fn judged(cell: &CellRecord, order: &[usize]) -> CellSummary {
     let (cell, implausible) = plausible(cell);
     let index = Index::new(&cell, implausible);

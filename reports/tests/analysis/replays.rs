@@ -1,4 +1,4 @@
-//! Replays: which groups are chosen, what happens in them in which order, and that they stay small.
+//! Replays: the selection of groups, the order of their events, and their small size.
 
 use hustings_record::*;
 use hustings_reports::analysis::summarise;
@@ -22,7 +22,7 @@ fn crashed(recipe: &str, groups: u32, hosts: u16) -> Cell {
     cell
 }
 
-/// A follower's host is killed, and the one behind it is told.
+/// A follower's host is killed, and the candidate behind it is notified.
 fn gap(recipe: &str) -> Cell {
     let mut cell = Cell::new(recipe, 1, 4, FaultKind::Crash);
     let id = cell.fault(FaultKind::Crash, 1, &[0], 20_000, None);
@@ -47,7 +47,7 @@ fn told(steps: &[&Happening]) -> Vec<(Vec<usize>, u64, Option<usize>)> {
     told.collect()
 }
 
-/// Who believes at the end.
+/// The believers at the end.
 fn leaders(replay: &Replay) -> Vec<usize> {
     let mut leaders = Vec::new();
     for step in &replay.steps {

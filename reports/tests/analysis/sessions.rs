@@ -1,4 +1,4 @@
-//! What faults on servers cost the candidates: terms interrupted, false failovers, clocks restarted.
+//! The cost of faults on servers for the candidates: interrupted terms, false failovers, restarted clocks.
 
 use hustings_record::*;
 use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
@@ -7,7 +7,7 @@ use crate::builder::{Cell, T, check, ms};
 
 const KILL: u64 = 20_000;
 
-/// Server 3, which leads the ensemble, is killed.
+/// Server 3, the leader of the ensemble, is killed.
 pub(crate) fn killed() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::ServerKill);
     cell.watch();
@@ -64,13 +64,13 @@ fn a_lead_that_changes_hands_under_a_server_fault_is_a_false_failover() {
     let handovers = check(&summary, "handovers");
     assert_eq!(handovers.verdict, Fail);
     assert!(handovers.details.iter().any(|l| l.contains("server-kill number 0 on server 3 was under way")));
-    // What a session suffers is shown, and judged by the handovers.
+    // Effects on sessions are shown here, and judged by the check of handovers.
     assert_eq!(check(&summary, "sessions").verdict, Pass);
 }
 
 #[test]
 fn a_server_fault_excuses_the_lead_of_whoever_came_to_no_server_for_long_enough_and_no_other() {
-    // When its client lost its connection, and got it again, and when another one led; all after the kill.
+    // Times after the kill: when its client lost its connection, when it got one again, and when another candidate led.
     let excused = |gone: Option<u64>, back: Option<u64>, next: u64| {
         let mut cell = killed();
         cell.info.expect.unplanned = Expectation::Excused;
@@ -121,7 +121,7 @@ fn a_session_that_is_given_up_before_anybody_stood_under_it_is_its_candidate_s()
     assert_eq!((lost(0), lost(1)), (0, 2), "hit itself, and another");
 }
 
-/// Host 0 crashes and the ensemble's leader with it; detected `over` after the new leader served for T.
+/// Host 0 crashes and the ensemble's leader with it; detected `over` after the new leader had served for T.
 pub(crate) fn crashed_as_the_leader_fell(over: i64) -> Cell {
     let mut cell = killed();
     let id = cell.fault(FaultKind::Crash, 0, &[0], KILL - 100, None);
@@ -129,7 +129,7 @@ pub(crate) fn crashed_as_the_leader_fell(over: i64) -> Cell {
     cell.receipt(id, ReceiptStage::Injected, KILL - 100, true, vec![touch]);
     let node = cell.node(0, 0);
     cell.kill(0, KILL - 100);
-    // The new leader was seen to serve from 390 ms after the kill on.
+    // The new leader was observed to serve from 390 ms after the kill on.
     let detected = (KILL + 390 + T).strict_add_signed(over);
     cell.wake(0, &node, detected);
     cell.lead(0, 1, detected + 2);
@@ -155,13 +155,13 @@ fn the_clock_restarts_a_little_before_the_new_leader_says_that_it_serves() {
         let excess = cell.summary().failover.excess.expect("a session expired");
         (excess.early, excess.over_floor.min)
     };
-    // Its log says when; where there is none, only that it was not before the old leader fell.
+    // Its log has the time; without a log it is only known to be after the fall of the old leader.
     assert_eq!(early(-3, Some(385)), (0, ms(2)));
     assert_eq!(early(-3, None), (0, 0));
     assert_eq!(early(-200, Some(385)), (1, 0));
     assert_eq!(early(-200, None), (0, 0));
     assert_eq!(early(-500, None), (1, 0));
-    // A log that is off by a little does not put it after the look that found it serving.
+    // A slightly wrong log time does not move it after the observation that found it serving.
     assert_eq!(early(20, Some(410)), (0, ms(8)));
 }
 

@@ -1,4 +1,4 @@
-//! Samples that a process slept through.
+//! Samples during which a process was stalled.
 
 use hustings_record::*;
 use hustings_reports::summary::CellSummary;
@@ -15,7 +15,7 @@ fn resignations() -> Cell {
     cell
 }
 
-/// Samples and void ones, of the whole.
+/// Samples and void ones, of the whole failover.
 fn whole(summary: &CellSummary) -> (u64, u64) {
     (summary.failover.whole.as_ref().map_or(0, |whole| whole.n), summary.failover.void)
 }
@@ -65,7 +65,7 @@ fn short_stalls_while_a_session_expires_void_nothing() {
 #[test]
 fn phases_are_void_by_their_own_parts() {
     let mut cell = partition(22_000);
-    // From the first watcher told, at 24.2 s, to the grant a millisecond later.
+    // From the first notified watcher, at 24.2 s, to the grant a millisecond later.
     cell.host(1).push(Event::Stall { from: ms(24_190), to: ms(24_201), ran_ns: 0, program: false });
     let failover = cell.summary().failover;
     assert_eq!((failover.void, failover.whole.map(|whole| whole.n)), (0, Some(1)));

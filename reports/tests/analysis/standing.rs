@@ -1,4 +1,4 @@
-//! Who stands, who is away, who hangs; against what candidates say, and against the servers' own lists.
+//! Candidates that are enrolled, absent or hung, compared with their own reports and with the servers' lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ fn ends(cell: &mut Cell, host: u16, at: u64, how: Departure) {
     cell.left(0, host, at, how);
 }
 
-/// A follower that was cut off never stands again.
+/// A follower that was cut off never enrols again.
 pub(crate) fn dropped_out() -> Cell {
     let mut cell = cut_off();
     ends(&mut cell, 1, 24_000, Departure::Stopped);
@@ -36,7 +36,7 @@ fn whoever_does_not_come_back_after_a_partition_has_dropped_out() {
     let summary = dropped_out().summary();
     assert_eq!((check(&summary, NAME).verdict, summary.standing.dropped_out, summary.standing.at_end), (Fail, 1, 2));
     assert!(check(&summary, NAME).reason().contains("had dropped out"), "{:#?}", check(&summary, NAME));
-    // Nothing else fails because of it.
+    // No other check fails because of it.
     let others = summary.checks.iter().filter(|check| check.name != NAME && check.verdict == Fail);
     assert_eq!(others.map(|check| &check.name).collect::<Vec<_>>(), Vec::<&String>::new());
 }
@@ -151,19 +151,19 @@ fn a_follower_whose_session_ends_for_nothing_is_a_failure() {
     assert_eq!(lost(&hit), (Pass, 0));
 }
 
-/// What servers should list of a cell as it is built: one group of three, host 0 leads.
+/// The correct lists of the servers for an unmodified cell: one group of three, host 0 leads.
 fn rightly_held(cell: &Cell) -> Holdings {
     let path = |host| format!("/election/g0/{}", cell.node(0, host));
     let watch = |watched, by| (path(watched), BTreeSet::from([cell.session(0, by)]));
     Holdings {
-        // The observer's.
+        // The observer's session.
         sessions: (0..3).map(|host| cell.session(0, host)).chain([7]).collect(),
         ephemerals: (0..3).map(|host| (path(host), cell.session(0, host))).collect(),
         watches: BTreeMap::from([watch(0, 1), watch(1, 2), ("/election".to_owned(), [7].into())]),
     }
 }
 
-/// These servers, if any, list this when the drain has ended.
+/// These servers, if any, report this list at the end of the drain.
 fn list(cell: &mut Cell, servers: &[u32], holds: Holdings) {
     if !servers.is_empty() {
         let (from, to, at) = (ms(90_000), ms(90_010), WindowEdge::End);
@@ -172,7 +172,7 @@ fn list(cell: &mut Cell, servers: &[u32], holds: Holdings) {
     }
 }
 
-/// The verdict where the servers list this when the drain has ended.
+/// The verdict where the servers report this list at the end of the drain.
 fn listing(change: impl FnOnce(&Cell, &mut Holdings)) -> (Verdict, u64, u64) {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
     let mut holds = rightly_held(&cell);
@@ -204,7 +204,7 @@ fn a_candidate_has_a_session_a_znode_and_a_watch_at_the_servers() {
         unwatched(cell, holds);
         holds.watches.entry(format!("/election/g0/{}", cell.node(0, 0))).or_default().insert(cell.session(0, 2));
     };
-    // It lacks the watch that its recipe declares, and the one that it has is nobody's.
+    // It lacks the watch that its recipe declares, and its other watch has no reason.
     assert_eq!(listing(of_the_lowest), (Fail, 1, 1));
 }
 
@@ -262,7 +262,7 @@ fn a_candidate_watches_as_many_znodes_of_others_as_its_program_declares() {
     assert_eq!(watching(three, &["config", "lease"], None), (Pass, 0, 0));
     assert_eq!(watching(three, &["config", "lease", "more"], None), (Fail, 0, 1));
     assert_eq!(watching(|_| {}, &["config"], None), (Fail, 0, 1));
-    // Whoever has the next two woken watches the two znodes before its own.
+    // A candidate whose recipe wakes the next two watches the two znodes before its own.
     let two: fn(&mut Declaration) = |declared| declared.leader_wakes = FanOut::Two;
     let leader = Cell::new("predecessor-watch", 1, 3, FaultKind::None).node(0, 0);
     assert_eq!(watching(two, &[&leader], None), (Pass, 0, 0));
@@ -271,7 +271,7 @@ fn a_candidate_watches_as_many_znodes_of_others_as_its_program_declares() {
     assert_eq!(watching(two, &[&leader], Some(1)), (Fail, 1, 0));
 }
 
-/// What comes of a session that its candidate has left behind, where these servers list it and these do not.
+/// The result for a session left behind by its candidate, which some servers list and others do not.
 fn left_behind(by: &[u32], not_by: &[u32]) -> (Verdict, Option<u64>) {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
     let old = cell.session(0, 2);
@@ -293,8 +293,8 @@ fn a_session_that_its_candidate_has_left_behind_is_a_leak_where_all_servers_say_
     assert_eq!(left_behind(&[2], &[1, 3]).1, Some(0));
 }
 
-/// What came of a follower of three whose session an `expire` has ended at 30 s, and that does not come back; whose session these
-/// servers go on listing.
+/// The result for a follower of three whose session an `expire` has ended at 30 s, and that does not come back. These
+/// servers still list its session.
 fn kept(by: &[u32], is_verified: bool, change: impl FnOnce(&mut Cell)) -> (Verdict, u64, u64) {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
     let id = cell.fault(FaultKind::Expire, 2, &[0], 30_000, None);
@@ -317,12 +317,12 @@ fn whoever_is_kept_by_one_server_under_a_session_that_was_ended_is_not_judged() 
     let left = |cell: &mut Cell| cell.left(0, 2, 30_001, Departure::Failed("it gave its znode back".to_owned()));
     assert_eq!(kept(&[2], true, |_| {}), (Pass, 1, 0));
     assert_eq!(kept(&[2], true, left), (Pass, 1, 0));
-    // Nobody keeps it; all do; nothing shows that it was ended.
+    // No server lists it; all do; there is no evidence that it was ended.
     assert_eq!(kept(&[], true, |_| {}), (Fail, 0, 0));
     assert_eq!(kept(&[], true, left), (Fail, 0, 1));
     assert_eq!(kept(&[1, 2, 3], true, left), (Fail, 0, 1));
     assert_eq!(kept(&[2], false, left).1, 0);
-    // It was told, and sits there.
+    // It was notified, and does nothing.
     let told = |cell: &mut Cell| ends(cell, 2, 30_001, Departure::SessionEnded(SessionEnd::Expired));
     assert_eq!(kept(&[2], true, told), (Fail, 0, 1));
 }

@@ -1,4 +1,4 @@
-//! Writes outside the terms of those who sent them.
+//! Writes outside their senders' terms.
 
 use hustings_record::*;
 use hustings_reports::summary::StrayWrites;
@@ -6,7 +6,7 @@ use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
 
 use crate::builder::{Cell, check, ms};
 
-/// A whole planned handover, and one more write of the candidate of this host, sent at `sent` and taken at `t`.
+/// A whole planned handover, and one more write of this host's candidate, sent at `sent` and accepted at `t`.
 fn with_write(host: u16, (sent, t): (Option<u64>, u64)) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
     let (czxid, session) = (cell.czxid(0, host), cell.session(0, host));
@@ -68,8 +68,8 @@ fn what_the_clock_may_be_off_by_is_no_finding() {
     assert_eq!(at(1_001).0, Fail);
 }
 
-/// Its deletion is sent at 20.002 s: a write of its term that the resource takes later can have overtaken nobody's but was not
-/// waited for.
+/// Its deletion is sent at 20.002 s. A write of its term that the resource accepts later cannot have overtaken another,
+/// but the candidate did not wait for it.
 #[test]
 fn who_gives_its_znode_back_with_a_write_under_way_fails() {
     let (verdict, found) = judged(with_write(0, (Some(20_000), 20_003)));
@@ -107,7 +107,7 @@ fn a_torn_segment_may_have_lost_the_grant() {
     assert_eq!(check(&summary, "stray-writes").verdict, Inconclusive);
 }
 
-/// For the table of red ones.
+/// For the table of failing records.
 pub(crate) fn late() -> Cell {
     with_write(0, (Some(25_000), 25_001))
 }

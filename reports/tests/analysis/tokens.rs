@@ -1,11 +1,13 @@
-//! Tokens: of writes, as they were sent; of grants, beside what the observer tells of their znodes; and those that nobody knows.
+//! Tokens: those of writes as they were sent, those of grants compared with the observer's view of their znodes, and
+//! unknown ones.
 
 use hustings_record::*;
 use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
 
 use crate::builder::{Cell, check, ms};
 
-/// Host 0 resigns at 20 s and stands anew, as does host 1 at 30 s: host 0 leads twice, by two znodes of two sessions.
+/// Host 0 resigns at 20 s and enrols again, as does host 1 at 30 s: host 0 leads twice, with two znodes of two
+/// sessions.
 fn leads_twice() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
     cell.resign(0, 20_000);
@@ -49,7 +51,7 @@ pub(crate) fn writes_with_first_token() -> Cell {
     writing(first, Some(50_000), 50_001)
 }
 
-/// Host 0 says of its second lead that it is by the znode of its first.
+/// Host 0 reports the znode of its first lead for its second one.
 pub(crate) fn grants_by_first_token() -> Cell {
     let mut cell = leads_twice();
     let token = first(&cell);
@@ -115,7 +117,7 @@ fn a_grant_with_another_token_than_its_own_znode_s_is_a_finding() {
     assert_eq!(granted(|cell| cell.czxid(0, 1), Some("")), (Fail, 1), "that of somebody else");
 }
 
-/// The second lead of host 0 by a znode whose making nobody heard, and its write without a token.
+/// The second lead of host 0 rests on a znode whose creation was not reported, and its write has no token.
 fn unheard(is_observed: bool) -> Cell {
     let mut cell = leads_twice();
     let own = cell.czxid(0, 0);

@@ -1,4 +1,4 @@
-//! What `tune` reads of a record: which sessions a pause expired, and which are in no figure, and why.
+//! The data that `tune` reads from a record: the sessions that a pause expired, those in no figure, and why.
 
 use hustings_record::*;
 use hustings_reports::tune::{Left, Measured, measured};
@@ -22,7 +22,7 @@ fn says(cell: &mut Cell, group: u32, after: u64, state: SessionState) {
     cell.host(0).push(Event::State { t: ms(PAUSE + LONG + after), session, state });
 }
 
-/// One goes on, one has expired, and of one nobody sees it.
+/// One session goes on, one has expired, and the fate of one is unknown.
 fn outcomes(cell: &mut Cell) {
     (0..3).for_each(|group| says(cell, group, 1, SessionState::Disconnected));
     says(cell, 0, 8, SessionState::Connected);
@@ -81,7 +81,7 @@ fn what_comes_after_the_next_pause_is_not_of_this_one() {
     cell.healed(id, next + LONG);
     says(&mut cell, 0, 2_000 + LONG, SessionState::Ended(SessionEnd::Expired));
     let Measured { pairs, left, .. } = measured(&cell.record());
-    // Of the first pause nothing is known in time, and the session that had lost its connection cannot be met by the second.
+    // The result of the first pause is not known in time, and the second cannot hit a session without a connection.
     assert_eq!((pairs.len(), left.unknown), (2, 3), "{pairs:?}");
 }
 

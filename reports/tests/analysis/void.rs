@@ -1,4 +1,4 @@
-//! A phase of which every sample is void says so.
+//! A phase with only void samples is reported as such.
 
 use hustings_record::*;
 use hustings_reports::analysis::summarise;
@@ -6,7 +6,7 @@ use hustings_reports::render::html;
 
 use crate::builder::{Cell, check, ms};
 
-/// A resignation in whose decision the successor's process stood still.
+/// A resignation during whose decide phase the successor's process was stalled.
 fn decided_in_a_stall() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
     let id = cell.fault(FaultKind::Resign, 0, &[0], 20_000, None);

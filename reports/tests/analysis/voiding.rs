@@ -1,4 +1,4 @@
-//! What stalls make void must leave the median where it is: the same share of short and of long failovers has to go.
+//! Voiding by stalls must not move the median: the same share of short and of long failovers must be voided.
 
 use hustings_record::*;
 use rand::{RngExt, SeedableRng};
@@ -6,23 +6,23 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::builder::{Cell, ms};
 
-/// Half of the failovers are no longer than this, in milliseconds.
+/// The median of the failovers, in milliseconds.
 const MEDIAN: f64 = 200.0;
-/// Failovers of a cell, one a group; and cells, of which the medians are averaged.
+/// Failovers of a cell, one per group; and the number of cells whose medians are averaged.
 const FAILOVERS: u32 = 700;
 const CELLS: u64 = 12;
 
-/// When a stall began, and when it ended.
+/// The start and the end of a stall.
 type StallSpan = (f64, f64);
 
-/// Stalls of a cell, and how widely its failovers scatter.
+/// The stalls of a cell, and the spread of its failovers.
 #[derive(Clone, Copy, Debug)]
 struct Weather {
-    /// Of the logarithms of the lengths.
+    /// Standard deviation of the logarithms of the lengths.
     sigma: f64,
-    /// The least length of a stall, and how much longer one is on average.
+    /// The least length of a stall, and the mean addition to it.
     stall: (f64, f64),
-    /// Failovers wait while the process stalls; else they go on meanwhile.
+    /// Whether failovers wait while the process stalls; otherwise they go on.
     adds: bool,
 }
 
@@ -30,15 +30,15 @@ fn exponential(random: &mut ChaCha8Rng, mean: f64) -> f64 {
     -mean * (1.0 - random.random::<f64>()).ln()
 }
 
-/// Normal variables by Box and Muller, of points that fill the square evenly (Roberts 2018) from a random one on: in any stretch of
-/// them there are short and long ones, so that few show what many of independent ones would.
+/// Normal variables by Box and Muller, from points that fill the square evenly (Roberts 2018), starting at a random
+/// one. Every sequence of them has short and long ones, so that few points show what many independent ones would.
 fn normal(start: (f64, f64), place: u32) -> f64 {
     let at = |start: f64, step: f64| (start + f64::from(place) * step).fract();
     let (u, v) = (1.0 - at(start.0, 0.754_877_666_246_692_7), at(start.1, 0.569_840_290_998_053_2));
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
-/// From 5 s to 75 s.
+/// The stalls, from 5 s to 75 s.
 fn stalls(random: &mut ChaCha8Rng, weather: Weather) -> Vec<StallSpan> {
     let (mut stalls, mut at) = (Vec::new(), 5_000.0);
     while at < 75_000.0 {
@@ -49,25 +49,25 @@ fn stalls(random: &mut ChaCha8Rng, weather: Weather) -> Vec<StallSpan> {
     stalls
 }
 
-/// When what needs so long is done.
+/// When an action of this length is done.
 fn done(at: f64, length: f64, stalls: &[StallSpan], adds: bool) -> f64 {
     let waits = |end: f64, &(from, to): &StallSpan| if to > at && from < end { end + to - from.max(at) } else { end };
     if adds { stalls.iter().fold(at + length, waits) } else { at + length }
 }
 
-/// The least of these that at least half are no longer than.
+/// The least of these that at least half of them do not exceed.
 fn median(mut lengths: Vec<f64>) -> f64 {
     lengths.sort_by(f64::total_cmp);
     lengths[(lengths.len() - 1) / 2]
 }
 
-/// A sample was void where one stall took more than a quarter of its own length.
+/// The earlier rule: a sample was void if one stall took more than a quarter of its own length.
 fn is_void_by_own_length((from, to): StallSpan, stalls: &[StallSpan]) -> bool {
     stalls.iter().any(|stall| 4.0 * (stall.1.min(to) - stall.0.max(from)) > to - from)
 }
 
-/// How far the medians of what is left lie from the true ones, on average: by the summary, and where the own length decides; and
-/// the share that is left.
+/// The mean distance between the medians of the remaining samples and the true ones: by the summary, and by the rule of
+/// the own length. Also the remaining share.
 fn shifts(weather: Weather) -> (f64, f64, f64) {
     let (mut shown, mut by_length, mut left) = (0.0, 0.0, 0.0);
     for seed in 0..CELLS {

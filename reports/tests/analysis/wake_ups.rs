@@ -1,4 +1,4 @@
-//! Wake-ups of every kind, by the losses of leaders and of followers, and what they make candidates ask for.
+//! Wake-ups of every kind, by the losses of leaders and of followers, and the requests that they cause.
 
 use hustings_record::*;
 use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
@@ -7,7 +7,7 @@ use crate::builder::{Cell, TEAR_DOWN, check, ms};
 
 const NAME: &str = "fan-out";
 
-/// The leader resigns and its heir is told of that, as it should be; then whatever `besides` adds.
+/// The leader resigns and its successor is notified, as is correct; then the additions of `besides`.
 pub(crate) fn resigned(recipe: &str, besides: impl FnOnce(&mut Cell)) -> Cell {
     let mut cell = Cell::new(recipe, 1, 5, FaultKind::Resign);
     cell.resign(0, 20_000);
@@ -20,7 +20,7 @@ pub(crate) fn follower_resigns(recipe: &str, host: u16, woken: &[u16]) -> Cell {
     let mut cell = Cell::new(recipe, 1, 5, FaultKind::Resign);
     let id = cell.fault(FaultKind::Resign, host, &[0], 20_000, None);
     if let Some(Event::Fault(fault)) = cell.coordinator.last_mut() {
-        // It is aimed at no leader.
+        // Its target is not a leader.
         fault.groups.clear();
     }
     cell.injected(id, 20_000);
@@ -50,14 +50,14 @@ fn deletions_of_what_nobody_stood_by_count_unless_a_create_may_have_been_lost() 
             cell.host(4).push(Event::State { t: ms(t), session, state });
         }
     };
-    // Whoever is enrolled creates nothing.
+    // An enrolled candidate creates nothing.
     let enrolled = resigned("predecessor-watch", |cell| {
         let session = cell.session(0, 4);
         lose_touch(cell, session, 19_000);
         marker(cell);
     });
     assert_eq!(enrolled.verdict(NAME), Fail);
-    // From the beginning of its life until it is enrolled it may have created what it never heard of.
+    // From the beginning of its life until it is enrolled, it may have created a znode without receiving the answer.
     let enrolling = |at: u64| {
         let cell = resigned("predecessor-watch", |cell| {
             let (cand, session) = (cell.cand(0, 4), 77);
@@ -172,7 +172,7 @@ fn who_is_woken_before_anybody_has_gone_is_woken_for_nothing() {
     assert_eq!((summary.fan_out.without_loss, check(&summary, NAME).verdict), (1, Fail));
 }
 
-/// The heir of a leader that resigns asks for so much.
+/// The successor of a resigning leader sends this many requests.
 pub(crate) fn asks(requests: u32) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 5, FaultKind::Resign);
     cell.resign(0, 20_000);
@@ -286,7 +286,7 @@ fn what_a_leader_is_told_late_of_its_own_lock_is_nobodys_wake_up() {
         cell.lead(0, 2, 30_005);
         cell.summary().fan_out.woken.map(|woken| woken.0)
     };
-    // It was stopped as it left, and is told when it goes on.
+    // It was stopped as it left, and is notified when it continues.
     assert_eq!(woken(30_004), Some(1));
     assert_eq!(woken(20_004), Some(2), "it had left long before: this is of the other's lock");
 }
@@ -347,7 +347,7 @@ fn where_the_next_two_in_line_are_to_be_woken_one_is_too_few_and_three_are_too_m
         cell.verdict(NAME)
     };
     assert_eq!([of_follower(1, &[2]), of_follower(1, &[2, 3]), of_follower(1, &[2, 3, 4])], [Fail, Pass, Fail]);
-    // Behind the last but one stands one alone.
+    // Only one candidate follows the last but one.
     assert_eq!([of_follower(3, &[]), of_follower(3, &[4])], [Fail, Pass]);
 }
 

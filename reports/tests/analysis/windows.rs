@@ -1,4 +1,4 @@
-//! What lies outside the measured window is in no figure of it, and a note at most.
+//! Events outside the measured window are in none of its figures, and in a note at most.
 
 use hustings_record::*;
 use hustings_reports::summary::CellSummary;
@@ -11,7 +11,7 @@ fn owner(cell: &mut Cell, at: u64, owns: Option<i64>) {
     cell.observer.push(Event::Owner(Box::new(LeadOwner { from, to, group, session: owns, node: None, czxid: owns })));
 }
 
-/// Between these times a session of nobody owns the lead, whoever believes.
+/// Between these times an unknown session owns the lead, whichever candidate believes.
 fn owned_by_nobody_known(from: u64, to: u64) -> CellSummary {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
     owner(&mut cell, from, Some(0x77));

@@ -1,5 +1,5 @@
-//! How long no write was acknowledged around elections and faults, beside what the servers say; and what follows from polls
-//! that came too rarely.
+//! How long no write was acknowledged around elections and faults, compared with the servers' reports. Also the
+//! consequences of polls that were too rare.
 
 use hustings_record::*;
 use hustings_reports::summary::{CellSummary, WriteGap};
@@ -43,10 +43,10 @@ fn the_longest_gap_from_the_fault_to_shortly_after_the_election_is_the_elections
     };
     let whole = (AT - 3, AT + 2_610);
     assert_eq!(gap_of_election(&[whole]), told(whole.0, whole.1));
-    // It begins before the servers say that the quorum is lost, or after they say that it is served again.
+    // It begins before the servers report that the quorum is lost, or after they report that it is served again.
     assert_eq!(gap_of_election(&[(AT + 10, AT + 900), (AT + 2_800, AT + 3_100)]), told(AT + 10, AT + 900));
     assert_eq!(gap_of_election(&[(AT + 2_800, AT + 3_100)]), told(AT + 2_800, AT + 3_100));
-    // Longer ones before and long after are others'.
+    // Longer gaps before and long after have other causes.
     assert_eq!(gap_of_election(&[(AT - 9_000, AT - 1_000), whole, (AT + 4_000, AT + 9_000)]), told(whole.0, whole.1));
     assert_eq!(gap_of_election(&[(AT - 9_000, AT - 1_000)]), None);
     let headline = check(&stopped(&[whole]).summary(), NAME).headline.clone();
@@ -57,7 +57,7 @@ fn the_longest_gap_from_the_fault_to_shortly_after_the_election_is_the_elections
 fn a_gap_that_the_end_of_the_probes_cuts_off_has_no_upper_bound() {
     let gap = gap_of_election(&[(AT, TEAR_DOWN)]).unwrap();
     assert_eq!((gap.least_ns, gap.most_ns), (ms(TEAR_DOWN - AT - 5), None));
-    // No longer than from one write to the next: perhaps none was missed.
+    // No longer than from one write to the next: perhaps no write was missed.
     assert_eq!(gap_of_election(&[(AT, AT + 3)]).unwrap().least_ns, 0);
 }
 
@@ -111,7 +111,8 @@ fn under_server_faults_somebody_must_have_written() {
     assert_eq!(probed(FaultKind::None, &[]), Pass);
 }
 
-/// Server 3, which leads, is cut off, and the polls come about once a second: server 2 leads, and nobody was seen to look.
+/// Server 3, the leader, is cut off, and the polls come about once a second: server 2 leads, and no server was observed
+/// to look.
 fn rarely_polled(old_ends: u64) -> Cell {
     let mut cell = Cell::of_servers(3, FaultKind::ServerPartition);
     cell.watch();
@@ -125,7 +126,7 @@ fn rarely_polled(old_ends: u64) -> Cell {
 
 #[test]
 fn an_election_that_no_poll_saw_has_an_upper_bound() {
-    // The old leader is still seen to lead when the new one is there; or it is gone by then.
+    // The old leader is still observed to lead when the new one does; or it is gone by then.
     for (old_ends, lost) in [(7_000, 4_300), (4_400, 4_300), (4_000, 4_000)] {
         let summary = rarely_polled(old_ends).summary();
         let election = &summary.ensemble.elections[0];
@@ -161,7 +162,7 @@ fn followers_beside_two_leaders_prove_nothing_once_one_has_left() {
 
 #[test]
 fn a_follower_cannot_stand_behind_two_leaders_and_a_leader_behind_none() {
-    // Server 1 is down: neither of the other two, which both say that they lead, has anybody.
+    // Server 1 is down: each of the other two claims to lead, and neither has a follower.
     let mut cell = Cell::of_servers(3, FaultKind::ServerPartition);
     cell.watch();
     cell.state(1, (AT, AT + 10), ServerState::Down, None);
@@ -181,7 +182,7 @@ fn an_election_among_those_that_are_to_die_is_not_held_to_the_order_of_the_resta
         cell.probe(&[]);
         cell.info.expect.server_leader = Some(expected);
         let id = cell.server_fault(FaultKind::ServerRestartAll, &[], AT, AT + 20_000);
-        // All are dead only by then.
+        // All are down only by then.
         cell.injected(id, AT + 10_000);
         cell.state(3, (AT, AT + 5), ServerState::Down, None);
         for server in [1, 2] {

@@ -1,4 +1,4 @@
-//! Stale writes, fences, and a coordinator that judges wrongly.
+//! Stale writes, fences, and a coordinator with wrong judgements.
 
 use hustings_record::*;
 use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
@@ -24,7 +24,7 @@ fn a_stale_write_counts_in_the_unfenced_ledger_and_is_stopped_by_the_fence() {
     assert_eq!(verdict(Fencing::Unfenced, Expectation::Any), Pass);
 }
 
-/// Stale writes, and those that are excused, with the verdict of a cell that asks for nothing but what is excused.
+/// Stale writes, and excused ones, with the verdict of a cell that only allows excused ones.
 fn stale_and_excused(mut cell: Cell, resource: Fencing) -> (u64, u64, Verdict) {
     (cell.info.fencing, cell.info.expect.stale_writes) = (resource, Expectation::Excused);
     let summary = cell.summary();
@@ -36,10 +36,10 @@ fn a_stale_write_is_excused_by_what_happened_to_its_own_leader_a_moment_ago_and_
     for resource in [Fencing::Fenced, Fencing::Unfenced] {
         let woken = pause(30_005, &[30_002, 30_004]);
         assert_eq!(stale_and_excused(woken, resource), (2, 2, Pass));
-        // It goes on for long after it was woken.
+        // It goes on for long after waking.
         let late = pause(30_000 + T, &[30_002, 30_000 + T / 2]);
         assert_eq!(stale_and_excused(late, resource), (2, 1, Fail));
-        // Somebody else was stopped, or was ended by force.
+        // Another candidate was stopped, or its session was forcibly ended.
         for kind in [FaultKind::Pause, FaultKind::Expire] {
             let mut cell = partition(25_600);
             let id = cell.fault(kind, 2, &[0], 24_000, Some(300));
@@ -116,7 +116,8 @@ fn missing_writes_and_no_writes_are_inconclusive() {
     assert_eq!(check(&summary.cells[0], "stale-writes").verdict, Inconclusive);
 }
 
-/// Sent by the only leader just before it resigned, and by its successor; the coordinator reads the successor's first.
+/// One write sent by the only leader just before it resigned, and one by its successor; the coordinator reads the
+/// successor's first.
 fn read_in_the_wrong_order(stall: Option<(u64, u64)>, sent: u64) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
     let (czxid, session) = (cell.czxid(0, 0), cell.session(0, 0));

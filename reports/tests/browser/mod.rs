@@ -1,5 +1,5 @@
-//! A real browser, driven from here: it opens a page by itself, or within a frame of another page of ours whose script does to
-//! it what a reader would, and says what came of it.
+//! A real browser, driven by tests. It opens a page by itself, or in a frame of a test page whose script acts like a
+//! reader and returns the result.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// What the browser said on its console, and the addresses it was asked for on behalf of the page.
+/// The browser's console messages, and the addresses that it was asked for on behalf of the page.
 pub(crate) struct Visit {
     pub(crate) dom: String,
     pub(crate) console: Vec<String>,
     pub(crate) requests: Vec<String>,
 }
 
-/// Where timers go on without waiting, so many milliseconds of them pass.
+/// The virtual time for timers, in milliseconds.
 const BUDGET_MS: u32 = 60_000;
 
 pub(crate) fn program() -> &'static str {
@@ -26,7 +26,7 @@ pub(crate) fn program() -> &'static str {
     found.expect("no chromium on PATH, so the page cannot be tried in a browser; ci/setup.sh installs it")
 }
 
-/// Opens the page, with what is left of its timers done. `browser`: the command that starts one.
+/// Opens the page and runs its remaining timers. `browser`: the command that starts one.
 pub(crate) fn visit(mut browser: Command, page: &Path) -> Visit {
     let folder = tempfile::tempdir().expect("a folder for the browser");
     let file = |name: &str| folder.path().join(name);
@@ -36,7 +36,7 @@ pub(crate) fn visit(mut browser: Command, page: &Path) -> Visit {
         .args(["--disable-component-update", "--disable-sync", "--disable-extensions", "--enable-logging=stderr"])
         .args(["--timeout=60000", "--dump-dom", "--window-size=1300,900"])
         .arg(format!("--virtual-time-budget={BUDGET_MS}"))
-        // The browser is kept from calling home.
+        // Keeps the browser from contacting its vendor.
         .arg("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
         .arg(format!("--user-data-dir={}", file("profile").display()))
         .arg(format!("--log-net-log={}", file("net.json").display()))
@@ -59,8 +59,8 @@ pub(crate) fn visit(mut browser: Command, page: &Path) -> Visit {
     }
 }
 
-/// What `script` gives, the body of an async function that has the page as `page` (its document) and `view` (its window), in a
-/// frame so many pixels wide. `page` has to lie in a folder in which another file can be made.
+/// The result of `script`: the body of an async function with the page as `page` (its document) and `view` (its
+/// window). The frame is this many pixels wide. The folder of `page` must be writable.
 pub(crate) fn drive(mut browser: Command, page: &Path, width: u32, script: &str) -> (Value, Visit) {
     const DRIVER: &str = r#"<!DOCTYPE html><meta charset="utf-8"><title>driver</title>
 <iframe id="frame" width="WIDTH" height="900"></iframe><pre id="came"></pre>
@@ -84,7 +84,7 @@ frame.src = "PAGE";
     let driver = DRIVER.replace("WIDTH", &width.to_string()).replace("PAGE", name).replace("SCRIPT", script);
     let file = page.with_extension(format!("{width}.driver.html"));
     std::fs::write(&file, driver).expect("the driver is written");
-    // Pages from files may look into each other.
+    // Lets pages from files access each other.
     browser.arg("--allow-file-access-from-files");
     let visit = visit(browser, &file);
     let said = visit.dom.split("came:").nth(1).and_then(|rest| rest.split(":came").next());
@@ -107,7 +107,7 @@ fn wait(child: &mut Child) -> Option<ExitStatus> {
     None
 }
 
-/// Addresses that were asked for by a page from a file, but for files. What the browser asks for itself belongs to no such site.
+/// Addresses requested by a page from a file, except files. The browser's own requests have no such site.
 fn requests(net: &str) -> Vec<String> {
     net.lines()
         .filter(|line| line.contains("\"url\":\"") && line.contains("{site=file://"))

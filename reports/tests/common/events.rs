@@ -1,11 +1,11 @@
-//! Any event with anything in it, for tests of what must hold of all of them.
+//! Arbitrary events, for tests of properties that hold for all of them.
 
 use std::collections::BTreeMap;
 
 use hustings_record::*;
 use proptest::prelude::*;
 
-/// Events of every kind; numbers are small, so that they meet, or extreme.
+/// Events of every kind; numbers are small, so that they collide, or extreme.
 pub(crate) fn event() -> impl Strategy<Value = Event> {
     let number = prop_oneof![6 => 0_u64..50, 2 => Just(3_000_000_000), 1 => Just(u64::MAX), 1 => any::<u64>()];
     let text = prop_oneof![Just("lock".to_owned()), any::<String>()];
@@ -141,7 +141,7 @@ fn of_coordinator(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
 fn of_server(kind: u8, n: &[u64], yes: bool) -> Event {
     use ServerState as S;
     let states = [S::Leading, S::Following, S::Standalone, S::NotServing, S::Silent, S::Down];
-    // Few servers, so that they meet.
+    // Few servers, so that they collide.
     let (t, server, zxid) = (n[0], n[1] as u32 % 4, n[2] as i64);
     let (from, leading) = (n[3] as u32 % 4, yes);
     match kind {

@@ -1,4 +1,4 @@
-//! Worse, better, the same, or not to be told.
+//! Worse, better, the same, or undecided.
 
 use hustings_record::{Contest, Repetition, Side};
 use hustings_reports::compare::{Answer, Comparing, Measure, Refused, Rules, compare, noise, sides_of};
@@ -43,7 +43,7 @@ fn leads_that_nobody_takes_over_any_more_are_worse_though_all_others_are_as_fast
 
 #[test]
 fn failures_that_became_slow_successes_are_no_gain_that_hides_a_loss() {
-    // Half of the leads were never taken over; now all are, and all are slower than those that were.
+    // Half of the leads were never taken over; now all are, and all more slowly than before.
     let mut base = run(vec![cell("naive", &around(20.0))]);
     for one in base.cells[0].injections.iter_mut().skip(6) {
         *one = InjectionSeen { after_ns: one.after_ns, ..injection(0, None) };
@@ -74,7 +74,7 @@ fn what_became_slow_or_ends_without_a_leader_in_an_injection_of_five_is_found_th
     let found = held(&base, &failing);
     assert_eq!(answer_of(&found, "naive", Measure::Failover), Answer::Same);
     assert_eq!(answer_of(&found, "naive", Measure::Censored), Answer::Worse);
-    // Slow successes in their place are no loss, and no gain in time either.
+    // Slow successes instead of failures are not a loss, and not a gain in time, either.
     let found = held(&failing, &slow);
     assert!(found.pairs[0].comparisons.iter().all(|one| one.measure != Measure::Slow), "{found:#?}");
 }
@@ -173,7 +173,7 @@ fn repetitions_and_sides_are_put_together_by_what_they_are_of() {
     assert_eq!((failover.base.injections, failover.new.injections, failover.answer), (8, 8, Answer::Worse));
 }
 
-/// Both sides of a run in four rounds, on servers that warm up, the new one slower by this factor.
+/// Both sides of a run in four rounds, on servers that warm up; the new side is slower by this factor.
 fn in_rounds(slower: f64) -> Summary {
     let mut cells = Vec::new();
     for (number, warming) in (1..).zip([2.0, 1.4, 1.1, 1.0]) {

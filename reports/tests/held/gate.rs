@@ -1,4 +1,4 @@
-//! What a gate lets through, and what it says to whom.
+//! The results of a gate, and its output for each audience.
 
 use hustings_record::{Contest, Repetition, Side};
 use hustings_reports::gate::{
@@ -18,7 +18,7 @@ fn limits(injections: Option<u64>, cells: &[(&str, &[(&str, f64)])]) -> Limits {
     Limits { injections, allowed_regression_percent: None, cells }
 }
 
-/// Enough of patterns: all, or one name.
+/// Sufficient pattern matching: all names, or one.
 fn like(pattern: &str, name: &str) -> bool {
     pattern == "*" || pattern == name
 }
@@ -61,7 +61,7 @@ fn a_figure_over_its_limit_fails_and_one_at_it_passes() {
     let with = |most: f64| limits(None, &[("naive", &[("failover_p50_ms", most)])]);
     assert_eq!(gated(&summary, Some(&with(p50))).unwrap().verdict, Verdict::Pass);
     assert_eq!(gated(&summary, Some(&with(p50 * 0.99))).unwrap().verdict, Verdict::Fail);
-    // A median that censoring hides is over any limit.
+    // A median hidden by censoring exceeds any limit.
     summary.cells[0].failover.whole.as_mut().unwrap().p50 = None;
     assert_eq!(gated(&summary, Some(&with(1e12))).unwrap().verdict, Verdict::Fail);
 }
@@ -134,7 +134,7 @@ fn what_is_worse_than_the_baseline_fails_and_what_cannot_be_told_is_inconclusive
     assert_eq!(against(&fewer).verdict, Verdict::Inconclusive);
 }
 
-/// A record with something of everything.
+/// A record with all kinds of findings.
 fn mixed() -> Gated {
     let mut summary = good();
     summary.cells[0].injections.truncate(2);

@@ -1,4 +1,4 @@
-//! Summaries made of the injections that they are to have.
+//! Summaries built from given injections.
 
 use hustings_record::FaultKind;
 use hustings_reports::summary::{CellSummary, InjectionSeen, Reduced, Summary};
@@ -6,7 +6,7 @@ use hustings_reports::verdict::Verdict;
 
 use crate::render_sample::{empty, sample};
 
-/// An injection that cost one lead, with a new leader after this; None: it had none before the end.
+/// An injection that cost one lead, with a new leader after this time; `None`: there was none before the end.
 pub(crate) fn injection(at: usize, failover_ms: Option<f64>) -> InjectionSeen {
     let ns = failover_ms.map(|ms| (ms * 1e6) as u64);
     let reduced = Reduced { n: ns.is_some().into(), censored: ns.is_none().into(), p50: ns, longest: ns };
@@ -35,7 +35,7 @@ pub(crate) fn run(cells: Vec<CellSummary>) -> Summary {
     run
 }
 
-/// Eight injections around so many milliseconds.
+/// Eight injections around this many milliseconds.
 pub(crate) fn around(ms: f64) -> Vec<f64> {
     [0.0, 0.8, -0.6, 0.3, -0.9, 0.5, -0.2, 0.1].map(|off| ms + off * ms / 100.0).to_vec()
 }

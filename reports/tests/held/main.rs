@@ -1,4 +1,4 @@
-//! Runs compared with each other and against limits.
+//! Runs compared with each other and with limits.
 
 mod compare;
 mod gate;

@@ -1,4 +1,4 @@
-//! Runs of two sides that go on where the planned rounds do not tell how they differ.
+//! Runs of two sides that continue when the planned rounds do not decide their difference.
 
 use hustings_record::Side;
 use hustings_reports::compare::{Answer, Rules, undecided};
@@ -12,13 +12,13 @@ use crate::spoilt::{compared, turns};
 const PLANNED: u32 = 5;
 const AT_MOST: u32 = 25;
 
-/// The same, of a run that may have so many rounds.
+/// The same summary, of a run that may have this many rounds.
 fn with_room(mut summary: Summary, at_most: u32) -> Summary {
     summary.cells.iter_mut().filter_map(|cell| cell.info.repetition.as_mut()).for_each(|one| one.at_most = at_most);
     summary
 }
 
-/// Rounds that lie this far apart, of which the new side's are so many times as long.
+/// Rounds with this much variance between them; the new side's times are multiplied by `by`.
 fn scattered(by: f64, apart: f64) -> impl Fn(u32, Side) -> Vec<f64> {
     move |round, side| {
         let sign = if (round % 2 == 0) == (side == Side::New) { 1.0 } else { -1.0 };
@@ -64,14 +64,14 @@ fn of_two_looks_each_counts_for_a_half() {
     assert!((again / alone - 2.0).abs() < 1e-9, "{alone} {again}");
 }
 
-/// Of about a normal distribution with this deviation.
+/// Approximately normally distributed, with this deviation.
 fn noise(random: &mut ChaCha8Rng, deviation: f64) -> f64 {
     ((0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0) * deviation
 }
 
 struct Chance {
     answer: Answer,
-    /// No comparison keeps a gate shut.
+    /// Whether no comparison makes a gate fail.
     passes: bool,
     went_on: bool,
 }
@@ -85,8 +85,8 @@ impl Chance {
     }
 }
 
-/// What a run comes to that goes on where it cannot tell, of four cells whose rounds and injections scatter by chance; and whether
-/// it went on.
+/// The result of a run that continues while it is undecided, of four cells whose rounds and injections vary randomly;
+/// and whether it continued.
 fn chance(by: f64, seed: u64) -> Chance {
     let side = |cell: u64| {
         move |round: u32, side: Side| {
@@ -113,7 +113,7 @@ fn chance(by: f64, seed: u64) -> Chance {
     if open.is_empty() {
         return Chance::of(&first, false);
     }
-    // The others stay as they are.
+    // The other cells stay as they are.
     let mut second = of(AT_MOST);
     second.cells.retain(|cell| {
         let repetition = cell.info.repetition.as_ref().expect("rounds");

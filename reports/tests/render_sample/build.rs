@@ -1,4 +1,4 @@
-//! The parts that the summaries are made of, with figures of the size that real runs show.
+//! The building blocks of the summaries, with figures of the size of real runs.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub(crate) fn distribution(n: u64, censored: u64, base: Nanos, scale: Nanos) -> 
     }
 }
 
-/// The failover in the middle, of messages alone.
+/// The median failover, consisting only of messages.
 fn course(pace: u64, fault: FaultKind) -> Course {
     let released = (fault == FaultKind::Resign).then_some(210 * US);
     let told = released.unwrap_or(0) + pace * 480 * US;
@@ -70,7 +70,7 @@ pub(crate) fn expiring_course(cell: &CellSummary) -> Option<Course> {
     })
 }
 
-/// Ten groups, of which most fell in one tick.
+/// Ten groups, most of which expired in the same tick.
 pub(crate) fn correlated_expiry(cell: &CellSummary, injection: u64) -> CorrelatedExpiry {
     let (at, kind, tick) = ((12 + injection * 9) * S, cell.info.fault_kind, 200 * MS);
     CorrelatedExpiry {
@@ -108,13 +108,13 @@ pub(crate) fn excess(n: u64, add: Nanos) -> Excess {
     }
 }
 
-/// With ten handovers an injection.
+/// With ten handovers per injection.
 pub(crate) fn rate(seen: u64, n: u64) -> Rate {
     let (injections, bad_injections) = (n.div_ceil(10), seen.min(n).div_ceil(10));
     Rate { seen, n, injections, bad_injections, upper_95: upper_95(bad_injections, injections) }
 }
 
-/// So many injections, each of one lead, that took this long and little more.
+/// This many injections, each of one lead, that took this long or slightly longer.
 pub(crate) fn injections(n: u64, base: Nanos) -> Vec<InjectionSeen> {
     let of = |place: u64| {
         let took = Some(base + place * base / 50);
@@ -312,7 +312,7 @@ pub(crate) fn partition_timeline() -> Timeline {
     }
 }
 
-/// A pause longer than T: the belief is latent, and writes are tried on waking.
+/// A pause longer than T: the belief is latent, and writes are attempted on waking.
 pub(crate) fn pause_timeline() -> Timeline {
     let mut old = term(1, 11, 0, 14_020 * MS);
     let mut new = term(4, 14, 10_100 * MS, 20 * S);
@@ -374,7 +374,7 @@ fn gap(from: Nanos, to: Nanos) -> WriteGap {
     WriteGap { from, to, least_ns: to - from - 5 * MS, most_ns: Some(to - from) }
 }
 
-/// The ensemble's leader is killed under the candidates, and after its return the next one is stopped.
+/// The ensemble's leader is killed while candidates run, and after its return the next one is stopped.
 pub(crate) fn quorum_loss(mut cell: CellSummary) -> CellSummary {
     use ServerState as State;
     let steps_down = cell.info.step_down == Some(hustings_record::StepDown::OnDisconnect);
@@ -465,7 +465,7 @@ fn watch(
     ServerWatchSection { from: 100 * S, to, every_ns, longest_gap_ns, lulls: 0, faults, led, unavailable, writes: None }
 }
 
-/// Five empty servers, one after the other, and no candidate at all.
+/// Five empty servers, one after the other, without candidates.
 pub(crate) fn sequential_start(cell: CellSummary) -> CellSummary {
     use ServerState as State;
     let mut cell = CellSummary {

@@ -116,7 +116,7 @@ pub(crate) fn large(cells: u32) -> Summary {
     summary
 }
 
-/// Every string of the sample that is free text is replaced by `text`, whatever field it stands in.
+/// Every free-text string of the sample is replaced by `text`, whatever its field.
 pub(crate) fn hostile(text: &str) -> Summary {
     let mut small = sample();
     small.cells = small.cells.split_off(8);
@@ -127,7 +127,7 @@ pub(crate) fn hostile(text: &str) -> Summary {
     for path in paths {
         let place = tree.pointer_mut(&path).expect("the path was just found");
         let before = std::mem::replace(place, text.into());
-        // Names of enums cannot be replaced: they are not from outside.
+        // Names of enums cannot be replaced: they are not external text.
         if serde_json::from_value::<Summary>(tree.clone()).is_ok() {
             replaced += 1;
         } else {
@@ -187,7 +187,7 @@ fn polls(mut cell: CellSummary) -> CellSummary {
     cell
 }
 
-/// A session left to expire: T less its age, and what the servers and the client add.
+/// A session left to expire: T less its age, plus the delays of the servers and the client.
 fn expiring(mut cell: CellSummary) -> CellSummary {
     let add = u64::from(cell.info.index % 6) * 70 * MS;
     cell.failover.detect = Some(distribution(40, 0, 5_200 * MS + add, 900 * MS));
@@ -228,7 +228,7 @@ fn unsafe_partition(mut cell: CellSummary) -> CellSummary {
     cell
 }
 
-/// A race that the scenario allows: over in a moment, and nothing got past the fence.
+/// A race that the scenario allows: over quickly, and nothing passed the fence.
 pub(crate) fn racing(mut cell: CellSummary) -> CellSummary {
     cell.info.expect.overlap = Expectation::Any;
     cell.split_brain.active = rate(3, 40);
@@ -239,7 +239,8 @@ pub(crate) fn racing(mut cell: CellSummary) -> CellSummary {
     cell
 }
 
-/// Policies with a fence and without, as in `split-brain`: nothing but the fence tells half of the cells from the others.
+/// Policies with a fence and without, as in `split-brain`: only the fence distinguishes half of the cells from the
+/// others.
 pub(crate) fn fenced_and_unfenced() -> Summary {
     let mut summary = empty();
     for (place, policy) in ["on-disconnect", "after=0.4", "on-expiry"].into_iter().enumerate() {

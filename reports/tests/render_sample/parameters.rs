@@ -1,4 +1,4 @@
-//! What the cells of the samples were asked to be.
+//! The parameters of the sample's cells.
 
 use hustings_record::{CellInfo, Expect, FaultKind, Fencing, FencingMethod, LinkUse, SessionUse};
 

@@ -1,4 +1,5 @@
-//! A run of three configurations, four times each: one that passes, one of which a repetition failed, one that was cut short.
+//! A run of three configurations, four times each: one that passes, one with a failed repetition, and one that was cut
+//! short.
 
 use hustings_record::{FaultKind, Repetition};
 use hustings_reports::summary::{CellSummary, Medians, Pool, Rate, Repeated, SplitBrain, Summary, Without, Writes};
@@ -18,7 +19,7 @@ pub(crate) fn repeated() -> Summary {
             if (number, place) == (3, 1) {
                 one = failing(one);
             }
-            // The last repetition of the third was never begun.
+            // The last repetition of the third one was never begun.
             if (number, place) != (COUNT, 2) {
                 summary.cells.push(named(one, recipe, number));
             }
@@ -29,7 +30,7 @@ pub(crate) fn repeated() -> Summary {
     summary.notes.push("1 of 12 planned cells are missing".into());
     let of = |recipe: &str| summary.cells.iter().filter(|cell| cell.info.recipe == recipe).collect::<Vec<_>>();
     summary.pools = ["predecessor-watch", "naive", "lock-race"].map(|recipe| pool(recipe, &of(recipe))).into();
-    // The third repetition did not end in order.
+    // Its third repetition did not end cleanly.
     let broken = &mut summary.pools[2];
     (broken.pooled, broken.verdict, broken.repetitions[2].pooled) = (2, Verdict::Inconclusive, false);
     broken.medians = Some(Medians { of: 2, least: Some(5_800 * MS), most: None });

@@ -1,4 +1,4 @@
-//! Replays in which everything happens that can happen in one.
+//! Replays with every kind of event.
 
 use hustings_record::{Departure, FaultKind, RevokeReason, SessionEnd, SessionState, WatchEvent};
 use hustings_reports::replay::{Happening, Replay, ReplayMember, ReplayStep, Walk, WalkKind, WatchedNode};
@@ -19,7 +19,7 @@ fn stood(who: usize) -> Happening {
     Happening::Stood { who, node: Some(node(who as u32)), session: 0x1_0000_a3f2_b000 + who as i64 }
 }
 
-/// The leader is cut off, and one of three is told.
+/// The leader is cut off, and one of three candidates is notified.
 pub(crate) fn partition(cell: u32) -> Replay {
     let (id, kind, who) = (4, FaultKind::Partition, vec![0]);
     let steps = vec![
@@ -52,7 +52,7 @@ fn told(who: &[usize], others: u64, kind: WatchEvent) -> Happening {
     Happening::Told { who: who.to_vec(), others, node: node(0), of: Some(0), kind, spread: 3 * MS }
 }
 
-/// The leader resigns, then fails; a follower is killed and comes again.
+/// The leader resigns, then fails; a follower is killed and comes back.
 pub(crate) fn resignation(cell: u32) -> Replay {
     let steps = vec![
         (0, stood(0)),
@@ -76,7 +76,7 @@ pub(crate) fn resignation(cell: u32) -> Replay {
         (400, Happening::Fault { id: 2, kind: FaultKind::ServerKill, who: vec![], servers: vec![3], verified: true }),
         (500, Happening::Healed { id: 2, kind: FaultKind::ServerKill, who: vec![], verified: false }),
         (600, Happening::Left { who: 1, how: Departure::Stopped }),
-        // Nobody of this place is in the cast.
+        // This index has no candidate in the cast.
         (700, Happening::Leads { who: 99, node: node(9) }),
     ];
     replay(cell, steps, vec![Walk { kind: WalkKind::JoinAndElect, from: 3, to: 999 }])

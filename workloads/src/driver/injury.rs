@@ -85,7 +85,7 @@ pub enum Remedy {
     Restart(Vec<u16>),
     /// The resource accepts writes of these hosts again.
     Take(Vec<u16>),
-    /// Wall clocks of these hosts are set by so many milliseconds.
+    /// Wall clocks of these hosts are stepped by this many milliseconds.
     SetClocks { hosts: Vec<u16>, by_ms: i64 },
     /// The fault on servers is undone.
     Servers(ServerRemedy),

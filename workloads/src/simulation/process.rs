@@ -1,4 +1,4 @@
-//! A host's process in the simulated world, as what runs inside it sees it.
+//! A host's process in the simulated world, as the code inside it sees it.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ impl Process for SimProcess {
         self.world.clock.sleep_until(self.host, micros(at)).await;
     }
 
-    /// Nobody is stopped in order: with its process, and with its world, everything in it just ends.
+    /// There is no orderly stop: everything in a process ends with the process, or with its world.
     async fn stopped(&self) {
         std::future::pending().await
     }

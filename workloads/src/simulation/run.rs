@@ -22,35 +22,35 @@ use crate::seed;
 
 /// The coordinator's own session must outlive every fault.
 pub(super) const ADMIN_TIMEOUT_MS: u64 = 600_000;
-/// No schedule lasts longer.
+/// Bound on the duration of a schedule.
 const SCHEDULE_MAX_US: Micros = 3_600_000_000;
 
-/// What is to be simulated.
+/// The parameters of a simulation.
 #[derive(Clone, Debug)]
 pub struct Simulation {
     pub cell: Parameters,
     pub seed: u64,
     pub timing: Timing,
     pub bugs: Bugs,
-    /// Injections instead of the faults that the cell plans by its seed; candidates join one after the other then.
+    /// A schedule instead of the faults that the cell plans by its seed; candidates then join one after the other.
     pub schedule: Option<Vec<Step>>,
 }
 
-/// What came of a simulation.
+/// The result of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ran {
-    /// Things that happened in the simulated world.
+    /// Number of events in the simulated world.
     pub events: u64,
-    /// The time that its clocks showed when it ended.
+    /// The time of its clocks at the end.
     pub end: Nanos,
-    /// It came to its end. Otherwise something in it waited for ever, which would be an error of the simulation.
+    /// Whether it finished. If not, something in it waited forever, which is an error of the simulation.
     pub in_order: bool,
 }
 
-/// Simulates one cell; the sink takes all that happens. The same arguments give the same tale.
+/// Simulates one cell; the sink takes all events. The same arguments give the same events.
 pub fn simulate(simulation: &Simulation, sink: Rc<dyn EventSink>) -> Ran {
     let Simulation { cell, seed, timing, bugs, .. } = simulation;
-    // A program of somebody else's has no virtual time.
+    // An external program has no virtual time.
     let Some(recipe) = cell.recipe.own() else { return Ran { events: 0, end: 0, in_order: false } };
     let mut pool = LocalPool::new();
     let rng = seed::rng(*seed, &cell.name, "simulation");
@@ -66,7 +66,7 @@ pub fn simulate(simulation: &Simulation, sink: Rc<dyn EventSink>) -> Ran {
         coordinator.await;
         finished.set(true);
     });
-    // Far beyond what the phases may take together.
+    // Far beyond the total duration of the phases.
     let measure_ms = if simulation.schedule.is_none() { plan(cell, *seed).measure_ms } else { 0 };
     let at_most = SCHEDULE_MAX_US + 10_000 * (cell.phases.enrol_max_ms + measure_ms + cell.phases.drain_max_ms);
     loop {
@@ -76,7 +76,7 @@ pub fn simulate(simulation: &Simulation, sink: Rc<dyn EventSink>) -> Ran {
         }
     }
     let ran = Ran { events: world.clock.happened(), end: world.clock.nanos(), in_order: done.get() };
-    // Tasks and hosts let go of their sessions while the world is still there.
+    // Tasks and hosts drop their sessions while the world still exists.
     drop((pool, sim));
     world.end();
     ran

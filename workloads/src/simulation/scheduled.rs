@@ -1,4 +1,4 @@
-//! A schedule instead of a plan: what it does at which time, and what it lies in wait for.
+//! A schedule instead of a plan: its timed actions, and its sync points.
 
 use std::rc::Rc;
 
@@ -7,7 +7,7 @@ use super::world::{AnswerFate, RequestFate, Trap, TrapEffect};
 use crate::model::Micros;
 use crate::schedule::{Action, Step, When};
 
-/// Begins a schedule. Gives how long its own steps take at most, as far as that is known.
+/// Begins a schedule. Returns the longest duration of its own steps, as far as that is known.
 pub(super) fn follow(sim: &Rc<SimCell>, steps: &[Step]) -> Micros {
     let world = &sim.world;
     lay_traps(sim, steps, true);
@@ -47,7 +47,7 @@ pub(super) fn follow(sim: &Rc<SimCell>, steps: &[Step]) -> Micros {
     last
 }
 
-/// Lays what waits for requests or terms: those from the start on, or those that count from now on.
+/// Sets the sync points for requests or terms: those that count from the start, or those that count from now on.
 pub(super) fn lay_traps(sim: &Rc<SimCell>, steps: &[Step], measuring: bool) {
     let now = sim.world.clock.now();
     for step in steps {
@@ -61,7 +61,7 @@ pub(super) fn lay_traps(sim: &Rc<SimCell>, steps: &[Step], measuring: bool) {
             When::Leads { cand, nth } if !measuring => {
                 sim.on_leading.borrow_mut().entry((cand, nth)).or_default().push(step.action);
             }
-            // At its time, or laid already, or yet to be.
+            // These are timed, set already, or set later.
             When::At(_) | When::Sent { .. } | When::Leads { .. } => {}
         }
     }

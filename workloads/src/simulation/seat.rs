@@ -1,4 +1,4 @@
-//! A candidate's seat on its simulated host, as it stands.
+//! The state of a candidate's slot (`seat`) on its simulated host.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
@@ -16,34 +16,34 @@ pub(super) struct SimSeat {
     pub(super) cand: u32,
     pub(super) group: u32,
     pub(super) host: u16,
-    /// Ends its candidate's life, if that has begun.
+    /// Ends its candidate's life, once that has begun.
     pub(super) abort: OnceCell<AbortHandle>,
-    /// Its process was killed.
+    /// Whether its process was killed.
     pub(super) dead: Cell<bool>,
     pub(super) client: Cell<Option<ClientId>>,
     pub(super) session: Cell<i64>,
     /// The token it believes in, and a number that changes with every change of belief.
     pub(super) belief: Cell<(Option<Token>, u64)>,
-    /// A write is under way, or its answer is.
+    /// Whether a write or its answer is in flight.
     pub(super) writing: Cell<bool>,
     pub(super) done_waker: RefCell<Option<Waker>>,
-    /// Its writes reach the resource so much later than others'.
+    /// Additional delay of its writes to the resource.
     pub(super) writes_late_us: Cell<Micros>,
     pub(super) stands: Cell<bool>,
-    /// Name of the znode that it stands or leads by, where a schedule may ask for it.
+    /// Name of the znode of its enrolment or its lead, where a schedule may need it.
     pub(super) node: RefCell<Option<String>>,
     /// How many terms it has begun.
     pub(super) terms: Cell<u32>,
-    /// Who waits for what comes of its resignation.
+    /// The waiter for the result of its resignation.
     pub(super) resigning: Cell<Option<oneshot::Sender<CandidateOrderOutcome>>>,
-    /// How often it is told to resign and has not heard it yet.
+    /// Number of orders to resign that it has not received so far.
     pub(super) orders: Cell<u32>,
     pub(super) order_waker: RefCell<Option<Waker>>,
-    /// It is told to stop.
+    /// Whether it is ordered to stop.
     pub(super) stopping: Cell<bool>,
-    /// Its candidate's life is over.
+    /// Whether its candidate's life is over.
     pub(super) over: Cell<bool>,
-    /// How far its wall clock is ahead of the other one, in nanoseconds.
+    /// How far its wall clock is ahead of the monotonic one, in nanoseconds.
     pub(super) wall_ahead: Cell<i64>,
 }
 
@@ -73,7 +73,7 @@ impl SimSeat {
         })
     }
 
-    /// Tells it to resign; it hears that when its recipe looks.
+    /// Orders it to resign; it receives that when its recipe polls for orders.
     pub(super) fn tell_to_resign(&self) {
         self.orders.set(self.orders.get() + 1);
         if let Some(waker) = self.order_waker.borrow_mut().take() {
@@ -81,7 +81,7 @@ impl SimSeat {
         }
     }
 
-    /// The answer to its write is here.
+    /// The answer to its write has arrived.
     pub(super) fn answered(&self) {
         self.writing.set(false);
         if let Some(waker) = self.done_waker.borrow_mut().take() {
@@ -89,7 +89,7 @@ impl SimSeat {
         }
     }
 
-    /// Tells it to stop; it hears that when its recipe looks.
+    /// Orders it to stop; it receives that when its recipe polls for orders.
     pub(super) fn stop(&self) {
         self.stopping.set(true);
         if let Some(waker) = self.order_waker.borrow_mut().take() {
@@ -97,7 +97,7 @@ impl SimSeat {
         }
     }
 
-    /// Its process is gone, and every belief with it.
+    /// Its process has ended, and every belief with it.
     pub(super) fn reap(&self) {
         self.dead.set(true);
         self.resigning.take();

@@ -1,4 +1,4 @@
-//! Faults on the servers of a simulated world, with their proofs: what was done, and what the servers say then.
+//! Faults on the servers of a simulated world, with their proofs: the action, and the servers' state afterwards.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use crate::faults::Restart;
 use crate::model::{Micros, Server};
 use crate::plan::Hit;
 
-/// A server that is there again serves within this.
+/// A restored server serves within this time.
 const SERVES_MAX_US: Micros = 45_000_000;
-/// Between two looks at servers that are waited for.
+/// Interval between checks of servers that should serve.
 const LOOK_AGAIN_US: Micros = 20_000;
-/// Writes that servers miss which are to lag behind, and how long they may take.
+/// Number of writes that lagging servers miss, and the bound on their duration.
 const WRITES_BEHIND: u32 = 50;
 const WRITES_MAX_US: Micros = 20_000_000;
-/// Of the session that writes them.
+/// Timeout of the session that writes them.
 const TIMEOUT_MS: u64 = 20_000;
 
 fn places(ids: &[u32]) -> Vec<Server> {
@@ -29,7 +29,7 @@ fn places(ids: &[u32]) -> Vec<Server> {
 }
 
 impl SimCell {
-    /// Kills servers; those that are to lag behind, if any, before the others.
+    /// Kills servers; those that should lag behind, if any, before the others.
     pub(super) async fn kill_servers(&self, hit: &Hit, restart: Option<&Restart>) -> Injury {
         let (world, from) = (&self.world, self.world.clock.nanos());
         let behind = restart.map_or(&[][..], |restart| &restart.behind);
@@ -72,7 +72,7 @@ impl SimCell {
         injury(hit, proof, ServerRemedy::Rejoin(hit.servers.clone()))
     }
 
-    /// The proof: what each of the servers must be now, and what was seen before.
+    /// The proof: the required state of each server now, and the earlier observations.
     fn servers_are_hit(
         &self,
         from: Nanos,
@@ -89,13 +89,14 @@ impl SimCell {
         Proof { from, to: self.world.clock.nanos(), verified, evidence, ..Proof::default() }
     }
 
-    /// What these servers say when they are asked.
+    /// The answers of these servers when asked for their state.
     fn asked(&self, ids: &[u32]) -> Option<Evidence> {
         let asked = ids.iter().map(|&id| (id, self.world.servers.says(id as Server - 1))).collect();
         Some(Evidence::Servers { asked })
     }
 
-    /// Kills some servers and has the others go on without them for some writes. Gives what was seen, or what went wrong.
+    /// Kills some servers and lets the others go on without them for some writes. Returns the observations, or the
+    /// error.
     async fn leave_behind(&self, behind: &[u32]) -> Result<String, String> {
         let world = &self.world;
         places(behind).iter().for_each(|server| world.kill_server(*server));
@@ -118,7 +119,7 @@ impl SimCell {
         }
     }
 
-    /// Waits until all these servers serve. False: not all do when the time is over.
+    /// Waits until all these servers serve. False: not all do within the bound.
     async fn all_serve(&self, ids: &[u32]) -> bool {
         let (world, until) = (&self.world, self.world.clock.now() + SERVES_MAX_US);
         let serve = || places(ids).into_iter().all(|server| world.servers.serves(server));
@@ -128,7 +129,7 @@ impl SimCell {
         serve()
     }
 
-    /// Undoes it; the proof is there once the servers serve again.
+    /// Undoes a fault; the proof is complete once the servers serve again.
     pub(super) async fn mend_servers(self: &Rc<Self>, remedy: &ServerRemedy) -> Proof {
         let (world, from) = (&self.world, self.world.clock.nanos());
         let (ids, done) = match remedy {
@@ -165,7 +166,7 @@ impl SimCell {
     }
 }
 
-/// What is left to heal, if there was anybody to hit.
+/// The remaining heal, if the fault had a target.
 fn injury(hit: &Hit, proof: Proof, remedy: ServerRemedy) -> Injury {
     let remedy = if hit.servers.is_empty() { Remedy::None } else { Remedy::Servers(remedy) };
     Injury { proof, remedy }

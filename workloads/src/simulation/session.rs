@@ -1,4 +1,4 @@
-//! The seam [`Session`] over a client of the simulated world.
+//! [`Session`] over a client of the simulated world.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -12,7 +12,7 @@ use crate::coordination::{
 };
 use crate::model::{self, ANY_VERSION, Acl, Code, Request, Response, TransactionStep, WatcherType};
 
-/// Closes its session when the last one who shares it lets go.
+/// Closes its session when its last user drops it.
 struct Handle {
     world: Rc<World>,
     client: ClientId,
@@ -24,14 +24,14 @@ impl Drop for Handle {
     }
 }
 
-/// A session of a simulated client. Clones share it, each with a count of its own.
+/// A session of a simulated client. Clones share it; each has its own request count.
 pub(super) struct SimSession {
     handle: Rc<Handle>,
     requests: Cell<u64>,
 }
 
 impl SimSession {
-    /// Opens a session. None: no server gave one in time.
+    /// Opens a session. `None`: no server gave one in time.
     pub(super) async fn connect(world: &Rc<World>, owner: ClientOwner, timeout_ms: u64) -> Option<Self> {
         Self::of(world, world.open(owner, timeout_ms)).await
     }
@@ -61,7 +61,7 @@ impl SimSession {
         self.handle.client
     }
 
-    /// Closes the session unless others use it. False: no server answered within so long.
+    /// Closes the session unless it is shared. False: no server answered within this time.
     pub(super) async fn close(self, at_most_us: u64) -> bool {
         let (world, client) = (self.handle.world.clone(), self.handle.client);
         let alone = Rc::strong_count(&self.handle) == 1;
@@ -85,7 +85,7 @@ impl SimSession {
         self.put(request, None).await
     }
 
-    /// Asks for a watch on a path too: on what is found, or on what is missing if that is wanted.
+    /// Also requests a watch on a path: on the found znode, or on the missing one if wanted.
     async fn watch(
         &self,
         request: Request,
@@ -217,7 +217,7 @@ impl Session for SimSession {
     }
 }
 
-/// A one-shot watch; once it has fired it keeps its answer. It does not keep its session open.
+/// A one-shot watch; once it has fired it keeps its event. It does not keep its session open.
 pub(super) struct SimWatch {
     world: Rc<World>,
     client: ClientId,

@@ -1,4 +1,4 @@
-//! A simulated cell under way: its world, and its hosts and candidates as they stand there.
+//! A running simulated cell: its world, and the state of its hosts and candidates.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -19,50 +19,50 @@ use crate::schedule::{Action, Step};
 pub(super) struct SimCell {
     pub(super) world: Rc<World>,
     pub(super) state: State,
-    /// What hits instead of what the cell plans, if anything does.
+    /// The schedule that replaces the cell's plan, if there is one.
     pub(super) schedule: Option<Vec<Step>>,
     pub(super) elections: Vec<Election>,
-    /// By candidate; those of a dead host are its last ones.
+    /// By candidate; after a host's death, those of its last process.
     pub(super) seats: RefCell<Vec<Rc<SimSeat>>>,
     pub(super) hosts: Vec<SimHost>,
-    /// Candidates that stand.
+    /// Number of enrolled candidates.
     pub(super) standing: Cell<u64>,
-    /// Candidates whose process is there.
+    /// Number of candidates whose process is running.
     pub(super) living: Cell<u64>,
-    /// Those of the numbers above, and of who leads.
+    /// Changes of the numbers above, and of the leaders.
     pub(super) changes: Rc<Changes>,
-    /// When the coordinator wants to be woken at the latest.
+    /// The latest time at which the coordinator wakes.
     pub(super) alarm: Cell<Nanos>,
-    /// What a schedule does when a candidate begins its n-th term.
+    /// Actions of a schedule when a candidate begins its n-th term.
     pub(super) on_leading: RefCell<BTreeMap<(u32, u32), Vec<Action>>>,
-    /// What lies in wait for a candidate that wins.
+    /// The sync point for a candidate that wins.
     pub(super) sync_point: RefCell<Option<SyncPoint>>,
-    /// Hosts whose writes are not taken, and those that have come.
+    /// Hosts whose writes are withheld, and the writes that have arrived.
     pub(super) hung: RefCell<BTreeMap<u16, Vec<Withheld>>>,
-    /// The coordinator's own, which no fault hits.
+    /// The coordinator's own session, which no fault hits.
     pub(super) admin: RefCell<Option<SimSession>>,
 }
 
-/// Lies in wait on some hosts for a candidate that wins.
+/// Waits on some hosts for a candidate that wins.
 pub(super) struct SyncPoint {
     pub(super) hosts: Vec<u16>,
-    /// Until it has sprung.
+    /// Present until it triggers.
     pub(super) sprung: Option<oneshot::Sender<u16>>,
-    /// Who is held.
+    /// Releases the held candidate.
     pub(super) held: Option<oneshot::Sender<()>>,
 }
 
-/// A write that has come and is not taken.
+/// A write that has arrived but is withheld.
 pub(super) struct Withheld {
     pub(super) seat: Rc<SimSeat>,
     pub(super) token: Token,
     pub(super) sent: Nanos,
 }
 
-/// A host as far as its processes go.
+/// The processes of a host.
 pub(super) struct SimHost {
     pub(super) generation: Cell<u32>,
-    /// Those of its process.
+    /// The sessions of its current process.
     pub(super) sessions: RefCell<Rc<Sessions<SimProcess>>>,
 }
 
@@ -71,7 +71,7 @@ impl SimCell {
         self.seats.borrow().get(cand as usize).cloned()
     }
 
-    /// A candidate stands, or stands no more.
+    /// A candidate has enrolled or left.
     pub(super) fn stands(&self, seat: &SimSeat, stands: bool) {
         if seat.stands.replace(stands) != stands {
             self.standing.set(if stands { self.standing.get() + 1 } else { self.standing.get() - 1 });
@@ -80,7 +80,7 @@ impl SimCell {
     }
 }
 
-/// Tells the coordinator that a number that it may wait for has changed.
+/// Notifies the coordinator that a number that it may wait for has changed.
 #[derive(Default)]
 pub(super) struct Changes(RefCell<Option<Waker>>);
 

@@ -1,4 +1,4 @@
-//! `slow` in a simulated cell: verified by probes over the links, each way by itself.
+//! `slow` in a simulated cell: verified by probes over the links, each direction separately.
 
 use hustings_record::{Direction, Evidence, Slowness};
 
@@ -8,9 +8,9 @@ use crate::driver::Proof;
 use crate::faults::Slow;
 use crate::model::Micros;
 
-/// Probes of each link and way.
+/// Probes of each link and direction.
 const PROBES: usize = 8;
-/// Of a probe of the rate.
+/// Size of a probe of the rate.
 const PROBE_BYTES: u64 = 65_536;
 
 impl SimCell {
@@ -30,8 +30,8 @@ impl SimCell {
     }
 }
 
-/// Sends probes over the links one way: the words for what they took, or for what is wrong with it. What they took beside what
-/// is due goes to `held`.
+/// Sends probes over the links in one direction. Returns their durations as text, or the error. The measured and due
+/// durations are added to `held`.
 fn prove(world: &World, hosts: &[u16], how: &Slow, way: Direction, held: &mut Vec<Slowness>) -> Result<String, String> {
     let acts = if way.is_up() { how.direction.is_up() } else { how.direction.is_down() };
     let (least_us, most_us) = match acts {

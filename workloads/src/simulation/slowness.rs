@@ -1,4 +1,4 @@
-//! What a slow link does to those who use it, measured in virtual time: each parameter and direction by itself.
+//! The effect of a slow link on its clients, measured in virtual time: each parameter and direction separately.
 
 use hustings_record::Direction;
 
@@ -9,18 +9,18 @@ use crate::coordination::{CreateMode, Session as _, Watch as _};
 use crate::faults::Slow;
 use crate::model::{Bugs, Micros};
 
-/// What requests over a link take, in milliseconds.
+/// The duration of requests over a link, in milliseconds.
 #[derive(Clone, Copy, Debug)]
 struct Took {
     /// A small request and its answer.
     round_ms: f64,
-    /// The same again and again: the quickest and the slowest.
+    /// The difference between the quickest and the slowest of many small requests.
     spread_ms: f64,
     /// 64 KiB to the server, with a small answer.
     write_ms: f64,
     /// 64 KiB from the server.
     read_ms: f64,
-    /// From somebody else's change to its watcher's hearing of it: one way, down.
+    /// From another client's change to the watcher's notification: one way, down.
     told_ms: f64,
 }
 
@@ -55,7 +55,7 @@ async fn measure(arm: &Simulated, session: &SimSession, other: &SimSession, how:
     Took { round_ms: quickest, spread_ms: slowest - quickest, write_ms, read_ms, told_ms }
 }
 
-/// What it takes over a link that is this slow, and over the same one as it was.
+/// The durations over a link that is this slow, and over the same link before.
 fn slowed(how: Slow) -> (Took, Took) {
     on_simulated(3, 5, Bugs::default(), async move |arm| {
         let (session, other) = (arm.connect().await, arm.connect().await);
@@ -65,7 +65,7 @@ fn slowed(how: Slow) -> (Took, Took) {
     })
 }
 
-/// What is above what it was by so many milliseconds, give or take two: a hop's own jitter and the servers' queues.
+/// Checks that a duration grew by this many milliseconds, within two: a hop's own jitter and the servers' queues.
 fn grew(now: f64, before: f64, by_ms: f64, what: &str) {
     assert!((now - before - by_ms).abs() < 2.0, "{what}: {before} ms before, {now} ms now, {by_ms} ms were due");
 }

@@ -1,10 +1,10 @@
-//! What happens next in a world, and to whom.
+//! The next event in a world, and its target.
 
 use super::world::{COORDINATOR, Down, Due, World};
 use crate::model::Conn;
 
 impl World {
-    /// Lets the next thing happen. False: nothing is planned.
+    /// Executes the next event. False: nothing is planned.
     pub(super) fn step(&self) -> bool {
         let Some(due) = self.clock.next() else { return false };
         if let Some(due) = self.unless_stopped(due) {
@@ -13,8 +13,8 @@ impl World {
         true
     }
 
-    /// Gives back what does not need its host's process, or needs one that runs. Keeps it while the process is stopped, and
-    /// drops it when it is dead.
+    /// Returns an event that needs no host process, or whose process runs. Keeps it while the process is stopped, and
+    /// drops it when the process is dead.
     fn unless_stopped(&self, due: Due) -> Option<Due> {
         let host = match &due {
             Due::Taken(conn, _) | Due::Gone(conn) => self.network.host_of(*conn),
@@ -59,7 +59,7 @@ impl World {
         }
     }
 
-    /// A message is at its host: it is taken once the host's processor has done with those before it.
+    /// A message reaches its host: it is taken once the host's processor has handled those before it.
     fn reaches_host(&self, conn: Conn, down: Down) {
         let (host, server) = (self.network.host_of(conn), self.network.server_of(conn));
         if host == COORDINATOR {
@@ -72,7 +72,7 @@ impl World {
                 side.link.hold_down(conn, down);
                 return;
             }
-            // What comes while it is stopped waits behind what had come before: an event never overtakes an answer.
+            // Messages that arrive during a stop are queued in order: an event never overtakes an answer.
             if side.paused {
                 side.inbox.push_back(Due::Taken(conn, down));
                 return;
@@ -83,7 +83,8 @@ impl World {
             };
             let idle = side.free_at <= self.clock.now();
             side.free_at = self.worked(side.free_at, self.timing.client_us + listing_us);
-            // Nobody looks at when exactly a ping's answer was taken, and most messages of a large world are those.
+            // The exact time at which a ping's answer is taken does not matter, and most messages of a large world are
+            // such answers.
             if idle && matches!(down, Down::Pong) && side.alive {
                 drop(hosts);
                 return self.taken(conn, down);

@@ -1,5 +1,5 @@
-//! How long everything takes: the service times of servers, network and clients. Everything that is served waits for what came
-//! before it, so that herds and bursts cost what they cost by themselves.
+//! Durations: the service times of servers, network and clients. Each item waits for those served before it, so that
+//! the costs of herds and bursts arise by themselves.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,11 +9,11 @@ use crate::model::{Code, Micros, Response};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Timing {
-    /// Processor cores that all servers and hosts share; 0: each has one of its own.
+    /// Processor cores that all servers and hosts share; 0: each has its own.
     pub cores: u64,
-    /// One way from a host to a server, at least.
+    /// The least time one way from a host to a server.
     pub link_us: Micros,
-    /// And up to so much more, evenly distributed; messages of one connection stay in order.
+    /// The most that is added to it, uniformly distributed; messages of one connection stay in order.
     pub link_jitter_us: Micros,
     /// One way between servers.
     pub between_servers_us: Micros,
@@ -23,9 +23,9 @@ pub struct Timing {
     pub ping_us: Micros,
     /// A server's time for a read.
     pub read_us: Micros,
-    /// For each child in an answer, in nanoseconds: a server's time to list it, and then a host's to take it in.
+    /// For each child in an answer, in nanoseconds: a server's time to list it, and then a host's to read it.
     pub child_ns: u64,
-    /// A server's time to take a write in or pass it on.
+    /// A server's time to receive a write or to forward it.
     pub write_us: Micros,
     /// The leader's time to order a write.
     pub order_us: Micros,
@@ -35,16 +35,17 @@ pub struct Timing {
     pub apply_us: Micros,
     /// A server's time for each notification, one after the other.
     pub notify_us: Micros,
-    /// A host's time for each message that it gets.
+    /// A host's time for each received message.
     pub client_us: Micros,
-    /// From the waking of a stopped process until its client looks around, on average: its own timers fire before that.
+    /// The average time from the waking of a stopped process until its client checks its state: the process's own
+    /// timers fire before that.
     pub waking_us: Micros,
     /// One way from a host to the resource.
     pub resource_us: Micros,
 }
 
 impl Default for Timing {
-    /// About what three servers on one machine take.
+    /// Roughly the times of three servers on one machine.
     fn default() -> Self {
         Self {
             cores: 0,
@@ -68,7 +69,7 @@ impl Default for Timing {
 }
 
 impl Timing {
-    /// What an answer takes a server, and then a host, beyond what every answer does.
+    /// The time that an answer takes a server, and then a host, beyond that of every answer.
     pub(super) fn listing_us(&self, answer: &Result<Response, Code>) -> Micros {
         match answer {
             Ok(Response::Children { names, .. }) => names.len() as u64 * self.child_ns / 1_000,

@@ -1,4 +1,4 @@
-//! A backend whose clock jumps from one sleeper to the next, and to which everything is done without fail.
+//! A backend whose clock jumps from one sleeper to the next, and on which every action succeeds.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -25,28 +25,28 @@ pub(crate) struct Fake {
     sleepers: RefCell<Vec<(Nanos, Waker)>>,
     events: RefCell<Vec<Event>>,
     spawner: LocalSpawner,
-    /// Candidates stand, and every group is led by its first one.
+    /// Whether candidates are enrolled, and every group is led by its first one.
     they_stand: bool,
-    /// The cell is cut short at this time.
+    /// The time at which the cell is cut short.
     cut_at: Nanos,
     verifying: Verifying,
 }
 
-/// How long a backend takes to verify a fault that is in effect.
+/// The time that a backend takes to verify a fault that is in effect.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Verifying {
-    /// Until it says since when the fault is in effect.
+    /// Until it reports since when the fault is in effect.
     pub(crate) says_after: Nanos,
-    /// From then until it is done.
+    /// From then until the verification is complete.
     pub(crate) takes: Nanos,
 }
 
-/// The same of a backend whose verifications take so long.
+/// As `drive`, with a backend whose verifications take this long.
 pub(crate) fn drive_verifying(cell: &Parameters, seed: u64, verifying: Verifying) -> Vec<Event> {
     run(cell, seed, true, Nanos::MAX, verifying)
 }
 
-/// Drives a cell from its set-up to its tear-down, and gives what was written down.
+/// Drives a cell from its set-up to its tear-down, and returns the recorded events.
 pub(crate) fn drive(cell: &Parameters, seed: u64, they_stand: bool, cut_at: Nanos) -> Vec<Event> {
     run(cell, seed, they_stand, cut_at, Verifying::default())
 }
@@ -83,7 +83,7 @@ fn run(cell: &Parameters, seed: u64, they_stand: bool, cut_at: Nanos, verifying:
         fake.sleepers.borrow_mut().extend(later);
         due.into_iter().for_each(|(_, waker)| waker.wake());
     }
-    // What an background task of a cell that was cut short has yet to heal.
+    // The pending heals of background tasks of a cell that was cut short.
     pool.run_until_stalled();
     fake.events.take()
 }
@@ -250,7 +250,7 @@ impl Backend for Fake {
     }
 }
 
-/// The session that this backend never gives.
+/// The session type of this backend, which never gives one.
 pub(crate) enum Nobody {}
 
 impl Watch for Nobody {

@@ -1,5 +1,5 @@
-//! What the driver does with a cell, whoever makes it happen: whoever is hit follows from the seed and from who leads, and
-//! every fault hits and is healed when the plan says so.
+//! The driver's treatment of a cell, on any backend: the targets follow from the seed and the leaders, and every fault
+//! hits and is healed at its planned time.
 
 mod fake;
 
@@ -15,7 +15,7 @@ use fake::{Verifying, drive, drive_verifying};
 const MS: Nanos = 1_000_000;
 const NEVER: Nanos = Nanos::MAX;
 
-/// The cells of a scenario that ships, few enough candidates in each for a debug build.
+/// The cells of a shipped scenario, with few enough candidates in each for a debug build.
 fn cells(shipped: Shipped) -> Vec<Cell> {
     let small = ["election.groups=20".to_owned()];
     let sets = if shipped.name == "million" { &small[..] } else { &[] };
@@ -44,7 +44,7 @@ fn healed(events: &[Event], id: u32) -> Option<Nanos> {
     })
 }
 
-/// A fault of the record: kind, intended time, and whom it hit.
+/// A fault of the record: kind, intended time, and target.
 type Hitting = (FaultKind, Nanos, Hit);
 
 fn hit(events: &[Event]) -> Vec<Hitting> {
@@ -62,13 +62,13 @@ fn hit(events: &[Event]) -> Vec<Hitting> {
     all
 }
 
-/// Whoever is under a fault that lasts at this time, as the record tells it: hosts and servers.
+/// The hosts and servers under a lasting fault at this time, according to the record.
 fn injured(events: &[Event], at: Nanos) -> (BTreeSet<u16>, BTreeSet<u32>) {
     let (mut out, mut servers_out) = (BTreeSet::new(), BTreeSet::new());
     for event in events {
         let Event::Fault(fault) = event else { continue };
         let FaultOrder { id, kind, t, hosts, servers, .. } = &**fault;
-        // One that nothing is healed of is over at once, but for a crash whose host stays away.
+        // A fault without a heal is over at once, except a crash whose host stays down.
         let over = healed(events, *id).unwrap_or(*t);
         if *t < at && at < over {
             if kind.exempts_hosts() {
@@ -80,7 +80,7 @@ fn injured(events: &[Event], at: Nanos) -> (BTreeSet<u16>, BTreeSet<u32>) {
     (out, servers_out)
 }
 
-/// What the plan and the seed say of a cell whose groups are led by their first candidates.
+/// The faults by plan and seed of a cell whose groups are led by their first candidates.
 fn due(cell: &Cell, seed: u64, begin: Nanos, events: &[Event]) -> Vec<Hitting> {
     let mut leaders = Leaders::new(cell.groups as usize, placement(cell, seed));
     for group in 0..cell.groups {
@@ -111,7 +111,7 @@ fn due(cell: &Cell, seed: u64, begin: Nanos, events: &[Event]) -> Vec<Hitting> {
 #[test]
 fn every_scenario_that_ships_hits_as_planned_and_hits_whom_the_seed_and_the_leaders_say() {
     for shipped in SHIPPED {
-        // Whom a fault hits that lies in wait, no plan knows.
+        // The target of a fault that waits for a winner is not known from the plan.
         let planned = |cell: &Cell| cell.faults().all(|(_, fault)| fault.moment.is_planned());
         for cell in cells(shipped).into_iter().filter(planned) {
             let events = drive(&cell, 7, true, NEVER);
@@ -185,7 +185,7 @@ fn whatever_ends_a_cell_it_is_torn_down() {
     }
 }
 
-/// Numbers of planned faults: of the plan in the record, of those that were ordered, and of those that were withheld.
+/// Numbers of planned faults: those of the plan in the record, those injected, and those withheld.
 fn fates(events: &[Event]) -> (Vec<u32>, BTreeSet<u32>, Vec<(u32, WithheldReason)>) {
     let (mut planned, mut ordered, mut withheld) = (Vec::new(), BTreeSet::new(), Vec::new());
     for event in events {
@@ -199,7 +199,7 @@ fn fates(events: &[Event]) -> (Vec<u32>, BTreeSet<u32>, Vec<(u32, WithheldReason
     (planned, ordered, withheld)
 }
 
-/// Everybody is cut off, and something else is to hit them meanwhile.
+/// All hosts are cut off, and a second fault is due for them in the meantime.
 fn together(with: &str) -> Cell {
     one_cell(&format!(
         "kind = \"partition\"\ntarget = \"share\"\nshare = 1.0\nallow_majority = true\nfor_ms = 900\nrepeat = 2\n\

@@ -1,11 +1,11 @@
-//! Who leads, what a minority does, and what survives.
+//! Leaders, minorities, and the data that survives.
 
 use hustings_record::ServerState::{Down, Following, Leading, NotServing as Looking, Standalone};
 use hustings_workloads::model::{Connect, Life, Options, Server};
 
 use super::support::{Bench, Client, Heard, MS, create, exists, made, options};
 
-/// A tick of 100 ms, five of them.
+/// Five ticks of 100 ms.
 const SYNC_LIMIT: u64 = 500 * MS;
 const ELECTION: u64 = 400 * MS;
 
@@ -27,7 +27,7 @@ fn run_for(bench: &mut Bench, time: u64) {
     bench.run_to(bench.now + time);
 }
 
-/// Clients with long timeouts, one a server.
+/// Clients with long timeouts, one per server.
 fn with_clients(servers: usize) -> (Bench, Vec<Client>) {
     let mut bench = Bench::new(Options { timeout_max_ms: 60_000, ..options(servers) });
     let clients = (0..servers).map(|server| bench.connect(server, 60_000)).collect();
@@ -249,7 +249,7 @@ fn a_paused_follower_is_given_up_and_learns_of_it_when_it_wakes() {
     assert_eq!(bench.ensemble.state(0), Looking);
     run_for(&mut bench, ELECTION);
     assert!(bench.exists(0, "/a"));
-    // A short one is not even noticed.
+    // A short pause is not even noticed.
     bench.ensemble.pause(bench.now, 0);
     bench.create(clients[1], "/b").unwrap();
     run_for(&mut bench, SYNC_LIMIT / 2);
@@ -330,7 +330,7 @@ fn when_a_majority_is_wiped_the_rest_takes_what_the_new_leader_has() {
 fn of_five_any_three_that_hear_each_other_serve() {
     let (mut bench, _) = with_clients(5);
     assert_eq!(bench.leader(), 4);
-    // 4 hears only 3 from now on; 0, 1, 2 and 3 hear each other.
+    // From now on 4 communicates only with 3; 0, 1, 2 and 3 communicate with each other.
     for other in 0..3 {
         bench.ensemble.part(bench.now, 4, other);
     }

@@ -1,4 +1,4 @@
-//! Followers that lag, requests under way, and the order in which everything is answered.
+//! Followers that lag, requests in flight, and the order of all answers.
 
 use hustings_workloads::model::{Connect, Life, Request, Response};
 

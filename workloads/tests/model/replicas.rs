@@ -1,4 +1,4 @@
-//! Whatever happens in whatever order: the servers agree in the end, and each client has seen what it may see.
+//! In any order of events, the servers agree in the end, and each client has seen only what it may see.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ enum Do {
     Ask(usize, Request),
     /// Delivers the oldest ticket of a server.
     Order(Server),
-    /// A server applies what was committed, all but the last so many.
+    /// A server applies the committed transactions, except the last ones.
     Apply(Server, usize),
     Touches(Server),
     Reconnect(usize, Server),
@@ -123,7 +123,7 @@ struct World {
     tickets: BTreeMap<Server, Vec<Ticket>>,
     committed: Vec<Zxid>,
     outputs: Vec<Output>,
-    /// The answers that said that something was written: (path, zxid).
+    /// The answers that confirmed a write: (path, zxid).
     made: Vec<(String, Zxid)>,
 }
 
@@ -213,7 +213,7 @@ impl World {
     fn wait(&mut self, time: Micros) {
         let until = self.now + time;
         while let Some(due) = self.ensemble.due().filter(|due| *due <= until) {
-            // What was due while the leader was stopped is overdue when it goes on.
+            // Events that were due while the leader was stopped are overdue when it resumes.
             self.now = self.now.max(due);
             self.ensemble.advance(self.now);
             self.take();
@@ -269,7 +269,7 @@ impl World {
         }
     }
 
-    /// Everything is healed, carried and applied.
+    /// Everything is healed, delivered and applied.
     fn end(&mut self) {
         for server in 0..SERVERS {
             self.act(Do::Start(server));

@@ -1,4 +1,4 @@
-//! An ensemble with clients that send what they are told and keep what they hear.
+//! An ensemble with clients that send what a test orders and keep what they receive.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use hustings_workloads::model::{
 
 pub(crate) const MS: Micros = 1_000;
 
-/// What a connection has heard, in order.
+/// The messages that a connection has received, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Heard {
     Connected(Connected),
@@ -69,7 +69,7 @@ impl Bench {
         }
     }
 
-    /// Takes what comes out, and carries nothing.
+    /// Takes all outputs, and delivers none.
     pub(crate) fn collect(&mut self) {
         while let Some(output) = self.ensemble.pop() {
             match output {
@@ -80,7 +80,7 @@ impl Bench {
         }
     }
 
-    /// Carries everything everywhere.
+    /// Delivers everything everywhere.
     pub(crate) fn settle(&mut self) {
         for (server, ticket) in std::mem::take(&mut self.tickets) {
             if let Some(zxid) = self.ensemble.order(self.now, ticket) {
@@ -95,7 +95,7 @@ impl Bench {
         }
     }
 
-    /// Lets time pass, stopping wherever something is due, and carries everything.
+    /// Lets time pass, stopping at everything that is due, and delivers everything.
     pub(crate) fn run_to(&mut self, until: Micros) {
         while let Some(due) = self.ensemble.due().filter(|due| *due <= until) {
             assert!(due >= self.now, "due at {due}, and it is {}", self.now);
@@ -155,12 +155,12 @@ impl Bench {
         self.ensemble.ping(self.now, client.server, client.conn);
     }
 
-    /// Everything that the connection has heard since the last time.
+    /// All messages that the connection has received since the last call.
     pub(crate) fn take(&mut self, conn: Conn) -> Vec<Heard> {
         self.heard.get_mut(&conn).map(std::mem::take).unwrap_or_default()
     }
 
-    /// Events that the connection has heard; it must have heard nothing else.
+    /// Events that the connection has received; there must be no other messages.
     pub(crate) fn events(&mut self, client: Client) -> Vec<(EventKind, String)> {
         let event = |heard| match heard {
             Heard::Event(kind, path) => (kind, path),
@@ -169,7 +169,7 @@ impl Bench {
         self.take(client.conn).into_iter().map(event).collect()
     }
 
-    /// Sends, carries everything, and gives the answer.
+    /// Sends a request, delivers everything, and returns the answer.
     pub(crate) fn call(&mut self, client: Client, request: Request) -> Result<Response, Code> {
         let xid = self.send(client, request);
         self.settle();

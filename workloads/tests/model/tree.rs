@@ -1,4 +1,4 @@
-//! The tree: what can be created, what stats say, transactions, and what ends by itself.
+//! The tree: creates, stats, transactions, and znodes that end by themselves.
 
 use hustings_workloads::model::{
     Acl, Code, CreateKind, Life, Options, Read, Request, Response, Server, Stat, TransactionStep, Znode, validate,

@@ -1,4 +1,4 @@
-//! What watches tell, to whom, when, and what becomes of them.
+//! Events of watches: content, receivers and times, and the fate of watches.
 
 use hustings_workloads::model::EventKind::{ChildrenChanged, Created, DataChanged, Deleted};
 use hustings_workloads::model::{Bugs, Code, EventKind, Life, Options, Request, Response, WatcherType, Watches};
@@ -9,7 +9,7 @@ fn told(kind: EventKind, path: &str) -> (EventKind, String) {
     (kind, path.to_owned())
 }
 
-/// A watcher and somebody who does things, on different servers.
+/// A watcher and a client that makes changes, on different servers.
 fn two() -> (Bench, Client, Client) {
     let mut bench = Bench::new(options(3));
     let (watcher, doer) = (bench.connect(0, 1_000), bench.connect(1, 1_000));
@@ -125,7 +125,7 @@ fn a_lost_connection_takes_its_watches_along() {
     assert_eq!(bench.take(watcher.conn), []);
 }
 
-/// What a session watched, and what happened while it was away.
+/// The watches of a session, and the events during its absence.
 fn away(options: Options) -> (Bench, Client, Vec<(EventKind, String)>) {
     let mut bench = Bench::new(options);
     let (watcher, doer) = (bench.connect(0, 1_000), bench.connect(1, 1_000));
@@ -172,7 +172,7 @@ fn after_a_reconnect_what_was_missed_is_told_and_the_rest_is_set_again() {
         told(Deleted, "/gone"),
     ];
     assert_eq!(missed, wanted);
-    // Data and children of one path, an absent one, a standing one on the same path, and a recursive one.
+    // Data and children of one path, an absent one, a persistent one on the same path, and a recursive one.
     assert_eq!(bench.metric(2, "watch_count"), 2 + 1 + 1);
     let doer = bench.connect(1, 1_000);
     bench.create(doer, "/none").unwrap();

@@ -1,5 +1,4 @@
-//! The broken recipes do what they are there to show on the schedules of their cases, and the recipe that each derives from
-//! does not.
+//! The broken recipes show their bugs on the schedules of their cases, and the recipes that they derive from do not.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -22,21 +21,21 @@ impl EventSink for Tale {
     }
 }
 
-/// What came of one schedule.
+/// The result of one schedule.
 #[derive(Default)]
 struct Seen {
-    /// Who leads in the end.
+    /// The leaders at the end.
     leads: Vec<u32>,
-    /// How many led at once, at most.
+    /// The most simultaneous leaders.
     at_once: usize,
-    /// The tokens of all terms, in their order.
+    /// The tokens of all terms, in order.
     tokens: Vec<(u32, Token)>,
     /// The longest time between a leader and the next.
     leaderless_ms: u64,
     stepped_down: usize,
     notified: usize,
     joined: usize,
-    /// Watches at the servers in the end.
+    /// Watches at the servers at the end.
     watches: f64,
 }
 
@@ -62,7 +61,7 @@ fn play(case: &Case, recipe: RecipeKind, bugs: Bugs) -> Seen {
                 idle_since = idle_since.or(leads.is_empty().then_some(to));
                 seen.stepped_down += usize::from(reason == RevokeReason::SteppedDown);
             }
-            // Each candidate has a host of its own, with the same number.
+            // Each candidate has its own host with the same number.
             Event::HostEnded { host, killed: true, .. } => _ = leads.remove(&u32::from(host)),
             Event::Notified { .. } => seen.notified += 1,
             Event::Joined { .. } => seen.joined += 1,
@@ -75,7 +74,7 @@ fn play(case: &Case, recipe: RecipeKind, bugs: Bugs) -> Seen {
     seen
 }
 
-/// What a broken recipe shows on the schedule of its case, and what the sound one does.
+/// The results of a broken recipe on the schedule of its case, and of the sound one.
 fn both(name: &str) -> (Seen, Seen) {
     let case = cases().iter().find(|case| case.name == name).unwrap();
     (play(case, case.recipe, case.bugs), play(case, case.sound.unwrap(), case.bugs))

@@ -53,7 +53,7 @@ fn injection(bench: &mut Bench, blow: Blow, election: &hustings_workloads::recip
     match blow {
         Blow::Disconnect(i) => bench.disconnect(i),
         Blow::Reconnect(i) => bench.reconnect(i),
-        // An ensemble ends only sessions that it does not hear from, and their clients see that first.
+        // An ensemble ends only sessions without contact, and their clients notice that first.
         Blow::Expire(i) => {
             bench.disconnect(i);
             bench.run();
@@ -63,7 +63,8 @@ fn injection(bench: &mut Bench, blow: Blow, election: &hustings_workloads::recip
         Blow::Back(i) if bench.departure(i).is_some() => bench.reenter(i, election),
         Blow::Back(_) => {}
         Blow::DropReply(i, kind) => bench.drop_reply(i, KINDS[kind], ""),
-        // From outside, and so without a warning: only followers of somebody, whose belief is not at stake.
+        // A deletion from outside comes without warning, so it hits only followers of a leader, whose belief is not
+        // affected.
         Blow::DeleteFromOutside(i) if bench.believers().iter().any(|leader| *leader != i) => {
             bench.owned(i).iter().for_each(|path| bench.remove(path));
         }

@@ -1,4 +1,4 @@
-//! The end of an election, its beginning, and questions about it from outside.
+//! The end of an election, its beginning, and requests about it from outside.
 
 use hustings_record::{Event, StepDown};
 use hustings_workloads::host::{Departure, RevokeReason};

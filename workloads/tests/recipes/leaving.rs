@@ -1,4 +1,4 @@
-//! Leaving by order, in good and in bad weather.
+//! Leaving by order, with and without faults.
 
 use hustings_record::{Event, StepDown};
 use hustings_workloads::host::{Departure, Order};
@@ -65,7 +65,7 @@ fn a_delete_whose_answer_was_lost_never_hits_the_next_holder_of_the_lock() {
         assert_eq!(bench.owned(1).len(), 1, "{recipe}");
         assert_eq!(bench.believers(), [1], "{recipe}");
         assert_eq!(bench.count(1, |e| matches!(e, JournalEntry::Said(Event::Revoke { .. }))), 0, "{recipe}");
-        // That it is found gone later is no answer to its deletion.
+        // That the znode is later found missing does not confirm its deletion.
         assert_eq!(bench.departure(0), Some(Departure::Resigned { delete: None }), "{recipe}");
     }
 }

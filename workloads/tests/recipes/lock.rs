@@ -1,4 +1,4 @@
-//! The lock recipes: whose lock it is, the breadcrumb, fencing before leading.
+//! The lock recipes: the lock's owner, the breadcrumb, fencing before leading.
 
 use hustings_record::{Event, StepDown};
 use hustings_workloads::host::Order;

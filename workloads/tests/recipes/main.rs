@@ -1,4 +1,4 @@
-//! What the recipes do, on the model in virtual time.
+//! The recipes on the model in virtual time.
 
 mod broken;
 mod chaos;

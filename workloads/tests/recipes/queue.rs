@@ -1,4 +1,4 @@
-//! The queue: places, lost creates, znodes that go between two steps.
+//! The queue: places, lost creates, znodes that vanish between two steps.
 
 use hustings_record::{Event, StepDown};
 use hustings_workloads::coordination::SessionEnd;
@@ -171,7 +171,7 @@ fn one_who_expires_between_create_and_list_does_not_lead() {
 fn one_who_expired_while_it_waited_does_not_lead_when_its_turn_comes() {
     let mut bench = Bench::with(2, &queue());
     let (first, second) = (0, 1);
-    // Its turn comes, and its session ends before the owner check without its knowing.
+    // Its turn comes, and its session ends before the owner check without a notification.
     bench.before(second, ScheduledRequest::Get, "-n_", move |ground| ground.expire_untold(second));
     bench.expire(first);
     bench.run();
@@ -217,7 +217,7 @@ fn a_late_notification_of_an_older_watch_does_no_harm() {
     bench.expire(0);
     bench.run();
     assert!(bench.believers().is_empty(), "it is on its way");
-    // Told by the reconnect first; what was on its way on the old connection comes afterwards.
+    // Notified by the reconnect first; the event in flight on the old connection arrives afterwards.
     bench.disconnect(1);
     bench.reconnect(1);
     bench.advance_ms(500);

@@ -1,4 +1,4 @@
-//! Who leads after whom, and whom it wakes: the same for all recipes.
+//! The succession of leaders, and the candidates that it wakes: the same for all recipes.
 
 use hustings_record::{Event, FanOut, StepDown};
 use hustings_workloads::coordination::SessionEnd;
@@ -99,8 +99,9 @@ fn every_notification_is_settled() {
 
 #[test]
 fn what_is_settled_says_how_many_requests_it_took() {
-    // To join as the leader and as a follower; the loss of the leader, for the next one and for another that is told of it.
-    // Each lists and watches; the lock is tried for, and its new holder reads and writes the breadcrumb before the owner check.
+    // To join as the leader and as a follower. Then the loss of the leader, for the next one and for another notified
+    // one. Each lists and watches. For the lock, each tries it, and its new holder reads and writes the breadcrumb
+    // before the owner check.
     for (recipe, expected) in [
         (RecipeKind::PredecessorWatch, [vec![2], vec![2, 2], vec![2]]),
         (RecipeKind::Naive, [vec![2], vec![2, 2], vec![2, 2]]),

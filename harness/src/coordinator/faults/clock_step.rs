@@ -1,5 +1,5 @@
-//! `clock-step`: the wall clock of a host jumps, as whoever sets it has it jump; verified by what the process itself reads off it
-//! then. The clock that runs on, by which everything is stamped, is left alone.
+//! `clock-step`: the wall clock of a host jumps, as if it were set. Verified by the wall clock that the process itself
+//! then reads. The monotonic clock, which stamps everything, stays unchanged.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use hustings_workloads::plan::Hit;
 use crate::coordinator::live_cell::LiveCell;
 use crate::process::clock;
 
-/// What fakes a clock looks at its orders every second.
+/// The clock faker reads its orders every second.
 const AT_MOST: Duration = Duration::from_secs(6);
 
 pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, step_ms: i64) -> Injury {

@@ -1,4 +1,4 @@
-//! `crash`: the host's process is killed; its sessions are left to expire. Healed by starting the host again.
+//! `crash`: the host's process is killed; its sessions expire. Healed by restarting the host.
 
 use std::rc::Rc;
 
@@ -23,7 +23,7 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> I
                 seen.push(format!("host {host}: {status}"));
             }
             Err(error) => {
-                // It may run on.
+                // The process may still run.
                 proof.to = clock::now();
                 proof.verified = false;
                 seen.push(format!("host {host}: {error:#}"));

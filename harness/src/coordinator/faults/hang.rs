@@ -1,5 +1,5 @@
-//! `hang`: the work of a host's leaders hangs while their sessions live: the resource neither takes nor answers their writes, until
-//! it takes all of them.
+//! `hang`: the work of a host's leaders hangs while their sessions live. The resource neither accepts nor answers their
+//! writes; the heal accepts all of them.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use hustings_workloads::plan::Hit;
 use crate::coordinator::live_cell::LiveCell;
 use crate::process::clock;
 
-/// A leader that has anything to write does so within this.
+/// A leader with pending work writes within this.
 const WRITES_WITHIN: Duration = Duration::from_secs(1);
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
 

@@ -21,7 +21,7 @@ pub(super) async fn partition(cell: &Rc<LiveCell>, hit: &Hit, direction: Directi
     let begun = |times| effect.took(times, remedy.clone());
     let cut = async |links: &RunLinks| links.partition_from(&hit.hosts, &hit.servers, direction, begun).await;
     let mut injury = on_links(cell, remedy.clone(), cut).await;
-    // Whoever has other servers to go to is heard of again: that no session was touched since then is not known.
+    // If other servers remain reachable, sessions reconnect there: later touches cannot be ruled out.
     if cell.links().is_none() || !hit.servers.is_empty() {
         return injury;
     }
@@ -39,7 +39,7 @@ pub(super) async fn slow(cell: &Rc<LiveCell>, hit: &Hit, how: &Slow, effect: &Ef
     on_links(cell, remedy.clone(), async |links| links.slow_noting(&hit.hosts, how, begun).await).await
 }
 
-/// Does it to the cell's links, if there are any.
+/// Runs `act` on the cell's links, if there are any.
 async fn on_links(
     cell: &Rc<LiveCell>,
     remedy: Remedy,
@@ -53,7 +53,7 @@ async fn on_links(
     Injury { proof: proof_of(act(&links).await, from), remedy }
 }
 
-/// Lies in wait for so long at most.
+/// Waits at most `for_ms` for a reply to lose.
 pub(super) async fn lose_replies(cell: &Rc<LiveCell>, hit: &Hit, for_ms: u64) -> Injury {
     let until = clock::now() + for_ms * 1_000_000;
     let goes_on = async |wait: Duration| {

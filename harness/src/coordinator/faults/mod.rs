@@ -1,5 +1,4 @@
-//! Faults: each is injected, verified by a receipt, and healed. One file a kind of fault; the table below is all that knows
-//! them all.
+//! Faults: each is injected, verified and healed. One file per kind of fault; only the table below knows all kinds.
 
 mod clock_step;
 mod crash;
@@ -19,7 +18,8 @@ use hustings_workloads::plan::{Hit, PlannedFault};
 
 use crate::coordinator::live_cell::LiveCell;
 
-/// Injects a fault on what it hits, and verifies it. `fault` is its number in the record; `effect` is told when it took effect.
+/// Injects a fault on its targets, and verifies it. `fault` is its number in the record; `effect` is notified when it
+/// takes effect.
 pub(crate) async fn inject(
     cell: &Rc<LiveCell>,
     fault: u32,
@@ -50,7 +50,7 @@ pub(crate) async fn inject(
     }
 }
 
-/// Undoes a fault.
+/// Heals a fault.
 pub(crate) async fn heal(cell: &Rc<LiveCell>, remedy: &Remedy) -> Proof {
     match remedy {
         Remedy::None => Proof::default(),

@@ -1,5 +1,5 @@
-//! `pause`: the host's process is stopped, as a long garbage collection or a suspended machine would stop it, and
-//! continued. Its links live in other processes and are not stopped.
+//! `pause`: the host's process is stopped, as by a long garbage collection or a suspended machine, and later continued.
+//! Its links live in other processes and are not stopped.
 
 use std::fmt::Display;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use crate::coordinator::live_cell::LiveCell;
 use crate::process::clock;
 use crate::process::procfs::{fate_of, process_state};
 
-/// The kernel shows the new state long before this.
+/// The kernel shows the new state well within this.
 const SEEN_AT_MOST: Duration = Duration::from_secs(1);
 
 pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> Injury {
@@ -34,7 +34,7 @@ pub(super) async fn heal(cell: &Rc<LiveCell>, stopped: &[Stopped]) -> Proof {
     for &Stopped { host, process } in stopped {
         match cell.pid(host) {
             Some(pid) if Some(pid) == process => signalled.send(cell, host, pid, false).await,
-            // Another process runs in its place, or none, which nobody stopped for this.
+            // The stopped process is gone; another one, or none, took its place. This fault did not stop it.
             pid => signalled.see(host, pid, true, "what was stopped is not there any more"),
         }
     }
@@ -54,7 +54,7 @@ async fn stop(cell: &Rc<LiveCell>, hosts: &[u16]) -> (Proof, Vec<Stopped>) {
     (signalled.proof(), stopped)
 }
 
-/// What came of signals to hosts.
+/// The results of signals to hosts.
 struct Signalled {
     from: Nanos,
     verified: bool,
@@ -67,7 +67,7 @@ impl Signalled {
         Self { from: clock::now(), verified, seen: Vec::new(), fates: Vec::new() }
     }
 
-    /// Stops a host's process, or continues it, and reads from the kernel that it is so.
+    /// Stops or continues a host's process, and reads the resulting state from the kernel.
     async fn send(&mut self, cell: &Rc<LiveCell>, host: u16, pid: u32, stop: bool) {
         if let Err(error) = cell.signal(host, if stop { Signal::STOP } else { Signal::CONT }) {
             return self.see(host, Some(pid), false, error);

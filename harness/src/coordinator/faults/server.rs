@@ -1,5 +1,6 @@
-//! Faults on the servers themselves: `server-kill`, `server-pause`, `server-partition` and `server-restart-all`. What was done
-//! is verified by who did it (a process gone, a state read back, bytes that did not pass) and by asking the server.
+//! Faults on the servers themselves: `server-kill`, `server-pause`, `server-partition` and `server-restart-all`.
+//! Verified by the component that injects them (a process gone, a state read back, bytes that did not pass) and by
+//! querying the server.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -18,20 +19,20 @@ use crate::ensemble::control::ServerEvidence;
 use crate::ensemble::{Ensemble, ServerControl, look};
 use crate::process::clock;
 
-/// A server that was hit shows it within this.
+/// An affected server shows the effect within this.
 const SHOWS_AT_MOST: Duration = Duration::from_secs(5);
-/// A server that has not answered for so long is silent, however short its pause is.
+/// Minimum time without a reply for a verified pause, for short pauses too.
 const SILENCE_AT_LEAST: Duration = Duration::from_millis(100);
-/// A server that is there again serves within this: it starts, joins its leader and takes what it has missed.
+/// A restored server serves within this: it starts, joins its leader and receives the changes that it missed.
 const SERVES_AT_MOST: Duration = Duration::from_secs(45);
-/// Writes that servers miss which are to lag behind.
+/// Writes that servers miss which must lag behind.
 const WRITES_BEHIND: u32 = 50;
 
-/// A proof in the making.
+/// A verification under construction.
 struct Witness {
     proof: Proof,
     seen: Vec<String>,
-    /// What each server was that was asked last.
+    /// The last observed state of each queried server.
     asked: BTreeMap<u32, ServerState>,
 }
 
@@ -45,7 +46,7 @@ impl Witness {
         }
     }
 
-    /// Takes down what came of one act; true when it was done.
+    /// Records the result of one action; true if it succeeded.
     fn take(&mut self, what: ServerEvidence) -> bool {
         let done = what.is_ok();
         self.proof.verified &= done;
@@ -53,17 +54,17 @@ impl Witness {
         done
     }
 
-    /// Takes down what came of one act on each of these servers; gives those on which it was done.
+    /// Records the results of one action on each of these servers; returns the servers on which it succeeded.
     fn take_all(&mut self, told: Vec<(u32, ServerEvidence)>) -> Vec<u32> {
         told.into_iter().filter_map(|(server, what)| self.take(what).then_some(server)).collect()
     }
 
-    /// Between which times it took effect.
+    /// The interval in which it took effect.
     fn times(&self) -> (Nanos, Nanos) {
         (self.proof.from, self.proof.to)
     }
 
-    /// From here on it had taken effect.
+    /// Notes that it has taken effect by now.
     fn in_effect(&mut self) {
         self.proof.to = clock::now();
     }
@@ -116,7 +117,7 @@ pub(super) async fn pause(cell: &Rc<LiveCell>, hit: &Hit, for_ms: Option<u64>, e
         witness.in_effect();
         let remedy = ServerRemedy::Resume(stopped.clone());
         effect.took(witness.times(), Remedy::Servers(remedy.clone()));
-        // A pause that is short is listened to for a part of it.
+        // For a short pause, half of it without a reply is enough.
         let silence = for_ms.map_or(SHOWS_AT_MOST, |ms| Duration::from_millis(ms / 2).max(SILENCE_AT_LEAST));
         all_show(witness, ensemble, &stopped, ServerState::Silent, silence).await;
         remedy
@@ -142,7 +143,7 @@ pub(super) async fn partition(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -
     .await
 }
 
-/// Does it to the servers that are hit, if there are any and they are our own.
+/// Runs `act` on the affected servers, if there are any and the harness controls them.
 async fn on_servers(
     cell: &Rc<LiveCell>,
     hit: &Hit,
@@ -160,7 +161,7 @@ async fn on_servers(
     Injury { proof: witness.into_proof(), remedy: Remedy::Servers(remedy) }
 }
 
-/// Kills servers one after the other and looks for nobody answering there any more.
+/// Kills servers one after the other, and verifies that none replies any more.
 async fn kill_all(witness: &mut Witness, ensemble: &dyn Ensemble, control: &dyn ServerControl, servers: &[u32]) {
     let mut dead = Vec::new();
     for &server in servers {
@@ -172,7 +173,7 @@ async fn kill_all(witness: &mut Witness, ensemble: &dyn Ensemble, control: &dyn 
     all_show(witness, ensemble, &dead, ServerState::Down, SHOWS_AT_MOST).await;
 }
 
-/// Kills some servers and has the others go on without them for some writes.
+/// Kills some servers, and makes the others acknowledge some writes without them.
 async fn leave_behind(witness: &mut Witness, cell: &LiveCell, control: &dyn ServerControl, behind: &[u32]) {
     let ensemble = &*cell.ensemble();
     kill_all(witness, ensemble, control, behind).await;
@@ -189,7 +190,7 @@ async fn leave_behind(witness: &mut Witness, cell: &LiveCell, control: &dyn Serv
     }
 }
 
-/// Looks until all of these servers show a state, at all of them at once, in bounded time.
+/// Polls all of these servers concurrently until they show a state, in bounded time.
 async fn all_show(
     witness: &mut Witness,
     ensemble: &dyn Ensemble,
@@ -226,7 +227,7 @@ pub(super) async fn heal(cell: &Rc<LiveCell>, remedy: &ServerRemedy) -> Proof {
         }
         ServerRemedy::Start { servers, gap, empty } => {
             for (place, &server) in servers.iter().enumerate() {
-                // A run that is to end does not wait between them.
+                // A run that is stopping does not wait between them.
                 if place > 0 && !cell.stopping() {
                     tokio::time::sleep(*gap).await;
                 }

@@ -10,7 +10,7 @@ use crate::coordinator::live_cell::LiveCell;
 use crate::process::clock;
 use crate::protocol::ToHost;
 
-/// The host's word on what came of it is waited for this long.
+/// Time to wait for the host's report of the outcome.
 const AT_MOST: Duration = Duration::from_secs(10);
 
 pub(super) async fn resign(cell: &Rc<LiveCell>, fault: u32, hit: &Hit) -> Injury {

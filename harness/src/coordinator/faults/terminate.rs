@@ -1,5 +1,5 @@
-//! `terminate`: the host's process is sent SIGTERM, as a deployment ends it, and killed when it has not gone in time. Healed by
-//! starting the host again.
+//! `terminate`: the host's process gets SIGTERM, as in a deployment, and is killed if it does not end in time. Healed
+//! by restarting the host.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use hustings_workloads::plan::Hit;
 use crate::coordinator::live_cell::LiveCell;
 use crate::process::clock;
 
-/// What deployments give a process before they kill it is longer mostly; a candidate needs no more than a close of its session.
+/// Deployments mostly grant a longer time before they kill; a candidate needs only to close its session.
 const GRACE: Duration = Duration::from_secs(10);
 
 pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
     let from = clock::now();
     let mut proof = Proof { from, to: from, verified: !hit.hosts.is_empty(), ..Proof::default() };
     let (mut seen, mut dead, mut fates) = (Vec::new(), Vec::new(), Vec::new());
-    // Before anything is closed: it is no crash, but one that leaves its session behind is one to the servers.
+    // Read before any session closes: to the servers, a process that leaves its session behind has crashed.
     match cell.touches(&hit.hosts).await {
         Ok(touches) => proof.touches = touches,
         Err(why) => seen.push(why),

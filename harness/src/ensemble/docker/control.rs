@@ -1,4 +1,4 @@
-//! Faults on servers in containers: by the engine, seen by the engine.
+//! Faults on servers in containers, injected and verified through the engine.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::faults::ServerFaults;
 use super::networks::{ServerPair, pairs};
 use super::{DockerEnsemble, logs};
 
-/// How long a killed container may take to be dead.
+/// Deadline for a killed container to end.
 const DEAD_WITHIN: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(10);
 
@@ -21,7 +21,7 @@ impl ServerControl for DockerEnsemble {
     fn kill(&self, server: u32) -> LocalBoxFuture<'_, ServerEvidence> {
         Box::pin(async move {
             self.need(server, "killed")?;
-            // Noted before: nobody shall miss it while it goes.
+            // Noted first, so that no check reports the server as died meanwhile.
             self.faults.borrow_mut().killed.insert(server);
             let killed = self.kill_container(server).await;
             let mut faults = self.faults.borrow_mut();
@@ -63,7 +63,7 @@ impl ServerControl for DockerEnsemble {
             if self.faults.borrow().paused.contains(&server) {
                 return Err(refused(server, "paused", "it is paused already"));
             }
-            // Noted before: nobody shall take it for an accident.
+            // Noted first, so that no check reports the pause as unplanned.
             self.faults.borrow_mut().paused.insert(server);
             let paused = self.engine.pause(&container).await;
             paused.inspect_err(|_| _ = self.faults.borrow_mut().paused.remove(&server))?;
@@ -92,7 +92,7 @@ impl ServerControl for DockerEnsemble {
                 return Err(refused(server, "cut off", "it is cut off already"));
             }
             let before = self.faults.borrow().clone();
-            // Noted before: what was cut halfway can be rejoined.
+            // Noted first, so that a partial cut can be rejoined.
             self.faults.borrow_mut().cuts.push(cut.clone());
             self.follow(&before, &cut).await?;
             in_effect();
@@ -110,7 +110,7 @@ impl ServerControl for DockerEnsemble {
             };
             self.faults.borrow_mut().cuts.remove(at);
             if let Err(error) = self.follow(&before, &cut).await {
-                // It can be tried again.
+                // The caller can retry.
                 self.faults.borrow_mut().cuts.push(cut);
                 return Err(error);
             }
@@ -120,7 +120,7 @@ impl ServerControl for DockerEnsemble {
 }
 
 impl DockerEnsemble {
-    /// The container of a server that has not been killed.
+    /// The container of a server that is not killed.
     fn need(&self, server: u32, what: &'static str) -> Result<String, EnsembleError> {
         let container = self.container(server)?;
         if self.faults.borrow().killed.contains(&server) {
@@ -129,7 +129,7 @@ impl DockerEnsemble {
         Ok(container)
     }
 
-    /// The servers of one side of a cut, of which there must be two.
+    /// The servers of one side of a cut; the other side must not be empty either.
     fn side(&self, servers: &[u32], what: &'static str) -> Result<BTreeSet<u32>, EnsembleError> {
         for server in servers {
             self.container(*server)?;
@@ -173,7 +173,7 @@ impl DockerEnsemble {
         }
     }
 
-    /// Puts a new container without data in the place of a killed one, and keeps the old one's log.
+    /// Replaces a killed container by a new one without data, and keeps the old one's log.
     async fn replace(&self, server: u32, container: &str) -> Result<(), EnsembleError> {
         let log = logs::all(&self.engine, container).await?;
         self.earlier_logs.borrow_mut().entry(server).or_default().push_str(&log);
@@ -182,8 +182,8 @@ impl DockerEnsemble {
         self.release_server(server).await
     }
 
-    /// Takes servers off networks or puts them back, where the cuts of now say otherwise than those before, and looks
-    /// whether that is how it is. Always those of the `moved` side, so that both ways touch the same containers.
+    /// Connects or disconnects servers where the current cuts differ from those before, and verifies the result. It
+    /// always moves servers of the `moved` side, so that cut and rejoin touch the same containers.
     async fn follow(&self, before: &ServerFaults, moved: &BTreeSet<u32>) -> Result<(), EnsembleError> {
         let now = self.faults.borrow().clone();
         let changed =
@@ -198,7 +198,7 @@ impl DockerEnsemble {
     async fn put(&self, pair: ServerPair, server: u32, on: bool) -> Result<(), EnsembleError> {
         let container = self.container(server)?;
         let network = self.networks.of(pair);
-        // After a cut that failed halfway some are where they shall be.
+        // After a partial cut, some containers are in the wanted state already.
         if self.is_on(&container, &network).await? == on {
             return Ok(());
         }

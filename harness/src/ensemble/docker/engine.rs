@@ -1,4 +1,4 @@
-//! The Docker engine: finding it, asking it within bounds, and its images.
+//! The Docker engine: its address, bounded requests to it, and its images.
 
 use std::error::Error as _;
 use std::fmt::Display;
@@ -17,18 +17,18 @@ use tokio::time::{Instant, timeout};
 
 use super::super::EnsembleError;
 
-/// Bound of every question to the engine: it may have to remove a container with a large log on a busy machine.
+/// Bound of every request to the engine: it may have to remove a container with a large log on a busy machine.
 const CALL_WITHIN: Duration = Duration::from_secs(60);
-/// How long it may take to say that it is there.
+/// Bound of the first request, for its version.
 const PING_WITHIN: Duration = Duration::from_secs(10);
-/// Some hundred megabytes over a slow line.
+/// Some hundred megabytes over a slow connection.
 const PULL_WITHIN: Duration = Duration::from_secs(900);
-/// A container whose processes are busy starting cannot be frozen at times (cgroup v1); a moment later it can.
+/// With cgroup v1, a container whose processes are busy starting sometimes cannot be frozen; a moment later it can.
 const FREEZE_WITHIN: Duration = Duration::from_secs(10);
 const FREEZE_AGAIN_AFTER: Duration = Duration::from_millis(100);
-/// What the engine says then.
+/// Part of the engine's error message in that case.
 const NOT_FROZEN: &str = "unable to freeze";
-/// Where an engine is when DOCKER_HOST does not say, and where a user's own ones are.
+/// The default socket without DOCKER_HOST, and the sockets of rootless and desktop engines.
 const SOCKET: &str = "/var/run/docker.sock";
 const USER_SOCKETS: [(&str, &str); 3] = [
     ("XDG_RUNTIME_DIR", ".docker/run/docker.sock"),
@@ -45,7 +45,7 @@ pub(super) struct Engine {
     pub(super) version: String,
 }
 
-/// Where the engine is: as DOCKER_HOST says, else the first of the usual sockets that is there.
+/// The engine's address: DOCKER_HOST, else the first of the usual sockets that exists.
 pub(super) fn address() -> String {
     let given = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     if let Some(host) = given("DOCKER_HOST") {
@@ -57,7 +57,7 @@ pub(super) fn address() -> String {
 }
 
 impl Engine {
-    /// Connects to the engine that is there, and asks for its version.
+    /// Connects to the engine, and requests its version.
     pub(super) async fn connect() -> Result<Self, EnsembleError> {
         Self::connect_to(&address()).await
     }
@@ -78,7 +78,7 @@ impl Engine {
         Ok(Self { docker, at: at.to_owned(), version })
     }
 
-    /// Waits for an answer of the engine, but not forever. `what` completes "the engine cannot …".
+    /// Awaits a reply of the engine, with a bound. `what` completes "the engine cannot …".
     pub(super) async fn call<T>(
         &self,
         what: impl Display,
@@ -92,7 +92,7 @@ impl Engine {
         Err(EnsembleError::Engine { what: what.to_string(), why })
     }
 
-    /// Pauses a container; where it cannot be frozen for a moment, again and again for a bounded time.
+    /// Pauses a container, and retries for a bounded time while it cannot be frozen.
     pub(super) async fn pause(&self, container: &str) -> Result<(), EnsembleError> {
         let begun = Instant::now();
         loop {
@@ -109,7 +109,7 @@ impl Engine {
         }
     }
 
-    /// Whether an image is there.
+    /// Whether an image exists locally.
     pub(super) async fn has_image(&self, image: &str) -> Result<bool, EnsembleError> {
         let looked = async {
             match self.docker.inspect_image(image).await {
@@ -120,7 +120,7 @@ impl Engine {
         self.call(format!("look for the image {image}"), looked).await
     }
 
-    /// Pulls an image unless it is there. `option` is how the user can name another.
+    /// Pulls an image unless it exists. `option` names the option for another image.
     pub(super) async fn need_image(&self, image: &str, option: &'static str) -> Result<(), EnsembleError> {
         if self.has_image(image).await? {
             return Ok(());
@@ -142,15 +142,15 @@ impl Engine {
     }
 }
 
-/// Why an image was not pulled, without what every such message begins with.
+/// Why an image was not pulled, without the common prefix of these messages.
 fn reason(said: &str) -> String {
     said.rsplit_once("error: ").map_or(said, |(_, why)| why).to_owned()
 }
 
-/// The image as testcontainers names it: what stands before the last colon, and what stands behind it.
+/// The image in testcontainers' form: name before the last colon, tag after it.
 pub(super) fn generic(image: &str) -> GenericImage {
     match image.rsplit_once(':') {
-        // A colon before a slash is that of a registry's port.
+        // A colon before a slash belongs to a registry's port.
         Some((name, tag)) if !tag.contains('/') => GenericImage::new(name, tag),
         _ => GenericImage::new(image, "latest"),
     }
@@ -173,14 +173,14 @@ fn client(at: &str) -> Result<Docker, EnsembleError> {
     connected.map_err(|error| EnsembleError::NoEngine { at: at.to_owned(), why: error.to_string() })
 }
 
-/// Whether `host:port` is an address of this machine's own.
+/// Whether `host:port` is a loopback address.
 fn is_here(address: &str) -> bool {
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     let host = host.trim_matches(['[', ']']);
     host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
 }
 
-/// What went wrong underneath, if it was a matter of input and output.
+/// The kind of the underlying I/O error, if there is one.
 fn io_kind(error: &Error) -> Option<io::ErrorKind> {
     let mut at: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = at {
@@ -192,7 +192,7 @@ fn io_kind(error: &Error) -> Option<io::ErrorKind> {
     None
 }
 
-/// The status code of an answer that is an error.
+/// The status code of an error response.
 pub(super) fn status(error: &Error) -> Option<u16> {
     match error {
         Error::DockerResponseServerError { status_code, .. } => Some(*status_code),
@@ -200,7 +200,7 @@ pub(super) fn status(error: &Error) -> Option<u16> {
     }
 }
 
-/// An error in the engine's own words, else with all its causes.
+/// The engine's own message, else the error with all its causes.
 fn said(error: &Error) -> String {
     if let Error::DockerResponseServerError { message, .. } = error {
         return message.trim().to_owned();
@@ -227,7 +227,7 @@ mod tests {
     use super::{Engine, client, generic, is_here};
     use crate::ensemble::EnsembleError;
 
-    /// An engine that gives these answers, one after the other; its thread ends when all are given.
+    /// An engine that sends these replies one after the other; its thread ends after the last one.
     fn engine_that_answers(answers: &'static [&'static str]) -> (Engine, std::thread::JoinHandle<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let at = format!("tcp://{}", listener.local_addr().unwrap());

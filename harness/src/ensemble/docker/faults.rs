@@ -1,10 +1,10 @@
-//! What was done to the servers of an ensemble.
+//! The faults in effect on the servers of an ensemble.
 
 use std::collections::BTreeSet;
 
 use super::networks::ServerPair;
 
-/// What was done to servers and not undone.
+/// Faults that were injected and not healed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ServerFaults {
     pub(super) killed: BTreeSet<u32>,

@@ -1,4 +1,4 @@
-//! The last resort: what an ensemble has at the engine goes, also when nobody could wait for it.
+//! The last resort: removes the engine's objects of an ensemble, even if the caller was cancelled.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -7,26 +7,26 @@ use super::super::EnsembleError;
 use super::engine::Engine;
 use super::residue;
 
-/// Requests that were on their way when a start was given up may take effect so long after.
+/// Requests that were under way when a start was cancelled may take effect this much later.
 const SETTLED_AFTER: Duration = Duration::from_secs(2);
 
-/// Removes all that an ensemble has at the engine when it is dropped before that was done in order.
+/// Removes the engine's objects of an ensemble on drop, unless they were already removed in order.
 pub(super) struct Guard {
     engine: Engine,
     ensemble: String,
     done: Cell<bool>,
-    /// How many requests that make something have been begun, and are not known to be over.
+    /// Number of creating requests that were begun and are not known to have ended.
     making: Cell<u32>,
 }
 
 impl Guard {
-    /// Before anything is made.
+    /// Create it before any of these objects.
     pub(super) fn new(engine: &Engine, ensemble: &str) -> Self {
         let (done, making) = (Cell::new(false), Cell::new(0));
         Self { engine: engine.clone(), ensemble: ensemble.to_owned(), done, making }
     }
 
-    /// Waits for what makes containers or networks. If nobody waits to the end, what it makes may still come.
+    /// Awaits the creation of containers or networks. If the caller is cancelled, they may still appear.
     pub(super) async fn make<T>(&self, made: impl Future<Output = T>) -> T {
         self.making.set(self.making.get() + 1);
         let made = made.await;
@@ -34,7 +34,7 @@ impl Guard {
         made
     }
 
-    /// In order, once.
+    /// Removes them in order, once.
     pub(super) async fn remove(&self) -> Result<(), EnsembleError> {
         if self.done.get() {
             return Ok(());
@@ -44,7 +44,7 @@ impl Guard {
         Ok(())
     }
 
-    /// As [`remove`](Self::remove), while the caller is kept waiting.
+    /// As [`remove`](Self::remove), but blocks the caller.
     pub(super) fn remove_now(&self) {
         if self.done.replace(true) {
             return;

@@ -1,20 +1,20 @@
-//! What containers and networks of a run are called, and by which labels they are found again.
+//! Names of a run's containers and networks, and the labels for finding them later.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 /// The run's id.
 pub(super) const RUN: &str = "org.hustings.run";
-/// The run's folder: where it is gone, nobody can say whether the run lives.
+/// The run's folder: without it, the run's state is unknown.
 pub(super) const FOLDER: &str = "org.hustings.folder";
 /// The ensemble's name.
 pub(super) const ENSEMBLE: &str = "org.hustings.ensemble";
-/// A label of a name in Docker's DNS has 63 bytes at most, of which a container's own part takes some.
+/// A label of a name in Docker's DNS has at most 63 bytes, and a container's own part takes some of them.
 const RUN_BYTES_MAX: usize = 40;
 
-/// The name of an ensemble, which those of its containers and networks begin with: of the run's `number`th.
+/// The name of the run's `number`th ensemble; the names of its containers and networks begin with it.
 pub(super) fn ensemble_name(run: &str, number: usize) -> String {
-    // The end of an id is the part that differs.
+    // Ids differ at their end.
     let run = run.get(run.len().saturating_sub(RUN_BYTES_MAX)..).unwrap_or(run);
     if number <= 1 { format!("hustings-{run}") } else { format!("hustings-{run}-{number}") }
 }

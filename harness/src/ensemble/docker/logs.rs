@@ -1,4 +1,4 @@
-//! Logs of containers, each line with the time at which the engine took it.
+//! Logs of containers; each line has the time at which the engine received it.
 
 use bollard::container::LogOutput;
 use bollard::query_parameters::LogsOptionsBuilder;
@@ -9,15 +9,15 @@ use super::engine::Engine;
 
 /// The longest log that is read.
 const LOG_BYTES_MAX: usize = 256 << 20;
-/// As much of a log's end as an error may need.
+/// Lines of a log's end that an error message may need.
 const TAIL_LINES: u32 = 200;
 
-/// All that a container has logged, on both streams, in the order of time.
+/// Everything that a container has logged, on both streams, in order of time.
 pub(super) async fn all(engine: &Engine, container: &str) -> Result<String, EnsembleError> {
     read(engine, container, "all").await
 }
 
-/// The last lines of a container's log, without their times, indented; empty if there are none or they cannot be read.
+/// The last lines of a container's log, without their times, indented; empty if there are none or the read fails.
 pub(super) async fn tail(engine: &Engine, container: &str) -> String {
     let text = read(engine, container, &TAIL_LINES.to_string()).await.unwrap_or_default();
     let bare = text.lines().map(|line| line.split_once(' ').map_or("", |(_, said)| said));
@@ -37,7 +37,7 @@ async fn read(engine: &Engine, container: &str, lines: &str) -> Result<String, E
     Ok(in_order(&parts.iter().map(|part| String::from_utf8_lossy(part.as_ref())).collect::<String>()))
 }
 
-/// Sorts lines by the times that they begin with, which are all of one length; those of one time stay as they are.
+/// Sorts lines by their leading times, which have a fixed length. Lines of equal time keep their order.
 fn in_order(text: &str) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
     lines.sort_by_key(|line| line.split(' ').next().unwrap_or_default());

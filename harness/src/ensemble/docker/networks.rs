@@ -1,9 +1,8 @@
-//! The networks of an ensemble: one for clients and Toxiproxy, and one for each pair of servers, which only that pair is on.
+//! The networks of an ensemble: one for clients and Toxiproxy, and one for each pair of servers, for that pair only.
 //!
-//! So any set of servers can be cut off from the others by taking servers off networks, while its members still reach each
-//! other. Addresses on these are fixed and stand in the containers' hosts files: a server that comes back is where it
-//! was, and no name has to be looked up while a network is in pieces. They lead nowhere else, so that nothing finds a way
-//! around a cut.
+//! So any set of servers can be cut off by removing servers from networks, while its members still reach each other.
+//! Addresses on these networks are fixed and listed in the containers' hosts files. A server that comes back keeps its
+//! address, and no name lookup is needed during a cut. The networks are internal, so there is no route around a cut.
 
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
@@ -16,10 +15,10 @@ use bollard::models::{
 use super::super::EnsembleError;
 use super::engine::Engine;
 
-/// Addresses that a pair's network takes: of a net of 29 bits.
+/// Prefix length of a pair's network, and the number of its addresses.
 const PAIR_BITS: u32 = 29;
 const PAIR_ADDRESSES: u32 = 1 << (32 - PAIR_BITS);
-/// Between the engine's choice of a free range and its use another run may take it.
+/// Another run may take a free range between the engine's choice and its use.
 const ATTEMPTS_MAX: u32 = 5;
 
 /// Two servers, the lower one first.
@@ -35,12 +34,12 @@ pub(super) struct Networks {
     ensemble: String,
     servers: u32,
     labels: HashMap<String, String>,
-    /// The first address of all networks of pairs, which follow each other.
+    /// The first address of the pairs' networks, which are adjacent.
     base: Ipv4Addr,
 }
 
 impl Networks {
-    /// Makes all networks of an ensemble. What was made before an error is found by its labels.
+    /// Creates all networks of an ensemble. Networks made before an error are found by their labels.
     pub(super) async fn create(
         engine: &Engine,
         ensemble: &str,
@@ -70,7 +69,7 @@ impl Networks {
         Ok(networks)
     }
 
-    /// The name of the network that clients and Toxiproxy reach servers by.
+    /// The name of the network over which clients and Toxiproxy reach servers.
     pub(super) fn clients(&self) -> String {
         format!("{}-clients", self.ensemble)
     }
@@ -80,13 +79,13 @@ impl Networks {
         format!("{}-quorum-{low}-{high}", self.ensemble)
     }
 
-    /// Where `server` finds `peer`. Itself it finds at no address in particular: servers tell each other their own one, and
-    /// one that all peers could use does not exist. This one they ignore, and use what they know.
+    /// The address of `peer` for `server`. A server's own address is unspecified: servers tell each other their own
+    /// one, and no single address would suit all peers. Peers ignore this one and use their configured addresses.
     pub(super) fn address(&self, server: u32, peer: u32) -> Ipv4Addr {
         if server == peer { Ipv4Addr::UNSPECIFIED } else { self.on(pair(server, peer), peer) }
     }
 
-    /// Puts a container of `server` on a pair's network.
+    /// Connects a container of `server` to a pair's network.
     pub(super) async fn connect(
         &self,
         engine: &Engine,
@@ -102,7 +101,7 @@ impl Networks {
         engine.call(format!("put {container} on {network}"), engine.docker.connect_network(&network, request)).await
     }
 
-    /// Takes a container off a pair's network.
+    /// Disconnects a container from a pair's network.
     pub(super) async fn disconnect(
         &self,
         engine: &Engine,
@@ -134,8 +133,8 @@ impl Networks {
         })
     }
 
-    /// A range that the engine holds free, found by making a network and removing it: fixed addresses need a range of the
-    /// caller's choice.
+    /// A range that the engine considers free, found by creating a network and removing it: fixed addresses need a
+    /// range chosen by the caller.
     async fn free_range(&self, engine: &Engine) -> Result<Ipv4Addr, EnsembleError> {
         if self.servers == 1 {
             return Ok(Ipv4Addr::UNSPECIFIED);
@@ -164,7 +163,7 @@ impl Networks {
     async fn remove_pairs(&self, engine: &Engine) {
         let removed = pairs(self.servers).into_iter().map(|pair| {
             let name = self.of(pair);
-            // Not all of them were made.
+            // Some of them may not exist.
             async move { drop(engine.docker.remove_network(&name).await) }
         });
         futures::future::join_all(removed).await;
@@ -174,7 +173,7 @@ impl Networks {
         format!("{}/{PAIR_BITS}", self.first(pair))
     }
 
-    /// The first address is the network's own, the second that of the engine's bridge.
+    /// The first address is the network's own, the second the engine's bridge.
     fn on(&self, pair: ServerPair, server: u32) -> Ipv4Addr {
         Ipv4Addr::from_bits(self.first(pair).to_bits().wrapping_add(if server == pair.0 { 2 } else { 3 }))
     }

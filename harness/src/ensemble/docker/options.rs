@@ -1,10 +1,10 @@
-//! What is asked of a Docker ensemble.
+//! Options of a Docker ensemble.
 
 use std::time::Duration;
 
 use super::super::server_options::ServerOptions;
 
-/// The environment's words for other images than the official ones, which come after them.
+/// Environment variables for other images than the official ones, which follow them.
 pub const ZOOKEEPER_IMAGE_VARIABLE: &str = "HUSTINGS_ZOOKEEPER_IMAGE";
 pub const TOXIPROXY_IMAGE_VARIABLE: &str = "HUSTINGS_TOXIPROXY_IMAGE";
 
@@ -14,27 +14,27 @@ pub const TOXIPROXY_IMAGE: &str = "ghcr.io/shopify/toxiproxy:2.12.0";
 #[derive(Clone, Debug)]
 pub struct DockerOptions {
     pub servers: ServerOptions,
-    /// Any image that is configured as the official one is.
+    /// Any image that is configured like the official one.
     pub zookeeper_image: String,
-    /// Any image that serves Toxiproxy's API on port 8474 without being told anything.
+    /// Any image that serves Toxiproxy's API on port 8474 without configuration.
     pub toxiproxy_image: String,
-    /// How many ports Toxiproxy's links may listen on; 0: there is no Toxiproxy.
+    /// Number of ports for Toxiproxy's links; 0: there is no Toxiproxy.
     pub link_ports: u16,
-    /// Client ports are this and the following ones, then the port of Toxiproxy's API, then those of links. None: any free
+    /// First client port; the following ones are the other client ports, Toxiproxy's API and the links. None: any free
     /// ports.
     pub base_port: Option<u16>,
-    /// How long the servers may take until all of them serve.
+    /// Deadline for all servers to serve.
     pub start_within: Duration,
     /// Completes the sentence "chosen because …".
     pub why: String,
-    /// Lines added to the end of server 1's configuration, for tests that need one that does not start. No spaces within a
-    /// line.
+    /// Lines added to the end of server 1's configuration, for tests that need a server that does not start. No spaces
+    /// within a line.
     pub extra_config: String,
 }
 
 impl DockerOptions {
-    /// Such servers, without Toxiproxy, of the images that the environment
-    /// names (`HUSTINGS_ZOOKEEPER_IMAGE`, `HUSTINGS_TOXIPROXY_IMAGE`), else of the official ones.
+    /// Servers without Toxiproxy, of the images that the environment names (`HUSTINGS_ZOOKEEPER_IMAGE`,
+    /// `HUSTINGS_TOXIPROXY_IMAGE`), else of the official ones.
     #[must_use]
     pub fn new(servers: ServerOptions) -> Self {
         let image = |variable, official: &str| {

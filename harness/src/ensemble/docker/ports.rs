@@ -1,5 +1,5 @@
-//! Ports of this machine that an ensemble publishes, all in a row: clients', that of Toxiproxy's API, links'. They are
-//! fixed, so that a container that starts again is where it was.
+//! This machine's ports that an ensemble publishes, in a row: clients, Toxiproxy's API, links. They are fixed, so that
+//! a restarted container keeps its ports.
 
 use std::io;
 use std::ops::Range;
@@ -16,7 +16,7 @@ pub(super) struct Ports {
 }
 
 impl Ports {
-    /// Ports that can be bound right now; `attempt` makes another try look elsewhere.
+    /// Ports that can be bound now; a different `attempt` searches elsewhere.
     pub(super) fn reserve(options: &DockerOptions, attempt: u32) -> Result<Self, EnsembleError> {
         let servers = options.servers.count.try_into().unwrap_or(u16::MAX);
         let mut ports = Self { first: 0, servers, links: options.link_ports };
@@ -34,7 +34,7 @@ impl Ports {
         Ok(ports)
     }
 
-    /// Of server `id`, for clients.
+    /// The client port of server `id`.
     pub(super) fn client(&self, id: u32) -> u16 {
         self.first + u16::try_from(id - 1).unwrap_or(u16::MAX)
     }
@@ -47,7 +47,7 @@ impl Ports {
         self.api() + 1..self.api() + 1 + self.links
     }
 
-    /// The error for a port of these that somebody else has.
+    /// The error for one of these ports that another process has.
     pub(super) fn taken(&self, port: u16, source: io::Error) -> EnsembleError {
         match port.checked_sub(self.first) {
             Some(offset) if offset < self.servers => {
@@ -57,7 +57,7 @@ impl Ports {
         }
     }
 
-    /// Which of these an error of the engine is about, if it says that it is taken.
+    /// The port that an engine error reports as taken.
     pub(super) fn named_as_taken(&self, why: &str) -> Option<u16> {
         let taken = why.contains("port is already allocated") || why.contains("address already in use");
         let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>().parse().ok();

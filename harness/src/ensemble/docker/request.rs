@@ -1,4 +1,4 @@
-//! The containers as they are asked for: ZooKeeper's by the environment of its official image, Toxiproxy's by nothing.
+//! The container requests: ZooKeeper is configured by the environment of its official image, Toxiproxy needs nothing.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use super::ports::Ports;
 
 const CLIENT_PORT: u16 = 2181;
 const API_PORT: u16 = 8474;
-/// Of the engine to start a container, which says nothing about what is in it.
+/// Bound for the engine to start a container; the programs inside may need longer.
 const START_WITHIN: Duration = Duration::from_secs(90);
 
-/// Server `id`, on the clients' network; those of its pairs are for the caller to add.
+/// Server `id`, on the clients' network; the caller adds the networks of its pairs.
 pub(super) fn server(
     id: u32,
     container: &str,
@@ -30,7 +30,7 @@ pub(super) fn server(
 ) -> ContainerRequest<GenericImage> {
     let mut request = base(&options.zookeeper_image, container, networks, labels)
         .with_mapped_port(ports.client(id), CLIENT_PORT.tcp())
-        // Where the image logs by logback, which reads this before its own: a line a refused create is too much.
+        // Images that log by logback read this before their own: they would log a line per refused create.
         .with_copy_to("/conf/logback.xml", LOGBACK.as_bytes().to_vec());
     for peer in 1..=options.servers.count {
         request = request.with_host(name(peer), Host::Addr(networks.address(id, peer).into()));
@@ -56,13 +56,13 @@ pub(super) fn toxiproxy(
     }
     request.with_host_config_modifier(|config| {
         local(config);
-        // Names that the engine does not know (those of dead servers) are not worth a question to the world: nobody
-        // answers at the container's own address, and says so at once.
+        // Names unknown to the engine (those of killed servers) must not be looked up on the Internet. No DNS server
+        // runs at the container's own address, so these lookups fail at once.
         config.dns = Some(vec!["127.0.0.1".to_owned()]);
     })
 }
 
-/// What the servers call each other.
+/// The servers' names for each other.
 fn name(server: u32) -> String {
     format!("zk{server}")
 }
@@ -80,7 +80,7 @@ fn base(
         .with_startup_timeout(START_WITHIN)
 }
 
-/// Published for this machine only, and with a log that can be read back whatever the engine's default is.
+/// Published on this machine's loopback only, and with a readable log regardless of the engine's default.
 fn local(config: &mut HostConfig) {
     for bindings in config.port_bindings.iter_mut().flat_map(HashMap::values_mut) {
         bindings.iter_mut().flatten().for_each(|binding| binding.host_ip = Some("127.0.0.1".to_owned()));
@@ -88,7 +88,7 @@ fn local(config: &mut HostConfig) {
     config.log_config = Some(HostConfigLogConfig { typ: Some("json-file".to_owned()), config: None });
 }
 
-/// The settings of a local ensemble's servers, in the words of the image.
+/// The settings of a local ensemble's servers, as environment variables of the image.
 fn environment(id: u32, options: &DockerOptions) -> Vec<(&'static str, String)> {
     let servers: Vec<_> = (1..=options.servers.count)
         .map(|peer| format!("server.{peer}={}:2888:3888;{CLIENT_PORT}", name(peer)))

@@ -1,4 +1,4 @@
-//! What runs have at the engine, found by its labels: to remove it at a run's end, or after one that was killed.
+//! The engine's objects of a run, found by their labels, for removal at the run's end or after it was killed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use super::super::EnsembleError;
 use super::engine::{Engine, status};
 use super::labels;
 
-/// How long all that is labelled may take to go.
+/// Deadline for removing all labelled objects.
 const GONE_WITHIN: Duration = Duration::from_secs(60);
 const AGAIN: Duration = Duration::from_millis(100);
 
@@ -40,19 +40,19 @@ impl std::fmt::Display for Residue {
     }
 }
 
-/// What a dead run has at the engine that its notes name.
+/// The objects of an ended run at the engine that its notes name.
 ///
 /// # Errors
-/// The engine cannot be reached or does not answer.
+/// The engine cannot be reached or does not reply.
 pub fn of_run(engine: &str, run: &str, folder: &Path) -> Result<Residue, EnsembleError> {
     let filter = run_filter(run, folder);
     on_own_thread(|| async move { find(&Engine::connect_to(engine).await?, &filter).await })
 }
 
-/// Removes what a dead run has at the engine that its notes name; returns what that was.
+/// Removes the objects of an ended run at the engine that its notes name; returns them.
 ///
 /// # Errors
-/// The engine cannot be reached, or something did not go.
+/// The engine cannot be reached, or an object remains.
 pub fn remove_run(engine: &str, run: &str, folder: &Path) -> Result<Residue, EnsembleError> {
     let filter = run_filter(run, folder);
     on_own_thread(|| async move {
@@ -63,10 +63,10 @@ pub fn remove_run(engine: &str, run: &str, folder: &Path) -> Result<Residue, Ens
     })
 }
 
-/// What runs whose folder is gone have at the engine, by run. Nobody can tell whether they live.
+/// Objects of runs without a folder, by run. Whether these runs are alive is unknown.
 ///
 /// # Errors
-/// The engine cannot be reached or does not answer.
+/// The engine cannot be reached or does not reply.
 pub fn orphans() -> Result<BTreeMap<String, Residue>, EnsembleError> {
     on_own_thread(|| async {
         let engine = Engine::connect().await?;
@@ -80,7 +80,7 @@ pub fn orphans() -> Result<BTreeMap<String, Residue>, EnsembleError> {
     })
 }
 
-/// The filter that finds what an ensemble has.
+/// The filter for an ensemble's objects.
 pub(super) fn ensemble_filter(ensemble: &str) -> Vec<String> {
     vec![format!("{}={ensemble}", labels::ENSEMBLE)]
 }
@@ -89,8 +89,8 @@ fn run_filter(run: &str, folder: &Path) -> Vec<String> {
     vec![format!("{}={run}", labels::RUN), format!("{}={}", labels::FOLDER, folder.display())]
 }
 
-/// Removes all that the labels find, containers with their volumes before networks, until nothing was found for `quiet`: a
-/// request that was on its way when its caller gave up may still take effect.
+/// Removes everything that the labels find, containers with their volumes before networks, until nothing is found for
+/// `quiet`: a request of a cancelled caller may still take effect.
 pub(super) async fn remove(engine: &Engine, filter: &[String], quiet: Duration) -> Result<(), EnsembleError> {
     let until = Instant::now() + GONE_WITHIN;
     let mut quiet_since: Option<Instant> = None;
@@ -140,7 +140,7 @@ async fn remove_once(engine: &Engine, found: &Residue) -> Result<(), EnsembleErr
     futures::future::join_all(networks).await.into_iter().collect()
 }
 
-/// What is gone already (404), or is being removed by somebody else (409), is as good as removed.
+/// An object that is gone (404), or that another process is removing (409), counts as removed.
 fn unless_gone(removed: Result<(), Error>) -> Result<(), Error> {
     match removed {
         Err(error) if status(&error) == Some(404) => Ok(()),
@@ -163,7 +163,7 @@ struct Labelled {
 }
 
 impl Labelled {
-    /// A folder that cannot be looked for counts as being there.
+    /// A folder that cannot be checked counts as existing.
     fn has_folder(&self) -> bool {
         let folder = self.labels.get(labels::FOLDER).map(PathBuf::from);
         folder.is_some_and(|folder| folder.try_exists().unwrap_or(true))
@@ -190,7 +190,7 @@ async fn labelled(engine: &Engine, filter: &[String]) -> Result<Vec<Labelled>, E
     Ok(all)
 }
 
-/// Runs something on a runtime and thread of its own: the caller may be within a runtime, or within none.
+/// Runs a task on a runtime and thread of its own, because the caller may be inside a runtime or outside any.
 pub(super) fn on_own_thread<T, F>(task: impl FnOnce() -> F + Send) -> Result<T, EnsembleError>
 where
     T: Send,

@@ -1,4 +1,4 @@
-//! What is asked of an embedded ensemble, and why it may not be had.
+//! Options of an embedded ensemble, and its errors.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,25 +9,25 @@ use super::super::server_options::ServerOptions;
 /// Descriptors of the process that belong to no session.
 pub(super) const OVERHEAD: u64 = 256;
 
-/// What is asked of an embedded ensemble.
+/// Options of an embedded ensemble.
 #[derive(Clone, Debug)]
 pub struct EmbeddedOptions {
-    /// Neither a disk nor a heap is theirs, and followers join at once.
+    /// They have no disk and no heap, and followers join at once.
     pub servers: ServerOptions,
-    /// The most sessions at a time.
+    /// Maximum number of simultaneous sessions.
     pub sessions: u64,
-    /// Ports are this and the following ones. None: any free ports.
+    /// First port; the following ones are used, too. None: any free ports.
     pub base_port: Option<u16>,
-    /// How long the servers may take until all of them serve.
+    /// Deadline for all servers to serve.
     pub start_within: Duration,
-    /// The `hustings` executable, which is also the servers'. Tests are another executable and must name it.
+    /// The `hustings` executable, which also runs the servers. Tests run in another executable and must name it.
     pub exe: PathBuf,
     /// Completes the sentence "chosen because …".
     pub why: String,
 }
 
 impl EmbeddedOptions {
-    /// Such servers, any sessions.
+    /// These servers, without a bound on sessions.
     #[must_use]
     pub fn new(servers: ServerOptions, exe: PathBuf) -> Self {
         Self {

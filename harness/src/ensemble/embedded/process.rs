@@ -30,7 +30,7 @@ struct Ready {
 }
 
 impl EmbeddedProcess {
-    /// Starts it, and waits until its servers listen. Gives their addresses.
+    /// Starts it, and waits until its servers listen. Returns their addresses.
     pub(super) async fn start(
         options: &EmbeddedOptions,
         sync_limit: u64,
@@ -65,7 +65,7 @@ impl EmbeddedProcess {
         self.child.id()
     }
 
-    /// Gives an order and waits until it was carried out. Afterwards, if it fails, the process may not be told anything more.
+    /// Sends an order and waits until it was carried out. After an error, send no further orders to the process.
     pub(super) async fn obey(&mut self, order: &ServerOrder) -> Result<Result<String, String>, io::Error> {
         let mut line = serde_json::to_vec(order)?;
         line.push(b'\n');
@@ -82,7 +82,7 @@ impl EmbeddedProcess {
         })
     }
 
-    /// How it has ended, if it has.
+    /// Its exit status, if it has ended.
     pub(super) fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         self.child.try_wait()
     }

@@ -1,4 +1,4 @@
-//! What a server's answer to `conf` says that a run has to know.
+//! The parts of a server's reply to `conf` that a run needs.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ pub(super) struct Conf {
     /// Its `myid`; 0 for a standalone server.
     pub(super) id: u64,
     pub(super) tick_ms: u64,
-    /// Connections that it takes from one address; None: as many as come.
+    /// Connections that it accepts from one address; None: no limit.
     pub(super) connections_max: Option<u64>,
     /// The session timeouts that it grants, in milliseconds.
     pub(super) timeout_ms_min: u64,
@@ -17,7 +17,7 @@ pub(super) struct Conf {
 }
 
 impl Conf {
-    /// None if something is missing: then it is not the answer of a server that serves.
+    /// None if a value is missing: then this is not the reply of a serving server.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let value = |key: &str| {
             let found = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));

@@ -1,4 +1,4 @@
-//! Whether a run may do on servers of somebody else what it has to, tried once before it begins.
+//! Tests once, before a run begins, whether external servers allow its operations.
 
 use std::time::Duration;
 
@@ -8,15 +8,15 @@ use super::error::ExternalError;
 use crate::access::{AUTH_VARIABLE, Access, SASL_VARIABLE};
 
 const SESSION_TIMEOUT: Duration = Duration::from_secs(10);
-/// For all of it.
+/// Bound of the whole test.
 const WITHIN: Duration = Duration::from_secs(20);
 
-/// Lists the run's root, and creates and deletes a znode there that begins with `prefix`. `cluster`: the servers as clients
-/// reach them; `servers`: as people call them.
+/// Lists the run's root, and creates and deletes a znode there that begins with `prefix`. `cluster` is the client's
+/// connect string, `servers` the name for messages.
 ///
 /// # Errors
-/// The servers do not take the client for whom it says it is, the root is missing, or it may not do one of these. With it
-/// whether a znode of its may be left.
+/// The servers reject the client's authentication, the root is missing, or an operation is not allowed. The flag says
+/// whether the znode may be left.
 pub(super) async fn prove(
     access: &Access,
     (cluster, servers): (&str, &str),
@@ -76,7 +76,7 @@ fn not_allowed(access: &Access, servers: &str, doing: &'static str, error: &zk::
     ExternalError::NotAllowed { path, servers: servers.to_owned(), doing, why }
 }
 
-/// What whoever was refused can do.
+/// The remedy after a refusal.
 pub(super) fn remedy(access: &Access) -> String {
     let digest = format!("--auth-file, or {AUTH_VARIABLE},");
     let sasl = format!("--sasl-file, or {SASL_VARIABLE},");

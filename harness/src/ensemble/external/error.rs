@@ -1,4 +1,4 @@
-//! Why an ensemble that somebody else runs cannot be used, and what that somebody can do about it.
+//! Why an external ensemble cannot be used, with a remedy for its operator.
 
 use std::time::Duration;
 
@@ -75,7 +75,7 @@ pub enum ExternalError {
 }
 
 impl ExternalError {
-    /// Whether servers that are starting look like this, so that it is worth asking again.
+    /// Whether starting servers cause this error, so that a retry makes sense.
     pub(super) fn may_pass(&self) -> bool {
         matches!(self, Self::Unreachable(_) | Self::NotServing { .. } | Self::NoQuorum { .. })
     }

@@ -1,4 +1,4 @@
-//! Looks at servers that somebody else runs: who they are, whether they serve, and whether they bear a run.
+//! Surveys external servers: their identity, whether they serve, and whether they have capacity for a run.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -16,15 +16,15 @@ use crate::ensemble::four_letter::{self, FourLetterError};
 
 const POLL: Duration = Duration::from_millis(250);
 const ASK_WITHIN: Duration = Duration::from_secs(5);
-/// For choosing among the addresses that a name has.
+/// Bound of a test connection, for choosing among the addresses of a name.
 const CONNECT_WITHIN: Duration = Duration::from_secs(1);
 
-/// One server, as it was named and as it answers.
+/// One server: its given name, and its replies.
 #[derive(Clone, Debug)]
 pub(super) struct NamedServer {
     pub(super) name: String,
     pub(super) addr: SocketAddr,
-    /// Where the proxies of links reach it, if that is not where clients do.
+    /// Its address for the links' proxies, if that differs from the clients'.
     pub(super) upstream: Option<String>,
     pub(super) mode: String,
     pub(super) version: String,
@@ -37,7 +37,8 @@ struct ServerPlace {
     upstream: Option<String>,
 }
 
-/// The servers in the order of their ids, once they serve and can bear the run. Servers that are starting are waited for.
+/// The servers in the order of their ids, once they serve and have capacity for the run. Waits for servers that are
+/// starting.
 pub(super) async fn survey(options: &ExternalOptions) -> Result<Vec<NamedServer>, ExternalError> {
     let places = places(options).await?;
     let until = Instant::now() + options.within;
@@ -63,7 +64,7 @@ pub(super) async fn survey(options: &ExternalOptions) -> Result<Vec<NamedServer>
     }
 }
 
-/// Clients choose their servers at random, and while a partition heals old and new connections stand side by side.
+/// Clients choose their servers at random. While a partition heals, old and new connections coexist.
 fn connections_needed(sessions: u64, servers: usize) -> u64 {
     2 * sessions.div_ceil(servers.max(1) as u64) + CONNECTIONS_BESIDE
 }
@@ -87,7 +88,7 @@ async fn places(options: &ExternalOptions) -> Result<Vec<ServerPlace>, ExternalE
     Ok(places)
 }
 
-/// The first address of a name that takes a connection, else its first one.
+/// The first address of a name that accepts a connection, else its first one.
 async fn resolve(name: &str) -> Result<SocketAddr, String> {
     let all: Vec<SocketAddr> = lookup_host(name).await.map_err(|e| e.to_string())?.collect();
     if all.len() > 1 {
@@ -129,7 +130,7 @@ async fn look(places: &[ServerPlace], tls: Option<&Tls>, within: Duration) -> Re
     Ok(servers)
 }
 
-/// Answers of a server to `srvr`, `conf` and `mntr`.
+/// Replies of a server to `srvr`, `conf` and `mntr`.
 async fn answers(place: &ServerPlace, tls: Option<&Tls>) -> Result<[String; 3], FourLetterError> {
     let ask = |word| way::ask(tls, (place.addr, &place.name), word, ASK_WITHIN);
     Ok([ask("srvr").await?, ask("conf").await?, ask("mntr").await?])
@@ -158,7 +159,7 @@ fn read(place: &ServerPlace, [srvr, conf, mntr]: &[String; 3], within: Duration)
     Ok(NamedServer { name: server(), addr: place.addr, upstream: place.upstream.clone(), mode, version, conf })
 }
 
-/// All servers of one ensemble, each once.
+/// Checks that these are all servers of one ensemble, each once.
 fn one_ensemble(servers: &[NamedServer]) -> Result<(), ExternalError> {
     let Some((first, others)) = servers.split_first() else { return Ok(()) };
     if let Some(other) = others.iter().find(|other| other.conf.members != first.conf.members) {
@@ -166,7 +167,7 @@ fn one_ensemble(servers: &[NamedServer]) -> Result<(), ExternalError> {
     }
     for (at, one) in servers.iter().enumerate() {
         if let Some(other) = servers[..at].iter().find(|other| other.conf.id == one.conf.id) {
-            // Standalone servers have no ids to be told apart by.
+            // Standalone servers have no distinct ids.
             return Err(if one.conf.members.is_empty() && one.addr != other.addr {
                 ExternalError::Apart { first: other.name.clone(), second: one.name.clone() }
             } else {
@@ -182,7 +183,7 @@ fn one_ensemble(servers: &[NamedServer]) -> Result<(), ExternalError> {
     Err(ExternalError::Incomplete { members: first.conf.members.len(), named: servers.len(), missing })
 }
 
-/// One standalone server, or one leader with all others following.
+/// Checks for one standalone server, or one leader with all others following.
 fn quorum(servers: &[NamedServer], within: Duration) -> Result<(), ExternalError> {
     let count = |mode| servers.iter().filter(|server| server.mode == mode).count();
     let serves = match servers.len() {

@@ -1,4 +1,4 @@
-//! Removes the znodes of one run from an ensemble, however many and however deep, and no others.
+//! Removes all znodes of one run from an ensemble, of any number and depth, and no others.
 
 use std::time::Duration;
 
@@ -8,22 +8,23 @@ use zookeeper_client as zk;
 use super::entry::remedy;
 use crate::access::Access;
 
-/// Requests under way at once: enough to be quick, few enough not to fill a server's queue.
+/// Concurrent requests: enough to be quick, few enough not to fill a server's queue.
 const AT_ONCE: usize = 64;
-/// A host that is still ending may create one more znode behind our back.
+/// A host that is still ending may create one more znode meanwhile.
 const TRIES: u32 = 5;
 const AGAIN: Duration = Duration::from_millis(200);
 const SESSION_TIMEOUT: Duration = Duration::from_secs(20);
-/// Tens of thousands of znodes are gone in a fraction of it.
+/// Tens of thousands of znodes take a fraction of this.
 const WITHIN: Duration = Duration::from_secs(120);
 
-/// What all znodes of a run right below its root begin with.
+/// The common prefix of a run's znodes directly below its root.
 #[must_use]
 pub fn prefix(run_id: &str) -> String {
     format!("/hustings-{run_id}-")
 }
 
-/// Removes every znode right below the access's root that begins with `prefix`, with all below. `cluster`: a connect string. Gives how many znodes were removed.
+/// Removes every znode directly below the access's root that begins with `prefix`, with its whole subtree. `cluster`: a
+/// connect string. Returns the number of removed znodes.
 ///
 /// # Errors
 /// Why some are left.
@@ -51,13 +52,13 @@ pub(super) async fn remove(access: &Access, cluster: &str, prefix: &str) -> Resu
 }
 
 async fn roots(client: &zk::Client, prefix: &str) -> Result<Vec<String>, zk::Error> {
-    // What is read must not be older than what the run wrote by other servers.
+    // The read must include the run's writes through other servers.
     client.sync("/").await?;
     let names = client.list_children("/").await?.into_iter().map(|name| format!("/{name}"));
     Ok(names.filter(|path| path.starts_with(prefix)).collect())
 }
 
-/// Level by level: what goes at once is gone, what has children is listed and goes after them, deepest first.
+/// Deletes level by level. Znodes with children are listed, and deleted after their children, deepest first.
 async fn remove_trees(client: &zk::Client, roots: Vec<String>) -> Result<u64, zk::Error> {
     let (mut removed, mut parents, mut level) = (0, Vec::new(), roots);
     while !level.is_empty() {
@@ -72,7 +73,7 @@ async fn remove_trees(client: &zk::Client, roots: Vec<String>) -> Result<u64, zk
     Ok(removed)
 }
 
-/// How many were deleted, and those that have children.
+/// The number of deleted znodes, and the paths that have children.
 async fn delete(client: &zk::Client, paths: Vec<String>) -> Result<(u64, Vec<String>), zk::Error> {
     let deletions = stream::iter(paths).map(|path| async move {
         match client.delete(&path, None).await {

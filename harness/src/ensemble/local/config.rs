@@ -1,5 +1,5 @@
-//! The files that a local server is started with: zoo.cfg, myid, and a logging configuration for whichever logging
-//! library the installation brings.
+//! The files of a local server: zoo.cfg, myid, and a logging configuration for each logging library that an
+//! installation may contain.
 
 use std::fmt::Write;
 use std::fs;
@@ -11,7 +11,7 @@ use super::super::server_options::pauses;
 use super::LocalOptions;
 use super::ports::Ports;
 
-/// Makes server `id`'s folder with its configuration: `zoo.cfg`, `conf/` (for the class path), `data/`, `tmp/`.
+/// Creates server `id`'s folder with its configuration: `zoo.cfg`, `conf/` (for the class path), `data/`, `tmp/`.
 pub(super) fn write(folder: &Path, id: u32, ports: &Ports, options: &LocalOptions) -> Result<(), EnsembleError> {
     for sub in ["conf", "data", "tmp"] {
         let path = folder.join(sub);
@@ -31,7 +31,7 @@ pub(super) fn write(folder: &Path, id: u32, ports: &Ports, options: &LocalOption
     Ok(())
 }
 
-/// Makes server `id` one that has never run: its data goes, its id stays.
+/// Resets server `id` to a state before its first run: removes its data, keeps its id.
 pub(super) fn empty(folder: &Path, id: u32) -> Result<(), EnsembleError> {
     let data = folder.join("data");
     fs::remove_dir_all(&data).map_err(io("remove", &data))?;
@@ -52,8 +52,8 @@ fn myid(id: u32) -> String {
 fn zoo_cfg(folder: &Path, id: u32, ports: &Ports, options: &LocalOptions) -> String {
     let ticks = &options.servers;
     let own = ports.servers[id as usize - 1];
-    // Session timeouts keep their default bounds of 2 to 20 ticks: users meet those, so the benchmark does too.
-    // Snapshots are rare, so that writing them does not show up in the latencies.
+    // Session timeouts keep their default bounds of 2 to 20 ticks, because users have those. Snapshots are rare, so
+    // that writing them does not affect the latencies.
     let mut text = format!(
         "tickTime={tick}\n\
          initLimit={init}\n\
@@ -91,9 +91,9 @@ fn zoo_cfg(folder: &Path, id: u32, ports: &Ports, options: &LocalOptions) -> Str
     text
 }
 
-// Logs go to the standard streams, and from there to the server's one log file, where the JVM's own messages end up too.
-// Warnings only, but for the quorum's life: at `info` a server writes a line a refused create, which lock-race provokes by
-// the thousand. Every entry begins with its time, in RFC 3339; the JVM is told to be in UTC.
+// Logs go to the standard streams, and from there to the server's one log file, which also has the JVM's own messages.
+// Only warnings, except for the quorum's life cycle: at `info` a server logs a line per refused create, which lock-race
+// causes by the thousand. Every entry begins with its time, in RFC 3339; the JVM runs in UTC.
 
 const SLF4J_SIMPLE: &str = "\
 org.slf4j.simpleLogger.logFile=System.err

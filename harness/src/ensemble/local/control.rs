@@ -1,6 +1,6 @@
 //! Faults on local servers: signals to their JVMs, and holds on the links between them.
 //!
-//! Servers are borrowed for moments only, never while something is awaited: other faults may be under way.
+//! Never hold a borrow of the servers across an await: other faults may be under way.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::links::Mesh;
 use crate::process::procfs::{ProcessId, process_state};
 
 const LOOK_EVERY: Duration = Duration::from_millis(2);
-/// The kernel shows a new state, and the guard becomes a JVM, long before this.
+/// The kernel shows a new state, and the guard becomes a JVM, well within this.
 const SHOWN_WITHIN: Duration = Duration::from_secs(10);
 
 impl ServerControl for LocalEnsemble {
@@ -81,7 +81,7 @@ impl ServerControl for LocalEnsemble {
 }
 
 impl LocalEnsemble {
-    /// Does something to one server.
+    /// Calls `act` with one server.
     fn on<T>(
         &self,
         server: u32,
@@ -124,7 +124,7 @@ fn cannot(servers: &[u32], what: &'static str, why: impl ToString) -> EnsembleEr
     EnsembleError::Cut { servers: servers.to_vec(), what, why: why.to_string() }
 }
 
-/// Looks again and again until there is something; None: not in this time.
+/// Polls `look` until it returns a value; None after `within`.
 async fn shown<T>(
     within: Duration,
     mut look: impl FnMut() -> Result<Option<T>, EnsembleError>,

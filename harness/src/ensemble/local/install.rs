@@ -1,4 +1,4 @@
-//! Finding Java and ZooKeeper: the Debian packages' layout (all jars in one folder), or an unpacked release (`lib/`).
+//! Finds Java and ZooKeeper: the Debian packages' layout (all jars in one folder), or an unpacked release (`lib/`).
 
 use std::ffi::OsString;
 use std::fs;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use super::super::EnsembleError;
 
-/// Jars without which a server does not start, by the names that Debian gives them. slf4j-simple is the one that logs.
+/// Jars that a server needs to start, by Debian's names. slf4j-simple does the logging.
 const DEBIAN_NEEDED: [&str; 6] =
     ["zookeeper.jar", "zookeeper-jute.jar", "slf4j-api.jar", "slf4j-simple.jar", "metrics-core.jar", "snappy-java.jar"];
-/// Jars that some versions or settings (TLS, tools) want: used where they are.
+/// Jars that some versions or settings (TLS, tools) need: used if present.
 const DEBIAN_WANTED: [&str; 8] = [
     "commons-cli.jar",
     "commons-io.jar",
@@ -22,21 +22,21 @@ const DEBIAN_WANTED: [&str; 8] = [
     "netty-transport.jar",
 ];
 
-/// Where to look. A value, so that a test need not change the environment of its process.
+/// Search locations. A value, so that a test need not change the environment of its process.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
-    /// `JAVA_HOME`: if it is given, it must hold `bin/java`.
+    /// `JAVA_HOME`: if set, it must contain `bin/java`.
     pub java_home: Option<PathBuf>,
     /// `PATH`.
     pub path: OsString,
-    /// `--zookeeper-home` or `ZOOKEEPER_HOME`: if it is given, it must be a release directory.
+    /// `--zookeeper-home` or `ZOOKEEPER_HOME`: if set, it must be a release directory.
     pub zookeeper_home: Option<PathBuf>,
     /// The folder of the packages' jars.
     pub packaged_jars: PathBuf,
 }
 
 impl Places {
-    /// As the environment of this process says.
+    /// The locations from this process's environment.
     #[must_use]
     pub fn from_env() -> Self {
         let given = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
@@ -51,7 +51,7 @@ impl Places {
     /// The `java` to run.
     ///
     /// # Errors
-    /// [`EnsembleError::NoJava`], which says where was looked.
+    /// [`EnsembleError::NoJava`], with the locations searched.
     pub fn java(&self) -> Result<PathBuf, EnsembleError> {
         if let Some(home) = &self.java_home {
             let java = home.join("bin/java");
@@ -66,13 +66,13 @@ impl Places {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// All jars in one folder, as Debian's packages put them.
+    /// All jars in one folder, as in Debian's packages.
     Packaged,
     /// An unpacked release.
     Release,
 }
 
-/// What a server can be started from.
+/// The Java and ZooKeeper for starting a server.
 #[derive(Clone, Debug)]
 pub struct Install {
     pub java: PathBuf,
@@ -80,7 +80,7 @@ pub struct Install {
     /// The release directory, or the folder of the jars.
     pub home: PathBuf,
     pub jars: Vec<PathBuf>,
-    /// As the name of ZooKeeper's jar says.
+    /// From the name of ZooKeeper's jar.
     pub version: Option<String>,
 }
 
@@ -135,7 +135,7 @@ impl Install {
         Ok(Self { java, layout: Layout::Release, home, jars, version })
     }
 
-    /// Where it comes from, for people.
+    /// The origin of the installation, for people.
     #[must_use]
     pub fn describe(&self) -> String {
         match self.layout {
@@ -154,13 +154,13 @@ fn jar_names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// `3.8.0` of `zookeeper-3.8.0.jar`; None for other jars, as `zookeeper-jute-3.8.0.jar`.
+/// `3.8.0` of `zookeeper-3.8.0.jar`; None for other jars, such as `zookeeper-jute-3.8.0.jar`.
 fn version_of(jar: &str) -> Option<String> {
     let version = jar.strip_prefix("zookeeper-")?.strip_suffix(".jar")?;
     version.starts_with(|c: char| c.is_ascii_digit()).then(|| version.to_owned())
 }
 
-/// Servers run in folders of their own: a relative path would mean another file there.
+/// Servers run in folders of their own, where a relative path would mean another file.
 fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }

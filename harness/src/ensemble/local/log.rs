@@ -1,4 +1,4 @@
-//! A server's log file: all of it for a record, its end for an error.
+//! A server's log file: the whole file for a record, its end for an error.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -7,12 +7,12 @@ use std::path::Path;
 use crate::ensemble::log;
 
 pub(super) const LOG_FILE: &str = "server.log";
-/// As much of a log is read; of a longer one its end.
+/// At most this much is read; of a longer log, its end.
 const LOG_BYTES_MAX: u64 = 64 << 20;
-/// As much of a log's end as an error may need.
+/// Bytes of a log's end that an error message may need.
 const TAIL_BYTES: u64 = 16 << 10;
 
-/// All whole lines of it, or of its last 64 MiB.
+/// All complete lines of the log, or of its last 64 MiB.
 pub(super) fn read(path: &Path) -> io::Result<String> {
     let (text, torn) = read_end(path, LOG_BYTES_MAX)?;
     Ok(match text.split_once('\n') {
@@ -21,12 +21,12 @@ pub(super) fn read(path: &Path) -> io::Result<String> {
     })
 }
 
-/// Its last lines, indented.
+/// The last lines of the log, indented.
 pub(super) fn read_tail(path: &Path) -> io::Result<String> {
     Ok(log::tail(&read_end(path, TAIL_BYTES)?.0))
 }
 
-/// The last bytes, and whether there were others before.
+/// The last bytes, and whether earlier ones were left out.
 fn read_end(path: &Path, bytes_max: u64) -> io::Result<(String, bool)> {
     let mut file = File::open(path)?;
     let from = file.metadata()?.len().saturating_sub(bytes_max);
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn of_a_log_that_is_too_long_the_last_whole_lines_are_read() {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
-        // Sparse: it takes no room on the disk.
+        // Sparse: it takes no disk space.
         file.as_file().set_len(LOG_BYTES_MAX).expect("made long");
         file.as_file_mut().write_all(b"first\nsecond\n").expect("written");
         let mut end = std::fs::OpenOptions::new().append(true).open(file.path()).expect("opened");

@@ -1,4 +1,4 @@
-//! What is asked of a local ensemble.
+//! Options of a local ensemble.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,25 +9,25 @@ use super::Places;
 #[derive(Clone, Debug)]
 pub struct LocalOptions {
     pub servers: ServerOptions,
-    /// Whether servers reach each other over links, which a cut needs.
+    /// Whether servers reach each other over links; a cut needs that.
     pub quorum_links: bool,
-    /// Client ports are this and the following ones, then quorum ports, then election ports, then those
-    /// of links. None: any free ports.
+    /// First client port; the following ones are the other client ports, then quorum, election and link ports. None:
+    /// any free ports.
     pub base_port: Option<u16>,
-    /// How long the servers may take until all of them serve.
+    /// Deadline for all servers to serve.
     pub start_within: Duration,
-    /// Where Java and ZooKeeper are looked for.
+    /// Search locations for Java and ZooKeeper.
     pub places: Places,
-    /// The `hustings` executable, which guards the JVMs. Tests are another executable and must name it.
+    /// The `hustings` executable, which guards the JVMs. Tests run in another executable and must name it.
     pub exe: PathBuf,
     /// Completes the sentence "chosen because …".
     pub why: String,
-    /// Lines added to the end of server 1's configuration, for tests that need one that does not start.
+    /// Lines added to the end of server 1's configuration, for tests that need a server that does not start.
     pub extra_config: String,
 }
 
 impl LocalOptions {
-    /// Such servers, found by the environment, guarded by `exe`.
+    /// These servers, found through the environment and guarded by `exe`.
     #[must_use]
     pub fn new(servers: ServerOptions, exe: PathBuf) -> Self {
         Self {

@@ -1,8 +1,8 @@
 //! Ports of a local ensemble.
 //!
-//! A port cannot be handed to a JVM open, so between its choice and the bind another process may take it. Ports are
-//! therefore chosen *below* the range from which the kernel takes the ports of outgoing connections: thousands of
-//! sessions cannot hit them by chance, neither now nor while a server restarts.
+//! An open port cannot be handed to a JVM, so another process may take it between its choice and the bind. Ports are
+//! therefore chosen *below* the kernel's range for outgoing connections. Thousands of sessions cannot take them by
+//! chance, neither now nor while a server restarts.
 
 use std::fs;
 use std::io;
@@ -31,22 +31,22 @@ pub(super) struct LinkPorts {
 /// Ports of an ensemble.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ports {
-    /// Of servers 1 to n.
+    /// Ports of servers 1 to n.
     pub(super) servers: Vec<ServerPorts>,
-    /// From every server to every other one; empty: they connect to each other's own ports.
+    /// From every server to every other one; empty: servers connect to each other's own ports.
     pub(super) links: Vec<LinkPorts>,
 }
 
-/// Below this, ports have owners by convention.
+/// Below this, ports have conventional owners.
 const LOWEST: u16 = 10_000;
-/// Ports that are looked at before giving up.
+/// Number of ports to try.
 const TRIED_MAX: u16 = 4_000;
 
-/// Ports that can be bound right now, with some for links when asked for: `base`, `base + 1`, … or any. `attempt` makes another
-/// try look elsewhere.
+/// Ports that can be bound now, with some for links if requested: `base`, `base + 1`, … or any. A different `attempt`
+/// searches elsewhere.
 ///
 /// # Errors
-/// [`EnsembleError::PortTaken`] names the port of an asked base; [`EnsembleError::NoPorts`] if none were found.
+/// [`EnsembleError::PortTaken`] names the port of a requested base; [`EnsembleError::NoPorts`] if none were found.
 pub(super) fn reserve(servers: u32, links: bool, base: Option<u16>, attempt: u32) -> Result<Ports, EnsembleError> {
     let n = servers as usize;
     let pairs = if links { pairs(servers) } else { Vec::new() };
@@ -66,15 +66,15 @@ fn pairs(servers: u32) -> Vec<(u32, u32)> {
     all.filter(|(from, to)| from != to).collect()
 }
 
-/// The first of `count` ports in a row that can be bound right now; `attempt` makes another try look elsewhere.
+/// The first of `count` ports in a row that can be bound now; a different `attempt` searches elsewhere.
 ///
 /// # Errors
-/// There are none among those that are looked at.
+/// None of the tried ports qualifies.
 pub(in crate::ensemble) fn reserve_row(count: u16, attempt: u32) -> io::Result<u16> {
     let mut held: Vec<TcpListener> = Vec::new();
     let mut next = None;
     for port in candidates(&quiet_range(), attempt).take(usize::from(TRIED_MAX.max(count))) {
-        // The range may end and begin anew within a row.
+        // The search may wrap around to the range's beginning within a row.
         if next != Some(port) {
             held.clear();
         }
@@ -90,12 +90,12 @@ pub(in crate::ensemble) fn reserve_row(count: u16, attempt: u32) -> io::Result<u
     Err(io::Error::other(format!("no {count} free ones in a row")))
 }
 
-/// Whether a port can be bound right now.
+/// Whether a port can be bound now.
 pub(in crate::ensemble) fn check_free(port: u16) -> io::Result<()> {
     bind(port).map(|_| ())
 }
 
-/// How many of the next `wanted` candidates for a port can be bound now, and the range that they come from.
+/// The number of the next `wanted` candidates for a port that can be bound now, and their range.
 #[must_use]
 pub fn count_free(wanted: u16) -> (usize, Range<u16>) {
     let range = quiet_range();
@@ -106,7 +106,7 @@ fn asked(servers: u32, pairs: &[(u32, u32)], base: u16) -> Result<Vec<u16>, Ense
     let roles = ["client", "quorum", "election"];
     let own = roles.iter().flat_map(|role| (1..=servers).map(move |server| (*role, server)));
     let wanted = own.chain(pairs.iter().flat_map(|(from, _)| [("quorum link", *from), ("election link", *from)]));
-    // Kept open until all are found free: a port must not be counted twice.
+    // Kept open until all are checked: a port must not be counted twice.
     let mut held = Vec::new();
     for (offset, (role, server)) in (0u16..).zip(wanted) {
         let taken = |source| EnsembleError::PortTaken { port: base.saturating_add(offset), role, server, source };
@@ -129,22 +129,22 @@ fn free(count: usize, attempt: u32) -> io::Result<Vec<u16>> {
         }
         held.extend(bind(port));
     }
-    // A kernel that gives nearly all ports to outgoing connections: let it choose.
+    // The kernel reserves nearly all ports for outgoing connections: let it choose.
     while held.len() < count {
         held.push(bind(0)?);
     }
     held.iter().map(|listener| Ok(listener.local_addr()?.port())).collect()
 }
 
-/// Ports of `range`, each once, from a place that differs between processes and attempts: runs at the same time should not
-/// go for the same ports.
+/// Ports of `range`, each once. The start differs between processes and attempts, so that concurrent runs do not try
+/// the same ports.
 fn candidates(range: &Range<u16>, attempt: u32) -> impl Iterator<Item = u16> {
     let (start, span) = (range.start, u64::from(range.end - range.start));
     let skip = (u64::from(std::process::id()) * 37 + u64::from(attempt) * 1_009) % span.max(1);
     (0..span).map(move |i| start + ((skip + i) % span) as u16)
 }
 
-/// From [`LOWEST`] to where the ports of outgoing connections begin; empty if they begin below.
+/// From [`LOWEST`] to the beginning of the ports for outgoing connections; empty if they begin below.
 fn quiet_range() -> Range<u16> {
     let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
     let low = range.split_whitespace().next().and_then(|low| low.parse().ok()).unwrap_or(32_768);

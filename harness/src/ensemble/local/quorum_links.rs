@@ -1,4 +1,4 @@
-//! Where the links between local servers begin and lead to, and which of them a cut severs.
+//! The endpoints of the links between local servers, and the links that a cut severs.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -22,7 +22,7 @@ pub(super) fn ways(ports: &Ports) -> Vec<Way> {
     both.flatten().collect()
 }
 
-/// Whether a link has just one end among these servers.
+/// Whether a link has exactly one end among these servers.
 pub(super) fn crosses(servers: &[u32], way: &Way) -> bool {
     servers.contains(&way.from) != servers.contains(&way.to)
 }

@@ -32,7 +32,7 @@ fn a_term_is_as_it_is_reported_with_what_the_wire_knows_of_it() {
         told.events[0],
         Event::Revoke { from: 3_000, to: 3_100, session: 70, reason: RevokeReason::Resigned, .. }
     ));
-    // A write that is late is of the term that it names, whatever is held now.
+    // A late write belongs to the term that it names, regardless of the current znode.
     let said = Said { term: Some(1), ..Said::default() };
     let now = HeldZnodes { token: Token0 { czxid: Some(200), session: Some(71) }, node: Some("n-2".into()) };
     assert_eq!(beliefs.written_by(SEAT, &said, now, |_| None).token, token);

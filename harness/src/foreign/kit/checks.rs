@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::super::clocks::{ProgramClock, ROUNDS, Round, judge, same_namespace};
 use super::super::message::{Ability, FromProgram, PROTOCOL, ToProgram};
 use super::examination::{Examination, Write, guest_seats};
-use super::outcome::{Examined, KitFinding, NOT_TESTED, Need, next};
+use super::outcome::{CheckOutcome, Examined, KitFinding, NOT_TESTED, Need, REQUIRED, next};
 use super::stage::{ELECTIONS, Fact, StageFact, TIMEOUT_MS, WRITE_EVERY_MS, election_of};
 use crate::process::clock;
 use crate::wire::end::{TakenSession as TakenOver, end_session};
@@ -46,11 +46,12 @@ macro_rules! step {
 
 impl Examination<'_> {
     pub(super) async fn run(mut self) -> anyhow::Result<Examined> {
-        // What could not be looked at is missing from the required ones, and so no pass.
+        // What is missing afterwards was not tested, and so not passed.
         let _ = self.all().await?;
         self.write_tokens();
         self.all_reports();
         self.note_garbage();
+        self.note_missing();
         let failed = self.outcomes.iter().any(|outcome| outcome.result == KitFinding::Failed);
         let last_words = self.guests.iter().filter(|_| failed).flat_map(|guest| guest.program.last_words()).collect();
         let evidence = self.evidence();
@@ -443,6 +444,18 @@ impl Examination<'_> {
         let text = how_it_ended(status, killed);
         self.found("ends_with_its_input", Need::Required, Grade::Process, !killed, text);
         Ok(())
+    }
+
+    /// Names the required checks that did not come about, where no failed one says why.
+    fn note_missing(&mut self) {
+        let is_required = |outcome: &&CheckOutcome| outcome.need == Need::Required;
+        if self.outcomes.iter().filter(is_required).any(|outcome| outcome.result != KitFinding::Passed) {
+            return;
+        }
+        let missing = |name: &&str| !self.outcomes.iter().any(|outcome| outcome.name == *name);
+        for name in REQUIRED.into_iter().filter(missing).collect::<Vec<_>>() {
+            self.untested(name, Need::Required, Grade::Report, "what it needs was not seen");
+        }
     }
 
     fn note_garbage(&mut self) {

@@ -1,4 +1,4 @@
-//! An examination under way: the programs that are looked at, and what is known of them.
+//! An examination under way: the examined programs, and the observations about them.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,16 +18,16 @@ pub(super) struct Examination<'a> {
     pub(super) version: String,
     pub(super) can: Vec<Ability>,
     pub(super) outcomes: Vec<CheckOutcome>,
-    /// When programs were stopped, by their numbers.
+    /// Intervals in which programs were stopped, by program number.
     pub(super) stopped: Vec<(usize, (Nanos, Nanos))>,
 }
 
-/// One write that came in.
+/// One received write.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Write {
     pub(super) t: Nanos,
     pub(super) seat: u32,
-    /// Its token's; 0 where nobody knows it.
+    /// The czxid of its token; 0 if unknown.
     pub(super) czxid: i64,
     pub(super) stale: bool,
 }
@@ -61,7 +61,7 @@ impl<'a> Examination<'a> {
         0..if self.has(Ability::Many) { ELECTIONS } else { 1 }
     }
 
-    /// Those that it is told to take.
+    /// The slots (`seat`) that a program is ordered to take.
     pub(super) fn seats_of(&self, number: usize) -> Vec<u32> {
         let elections: Vec<u32> = self.elections().collect();
         guest_seats(number).filter(|&seat| elections.contains(&election_of(seat))).collect()
@@ -95,7 +95,7 @@ impl<'a> Examination<'a> {
         })
     }
 
-    /// The writes to an election since then.
+    /// The writes to an election since `from`.
     pub(super) fn writes_since(&self, election: u32, from: Nanos) -> Vec<Write> {
         self.stage.facts(|fact| match fact.what {
             StageFact::Wrote { seat, czxid, taken, .. } if election_of(seat) == election && fact.t >= from => {
@@ -105,7 +105,7 @@ impl<'a> Examination<'a> {
         })
     }
 
-    /// Seats that wrote to an election since then.
+    /// Slots that wrote to an election since `from`.
     pub(super) fn writers(&self, election: u32, from: Nanos) -> BTreeSet<u32> {
         self.writes_since(election, from).iter().map(|write| write.seat).collect()
     }
@@ -114,7 +114,7 @@ impl<'a> Examination<'a> {
         self.writes_since(election, 0).pop()
     }
 
-    /// How long after `from` another one than this leader wrote, or the same seat by a newer token. None: none did in time.
+    /// Time from `from` until another slot wrote, or the same slot with a newer token. None: none did in time.
     pub(super) async fn succeeded(&self, leader: Write, from: Nanos, at_most: Duration) -> Option<Nanos> {
         let is_next = |write: &Write| write.seat != leader.seat || write.czxid > leader.czxid;
         let next = || self.writes_since(election_of(leader.seat), from).into_iter().find(is_next);
@@ -122,7 +122,7 @@ impl<'a> Examination<'a> {
         next().map(|write| write.t - from)
     }
 
-    /// Stale writes of a seat since then.
+    /// Stale writes of a slot since `from`.
     pub(super) fn stale_since(&self, seat: u32, from: Nanos) -> usize {
         let writes = self.writes_since(election_of(seat), from);
         writes.iter().filter(|write| write.seat == seat && write.stale).count()
@@ -141,7 +141,7 @@ impl<'a> Examination<'a> {
         self.outcomes.iter().any(|outcome| outcome.name == name && outcome.result == KitFinding::Passed)
     }
 
-    /// In which grades verdicts can be had.
+    /// The evidence grades that verdicts can have.
     pub(super) fn evidence(&self) -> Vec<Grade> {
         let spoke = self.guests.iter().any(|guest| guest.seats.borrow().sessions().next().is_some());
         let wrote = self.passed("leads_and_writes");
@@ -153,7 +153,7 @@ impl<'a> Examination<'a> {
     }
 }
 
-/// All seats that a program with this number may take.
+/// All slots that a program with this number may take.
 pub(super) fn guest_seats(number: usize) -> impl Iterator<Item = u32> {
     let first = number as u32 * ELECTIONS;
     first..first + ELECTIONS

@@ -1,4 +1,4 @@
-//! The kit: takes a program through everything that a run asks of one, on embedded servers, and says what it found.
+//! The kit: checks everything that a run requires of a program, on embedded servers, and reports its findings.
 
 mod checks;
 mod examination;
@@ -13,16 +13,17 @@ use serde_json::Value;
 
 pub use outcome::{CheckOutcome, Examined, KitFinding, Need};
 
-/// What is examined.
+/// The command to examine.
 #[derive(Clone, Debug)]
 pub struct Command {
     /// The program and its arguments.
     pub line: Vec<String>,
-    /// Parameters of the program's own, which every seat is told.
+    /// The program's own parameters, passed to every slot.
     pub config: BTreeMap<String, Value>,
 }
 
-/// Examines a command. `exe` is this program, which servers and guards are started from; `progress` is told what is looked at.
+/// Examines a command. `exe` is this program, from which servers and guards are started; `progress` gets the name of
+/// each step.
 ///
 /// # Errors
 /// The stage cannot be set up, or the command cannot be started.

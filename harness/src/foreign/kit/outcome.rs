@@ -68,15 +68,64 @@ pub(super) fn next(command: &[String]) -> String {
     format!("hustings run split-brain --candidate {quoted}")
 }
 
+/// The checks that every program has to pass. One that is missing from an examination has not been passed.
+pub(super) const REQUIRED: [&str; 14] = [
+    "says_hello",
+    "runs_twice",
+    "stands_where_it_is_told",
+    "leads_and_writes",
+    "one_writes_steadily",
+    "hands_over_when_its_session_ends",
+    "stands_again_after_its_session_ended",
+    "gives_up_when_its_session_ends",
+    "hands_over_when_it_is_stopped",
+    "gives_up_when_it_wakes",
+    "hands_over_when_it_is_killed",
+    "stops_by_order",
+    "ends_with_its_input",
+    "speaks_the_protocol_alone",
+];
+
 impl Examined {
     /// Whether it has everything that is required.
     #[must_use]
     pub fn passes(&self) -> bool {
-        self.of(Need::Required).all(|outcome| outcome.result == KitFinding::Passed)
+        let has_passed = |name: &&str| {
+            self.outcomes.iter().any(|outcome| outcome.name == *name && outcome.result == KitFinding::Passed)
+        };
+        REQUIRED.iter().all(has_passed)
+            && self.of(Need::Required).all(|outcome| outcome.result == KitFinding::Passed)
             && self.of(Need::Optional).all(|outcome| outcome.result != KitFinding::Failed)
     }
 
     pub fn of(&self, need: Need) -> impl Iterator<Item = &CheckOutcome> {
         self.outcomes.iter().filter(move |outcome| outcome.need == need)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn examined(names: &[&'static str]) -> Examined {
+        let passed = |&name: &&'static str| CheckOutcome {
+            name,
+            need: Need::Required,
+            grade: Grade::Effect,
+            result: KitFinding::Passed,
+            text: String::new(),
+        };
+        let outcomes = names.iter().map(passed).collect();
+        let (name, version, next) = (String::new(), String::new(), String::new());
+        Examined { name, version, outcomes, evidence: Vec::new(), last_words: Vec::new(), not_tested: NOT_TESTED, next }
+    }
+
+    #[test]
+    fn a_required_check_that_did_not_come_about_is_no_pass() {
+        assert!(examined(&REQUIRED).passes());
+        assert!((0..REQUIRED.len()).all(|missing| {
+            let others: Vec<_> = REQUIRED.into_iter().filter(|name| *name != REQUIRED[missing]).collect();
+            !examined(&others).passes()
+        }));
     }
 }

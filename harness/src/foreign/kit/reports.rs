@@ -1,4 +1,4 @@
-//! What a program says of its leads, compared with what it does, and against what passed on its connections.
+//! Compares a program's reports about its terms with its actions, and with the traffic on its connections.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use super::outcome::Need;
 use super::stage::{StageFact, WRITE_EVERY_MS};
 use crate::process::clock;
 
-/// A report and a write come on two ways: so much later one of them may be there.
+/// A report and a write use different channels: either may arrive this much later.
 const WAYS_DIFFER: Duration = Duration::from_millis(250);
-/// A line is written at once, and read at once; a busy machine may take so long.
+/// Lines are written and read at once; a busy machine may take this long.
 const LINES_WITHIN: Duration = Duration::from_millis(500);
 
 impl Examination<'_> {
-    /// Those of the first leaders.
+    /// Checks the reports of the first leaders.
     pub(super) fn reports(&mut self) {
         if !self.has(Ability::Report) {
             self.untested("reports_before_it_acts", Need::Optional, Grade::Report, "it does not claim to report");
@@ -42,7 +42,7 @@ impl Examination<'_> {
         self.found("reports_before_it_acts", Need::Optional, Grade::Report, late.is_empty(), text);
     }
 
-    /// The znode and the token of every grant, beside what the wire showed when it was heard.
+    /// Compares the znode and token of every grant with the wire's state at its receipt.
     fn tokens(&mut self) {
         const NAME: &str = "token_is_the_wire_s";
         if !self.has(Ability::Token) {
@@ -68,7 +68,8 @@ impl Examination<'_> {
         self.found(NAME, Need::Optional, Grade::Wire, wrong.is_none(), text);
     }
 
-    /// The token of every write, beside those of the znodes that its seat had by the wire when it came, or a moment before.
+    /// Compares the token of every write with those of its slot's (`seat`) znodes on the wire at or shortly before its
+    /// receipt.
     pub(super) fn write_tokens(&mut self) {
         const NAME: &str = "writes_bear_its_own_token";
         let on_its_way = LINES_WITHIN.as_nanos() as Nanos;
@@ -103,7 +104,7 @@ impl Examination<'_> {
         self.found(NAME, Need::Optional, Grade::Wire, others.is_empty(), text);
     }
 
-    /// Those of the whole examination, once it is over.
+    /// Checks the reports of the whole examination after its end.
     pub(super) fn all_reports(&mut self) {
         const NAMES: [&str; 3] = ["reports_in_order", "acts_only_while_it_leads", "reports_without_delay"];
         if !self.has(Ability::Report) {
@@ -133,7 +134,8 @@ impl Examination<'_> {
         }
     }
 
-    /// Lines that came long after they were stamped. Stamps may be honest: whoever reads them late knows of a lead too late.
+    /// Lines that arrived long after their timestamps. Even with correct timestamps, a late reader learns of a term too
+    /// late.
     fn delayed(&self, guest: usize) -> Vec<String> {
         let most = LINES_WITHIN.as_nanos() as Nanos;
         let stopped = |span: (Nanos, Nanos)| {
@@ -159,10 +161,10 @@ impl Examination<'_> {
         })
     }
 
-    /// Writes of a seat that came when it had said that it leads no more, or had not said that it does; unless they say that they
-    /// were sent while it led, and were not on their way for long.
+    /// Writes of a slot that arrived after it reported the term's end, or before it reported a grant. Exempt are writes
+    /// whose timestamps lie within a term and that were not in transit for long.
     fn astray(&self, seat: u32) -> Option<String> {
-        // When each was heard, and what it is stamped with.
+        // When each report was received, its timestamp, and whether it is a grant.
         let said = self.stage.facts(|fact| match fact.what {
             StageFact::Said(FromProgram::Grant { seat: of, t1, .. }) if of == seat => Some((fact.t, t1, true)),
             StageFact::Said(FromProgram::Revoke { seat: of, t1, .. }) if of == seat => Some((fact.t, t1, false)),

@@ -1,5 +1,5 @@
-//! The program itself with all that stands around it: relays that read along on its connections, the port that it writes to, its
-//! seats and what it believes.
+//! The program itself and its surroundings: relays that decode its connections, the port for its writes, its slots
+//! (`seat`) and its beliefs.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -30,9 +30,9 @@ use crate::wire::end::{TakenSession, end_session, holders_last, root};
 use crate::witness::{Seating, Seats};
 
 const EXPIRE_AT_MOST: Duration = Duration::from_secs(5);
-/// What was heard waits where the program is listened to; here it only passes through.
+/// Input queues where the program's output is read; this queue only passes it on.
 const HEARD_WAITING_MAX: usize = 1 << 8;
-/// Writes of a seat that the coordinator has not answered.
+/// Maximum number of a slot's writes without the coordinator's reply.
 const WRITES_WAITING_MAX: usize = 1 << 12;
 
 /// A program on this host.
@@ -43,20 +43,20 @@ pub(super) struct Guest {
     pub(super) paths: Paths,
     pub(super) wall_clock: WallClock,
     survivors: Rc<Survivors>,
-    /// How long it was kept waiting for a processor; None: it has not been started.
+    /// Tracks its waits for a processor; None: it has not been started.
     waits: Option<Waits>,
     beliefs: Option<ProgramBeliefs>,
     can_resign: bool,
-    /// Writes that the coordinator has not answered yet, by seat.
+    /// Writes without the coordinator's reply, by slot.
     waiting: BTreeMap<u32, VecDeque<oneshot::Sender<ResourceAnswer>>>,
-    /// The fault that a seat was told to resign for.
+    /// The fault for which a slot was ordered to resign.
     resigning: BTreeMap<u32, u32>,
     exe: std::path::PathBuf,
     heard: mpsc::Sender<Heard>,
 }
 
 impl Guest {
-    /// Starts the program unless it is told by its command where to stand. Gives what it says.
+    /// Starts the program, unless its command carries its election. Returns the receiver of its output.
     pub(super) fn prepare(shared: &Rc<HostShared>, paths: Paths) -> anyhow::Result<(Self, mpsc::Receiver<Heard>)> {
         let set_up = &shared.set_up;
         let Some(spec) = set_up.stands.program().cloned() else { bail!("no program was named") };
@@ -104,7 +104,7 @@ impl Guest {
         Ok(())
     }
 
-    /// Starts a program that does not speak, in its one seat.
+    /// Starts a program that does not speak the protocol, in its one slot.
     pub(super) fn start_mute(&mut self, shared: &Rc<HostShared>) -> anyhow::Result<()> {
         let set_up = &shared.set_up;
         let (cand, _, path) = set_up.candidates.first().context("no seat")?;
@@ -135,7 +135,7 @@ impl Guest {
         self.beliefs.is_some()
     }
 
-    /// Tells it all of its seats.
+    /// Orders it to enrol in all of its slots.
     pub(super) fn stand(&self, shared: &HostShared) {
         let Some(program) = &self.program else { return };
         for (cand, _, path) in &shared.set_up.candidates {
@@ -147,7 +147,7 @@ impl Guest {
         }
     }
 
-    /// What it is told about one of its seats.
+    /// The order for one of its slots.
     fn start_of(&self, shared: &HostShared, cand: u32, path: &str) -> ToProgram {
         let set_up = &shared.set_up;
         ToProgram::Start(Start {
@@ -171,19 +171,19 @@ impl Guest {
         self.program.is_some()
     }
 
-    /// The stall that its threads' waiting for a processor comes to since the last look, if it was one.
+    /// The stall that its threads' waits for a processor amount to since the last check, if any.
     pub(super) fn look_at_waits(&mut self, now: Nanos) -> Option<Event> {
         self.waits.as_mut()?.look(now)
     }
 
-    /// Where a seat writes.
+    /// The URL for a slot's writes.
     pub(super) fn resource(&self, cand: u32) -> String {
         self.paths.address(cand).to_owned()
     }
 
-    // ---- what it says and does
+    // ---- its traffic, reports and writes
 
-    /// Something has passed on one of its connections.
+    /// Handles an event on one of its connections.
     pub(super) fn passed(&self, shared: &HostShared, Passed { t, connection, what }: &Passed) {
         let mut seats = self.seats.borrow_mut();
         let was_sound = seats.is_sound();
@@ -193,21 +193,21 @@ impl Guest {
         }
     }
 
-    /// What a seat holds by which it leads from now on, by the name that it says of it, if it says one.
+    /// The znode by which a slot leads from now on, by the name that it reports, if any.
     fn held(&self, cand: u32, named: Option<&str>) -> HeldZnodes {
         let seats = self.seats.borrow();
         let Some(seen) = seats.seat(cand) else { return HeldZnodes::default() };
         HeldZnodes::of(seen.session, seen.rests_on(named))
     }
 
-    /// What a seat writes by that says nothing of it.
+    /// The znode behind a slot's write without such information.
     fn writes_by(&self, cand: u32) -> HeldZnodes {
         let seats = self.seats.borrow();
         let Some(seen) = seats.seat(cand) else { return HeldZnodes::default() };
         HeldZnodes::of(seen.session, seen.writes_by())
     }
 
-    /// Why a grant cannot be by the znode that it names: the connections show another one, and never that.
+    /// Why a grant cannot rest on the znode that it names: the connections show another one, and never that one.
     pub(super) fn wrong_node(&self, said: &FromProgram) -> Option<Odd> {
         let FromProgram::Grant { seat, node: Some(named), .. } = said else { return None };
         let seats = self.seats.borrow();
@@ -227,7 +227,7 @@ impl Guest {
             .map_or_else(|| Ok(BeliefOutcome::default()), |beliefs| beliefs.reported(heard, said, &held))
     }
 
-    /// Whether a write may come now, by what its seat has reported.
+    /// Whether a write is valid now, by its slot's reports.
     ///
     /// # Errors
     /// Why not.
@@ -235,7 +235,7 @@ impl Guest {
         self.beliefs.as_ref().map_or(Ok(()), |beliefs| beliefs.may_write(write.seat, write.said.term))
     }
 
-    /// Takes a write: passes it on, and tells what it comes to where nothing else tells what its seat believes.
+    /// Passes a write on. Returns the change of belief that it implies, if writes are the only evidence.
     pub(super) fn write(&mut self, shared: &HostShared, write: Incoming) -> BeliefOutcome {
         let Incoming { t, seat, said, answer } = write;
         let held = self.writes_by(seat);
@@ -246,7 +246,7 @@ impl Guest {
         let stamped = said.t.filter(|_| beliefs.by() == hustings_record::Grade::Report && said.t <= Some(t));
         let waiting = self.waiting.entry(seat).or_default();
         if waiting.len() >= WRITES_WAITING_MAX {
-            // Dropped, it is answered that the resource is not there.
+            // Dropping it makes the reply that the resource is unavailable.
             return BeliefOutcome::default();
         }
         waiting.push_back(answer);
@@ -258,10 +258,10 @@ impl Guest {
         told
     }
 
-    /// The coordinator's answer to the first write of a seat that has none yet.
+    /// Passes the coordinator's reply to a slot's oldest write without one.
     pub(super) fn written(&mut self, cand: u32, answer: WriteAnswer) {
         if let Some(waiting) = self.waiting.get_mut(&cand).and_then(VecDeque::pop_front) {
-            // Whoever asked may have gone.
+            // The writer may have ended.
             let _ = waiting.send(answer.into());
         }
     }
@@ -270,7 +270,7 @@ impl Guest {
         self.beliefs.as_mut().map_or_else(Vec::new, |beliefs| beliefs.fall_silent(now))
     }
 
-    // ---- what is done to it
+    // ---- orders and faults
 
     pub(super) fn resign(&mut self, shared: &Rc<HostShared>, fault: u32, cand: u32) {
         let refused = if !self.can_resign {
@@ -288,8 +288,8 @@ impl Guest {
         self.seats.borrow_mut().resigns(cand);
     }
 
-    /// It has resigned, by its own word: what the connections show of it goes before the times that it tells. False: nobody had
-    /// told it to.
+    /// Handles its report of a resignation. Times observed on the connections take precedence over reported ones.
+    /// False: it had no such order.
     pub(super) fn resigned(&mut self, shared: &HostShared, (cand, fault): (u32, u32), told: (Nanos, Nanos)) -> bool {
         if self.resigning.get(&cand) != Some(&fault) {
             return false;
@@ -300,7 +300,7 @@ impl Guest {
         true
     }
 
-    /// Has the servers end the session of a seat.
+    /// Makes the servers end a slot's session.
     pub(super) fn expire(&self, shared: &Rc<HostShared>, fault: u32, cand: u32) {
         let held = {
             let (seats, cluster) = (self.seats.borrow(), &shared.set_up.cluster);
@@ -322,7 +322,7 @@ impl Guest {
         });
     }
 
-    /// Cuts the connections that servers keep although their session was ended, and writes that down.
+    /// Cuts the connections that servers keep for ended sessions, and records that.
     pub(super) fn cut_survivors(&self, shared: &HostShared) {
         for Cut { session, answered_after } in self.survivors.cut(&self.seats.borrow()) {
             shared.journal.push(&Event::Severed { t: clock::now(), session, answered_ns: answered_after });
@@ -339,7 +339,7 @@ impl Guest {
         }
     }
 
-    /// What came of setting the wall clock, once that is known.
+    /// The result of setting the wall clock, once known.
     pub(super) fn look_at_clock(&mut self) -> Option<Set> {
         self.wall_clock.look(self.program.as_ref()?)
     }
@@ -348,20 +348,20 @@ impl Guest {
         self.program.as_ref().map_or(Ok(()), |program| program.signal(signal))
     }
 
-    /// Tells it to go, in the ways that it may understand.
+    /// Orders it to end, in the ways that it may understand.
     pub(super) fn stop(&mut self) {
         self.seats.borrow_mut().stop(clock::now());
         let Some(program) = &mut self.program else { return };
         if self.spec.speaks {
             program.tell(ToProgram::Stop);
         } else {
-            // One that has ended already is what is wanted.
+            // If it has ended already, the goal is reached.
             let _ = program.signal(Signal::TERM);
         }
         program.hang_up();
     }
 
-    /// Waits for its end; kills it, and whatever it has started, when it has not ended by then. True: it was killed.
+    /// Waits for its end; after `at_most`, kills it. Kills its descendants in any case. True: it was killed.
     pub(super) async fn ends(&mut self, at_most: Duration) -> anyhow::Result<(String, bool)> {
         let Some(program) = &mut self.program else { return Ok(("it was not started".to_owned(), false)) };
         let (status, killed): (ExitStatus, bool) = program.wait(at_most).await.context("the program's end")?;
@@ -369,16 +369,16 @@ impl Guest {
         Ok((status.to_string(), killed))
     }
 
-    // ---- what is left of it
+    // ---- its end
 
-    /// Sessions that were closed, and those that were not.
+    /// Numbers of sessions that were closed, and that were not.
     pub(super) fn closed(&self) -> (u32, u32) {
         let seats = self.seats.borrow();
         let closed = seats.sessions().filter(|(_, seen)| seen.over).count();
         (closed as u32, (seats.sessions().count() - closed) as u32)
     }
 
-    /// A sentence, and the last lines of the program's log.
+    /// A sentence with the last lines of the program's log.
     pub(super) fn with_last_words(&self, what: &str) -> String {
         let words = self.program.as_ref().map(Program::last_words).unwrap_or_default();
         if words.is_empty() { what.to_owned() } else { format!("{what}; the last it logged: {}", words.join(" | ")) }

@@ -1,4 +1,4 @@
-//! A program and this process get to know each other: what it calls itself, what it can do, and whether its clock is ours.
+//! The handshake with a program: its name, its abilities, and whether its clock is ours.
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use crate::foreign::program::{Heard, Program};
 use crate::process::clock;
 use crate::protocol::ProgramSetUp;
 
-/// A program that has not said hello by then never will.
+/// A program that has not said hello by then is considered failed.
 const HELLO_WITHIN: Duration = Duration::from_secs(30);
 const SYNC_WITHIN: Duration = Duration::from_secs(2);
 
-/// How far it is.
+/// The state of the handshake.
 pub(super) struct Introduction {
     step: IntroductionStep,
     hello: Option<(String, String, Vec<Ability>)>,
     rounds: Vec<Round>,
-    /// What was wrong.
+    /// The error found.
     wrong: Option<String>,
 }
 
@@ -31,12 +31,12 @@ enum IntroductionStep {
         asked: Nanos,
         until: Nanos,
     },
-    /// Everything was asked.
+    /// All requests have been sent.
     Asked,
     Over,
 }
 
-/// What is known of a program.
+/// The result of the handshake.
 pub(super) struct Introduced {
     name: String,
     version: String,
@@ -51,7 +51,7 @@ fn within(limit: Duration) -> Nanos {
 }
 
 impl Introduction {
-    /// Of a program that does not speak there is none to wait for.
+    /// A program that does not speak the protocol needs no handshake.
     pub(super) fn begin(spec: &ProgramSetUp) -> Self {
         let step =
             if spec.speaks { IntroductionStep::Hello { until: within(HELLO_WITHIN) } } else { IntroductionStep::Over };
@@ -88,7 +88,7 @@ impl Introduction {
         }
     }
 
-    /// Asks for the time once more, or is done.
+    /// Requests the time once more, or ends the requests.
     fn ask(&mut self, program: &Option<Program>) {
         let n = self.rounds.len() as u64 + 1;
         if n > ROUNDS {
@@ -101,10 +101,10 @@ impl Introduction {
         self.step = IntroductionStep::Sync { asked: clock::now(), until: within(SYNC_WITHIN) };
     }
 
-    /// What is known once nothing more is waited for. `pid` is the program's.
+    /// The result, once nothing more is pending. `pid` is the program's.
     ///
     /// # Errors
-    /// What keeps it from taking part.
+    /// Why it cannot take part.
     pub(super) fn look(&mut self, pid: Option<u32>) -> Result<Option<Introduced>, String> {
         if let Some(wrong) = self.wrong.take() {
             return Err(wrong);
@@ -114,7 +114,7 @@ impl Introduction {
             IntroductionStep::Hello { until } if now > until => {
                 return Err(format!("the program said no hello within {} s", HELLO_WITHIN.as_secs()));
             }
-            // One that does not answer has no clock to go by.
+            // A program that does not reply has no usable clock.
             IntroductionStep::Sync { until, .. } if now <= until => return Ok(None),
             IntroductionStep::Asked | IntroductionStep::Sync { .. } => {}
             IntroductionStep::Hello { .. } | IntroductionStep::Over => return Ok(None),
@@ -137,7 +137,7 @@ impl Introduced {
         Self { name, version, can, speaks: true, belief, why }
     }
 
-    /// A program that does not speak.
+    /// A program that does not speak the protocol.
     pub(super) fn mute(name: String) -> Self {
         let why = Some("it does not speak the protocol".to_owned());
         Self { name, version: String::new(), can: Vec::new(), speaks: false, belief: Grade::Effect, why }

@@ -1,6 +1,6 @@
-//! A host whose candidates are a program of somebody else's. This process is not the host then, but stands beside it: it starts the
-//! program, speaks to it, reads along on its connections, takes its writes, and tells the record and the coordinator what its own
-//! candidates would tell themselves. Faults hit the program, and never this process.
+//! A host whose candidates are an external program. This process is then a sidecar of the host. It starts the program,
+//! sends its orders, decodes its connections, and accepts its writes. It reports to the record and the coordinator what
+//! our own candidates would report themselves. Faults hit the program, and never this process.
 
 mod guest;
 mod introduction;
@@ -31,19 +31,20 @@ use crate::protocol::{FromHost, Receiver, ToHost};
 use guest::Guest;
 use introduction::Introduction;
 
-/// Connections, quiet seats, silent leaders and deadlines are looked after so often, and never sooner after the last time.
+/// Minimum pause between checks of connections, quiet slots (`seat`), silent leaders and deadlines.
 const LOOK: Duration = Duration::from_millis(10);
-/// A program that was told to stop has this long.
+/// Time for a program to end after the order to stop.
 const STOP_AT_MOST: Duration = Duration::from_secs(5);
-/// For what is still on its way when a program has ended: the ends of its connections, its last words.
+/// Time for late input after a program's end: the ends of its connections, its last log lines.
 const LAST_WORDS: Duration = Duration::from_millis(300);
-/// A report that was flushed before the write that it goes before is heard long before so many looks. Not a time: while this
-/// process stands still it hears nothing.
+/// A report that was flushed before its write is received well within this number of checks. This is not a time: while
+/// this process is stopped, it receives nothing.
 const LOOKS_FOR_REPORT: u64 = 20;
-/// Of one kind of misbehaviour so many are written down.
+/// Maximum number of recorded events per kind of misbehaviour.
 const TOLD_MAX: u32 = 10;
 
-/// Serves until the coordinator says stop, or the program ends. False: it could not go on, and the coordinator was told why.
+/// Serves until the coordinator's order to stop, or the program's end. False: it could not continue, and the
+/// coordinator was notified of the reason.
 pub(super) async fn serve(
     shared: std::rc::Rc<HostShared>,
     (paths, streams): (Paths, Streams),
@@ -70,14 +71,14 @@ struct Beside {
     shared: std::rc::Rc<HostShared>,
     guest: Guest,
     passed: mpsc::UnboundedReceiver<Passed>,
-    /// How often it misbehaved, by how.
+    /// Count of misbehaviour, by kind.
     odd: BTreeMap<Misbehaviour, u32>,
     enrolled: bool,
-    /// Writes whose grant is not there yet, in their order, and the look after which it is not coming any more.
+    /// Writes without their grant so far, in order, and the check after which the grant counts as missing.
     early: VecDeque<(Incoming, u64)>,
-    /// It was told, or made, to go: its end is no surprise.
+    /// It was ordered, or forced, to end: its end is expected.
     leaving: bool,
-    /// How often it was looked after.
+    /// Number of checks.
     looks: u64,
 }
 
@@ -92,7 +93,7 @@ impl Beside {
         let mut introduction = Introduction::begin(&self.guest.spec);
         let mut look = tokio::time::interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        // Until when a program that was told to stop may go on; its writes are answered until then, as before.
+        // Until when a program with the order to stop may run; its writes are answered as usual until then.
         let mut stopped_until = None;
         loop {
             tokio::select! {
@@ -128,7 +129,7 @@ impl Beside {
         }
     }
 
-    /// The program has said who it is, and its clock was looked at.
+    /// The program has introduced itself, and its clock was checked.
     fn introduced(&mut self, introduced: introduction::Introduced) {
         self.shared.journal.push(&introduced.event(clock::now()));
         if introduced.can_hold_one_only() && self.shared.set_up.candidates.len() > 1 {
@@ -146,15 +147,15 @@ impl Beside {
         }
     }
 
-    /// Takes what has passed on the connections: what else is heard may have come of it. Otherwise that waits for the next look,
-    /// since every wake-up of this thread is one that a program on the same cores waits for.
+    /// Handles the traffic on the connections first, since other input may depend on it. Otherwise the traffic waits
+    /// for the next check: every wake-up of this thread delays a program on the same cores.
     fn catch_up(&mut self) {
         while let Ok(passed) = self.passed.try_recv() {
             self.guest.passed(&self.shared, &passed);
         }
     }
 
-    /// A write comes on another way than the report of the grant that it follows, and may be there first.
+    /// A write and the report of its grant use different channels, so the write may arrive first.
     fn write(&mut self, write: Incoming) {
         self.catch_up();
         let waits = self.early.iter().any(|(early, _)| early.seat == write.seat);
@@ -165,7 +166,7 @@ impl Beside {
         }
     }
 
-    /// Takes the writes whose grants have come meanwhile, and those whose grants did not.
+    /// Handles the writes whose grants have arrived meanwhile, and those whose grants count as missing.
     fn take_early(&mut self) {
         for _ in 0..self.early.len() {
             let Some((write, until)) = self.early.pop_front() else { return };
@@ -220,7 +221,7 @@ impl Beside {
                 if self.guest.is_introduced() {
                     self.guest.stand(&self.shared);
                 } else if !self.guest.spec.speaks {
-                    // Its command tells it to.
+                    // Its command carries the order.
                     if let Err(error) = self.guest.start_mute(&self.shared) {
                         self.shared.tell(FromHost::Failed { what: format!("{error:#}") });
                     }
@@ -241,10 +242,10 @@ impl Beside {
             ToHost::Terminate => {
                 self.leaving = true;
                 self.guest.seats.borrow_mut().stop(clock::now());
-                // One that has ended already is what is wanted.
+                // If it has ended already, the goal is reached.
                 let _ = self.guest.signal(Signal::TERM);
             }
-            // A program asks nobody to fence its predecessor, and does not say when it has won.
+            // A program neither requests fencings nor reports that it has won.
             ToHost::Fenced { .. } | ToHost::SyncPoint { .. } | ToHost::GoOn { .. } | ToHost::Stop => {}
         }
         Ok(())
@@ -269,7 +270,7 @@ impl Beside {
         if let Some((what, text)) = self.guest.wrong_node(&message)
             && let FromProgram::Grant { seat, node, .. } = &mut message
         {
-            // The connections know better by what it leads.
+            // The connections show better by which znode it leads.
             *node = None;
             let seat = *seat;
             self.odd(Some(seat), what, text);
@@ -298,7 +299,7 @@ impl Beside {
                 self.shared.journal.push(&Event::Note { t, cand, text });
             }
             FromProgram::Sync { n, wall, .. } => self.guest.wall_clock.told(*n, *wall),
-            // The wire knows better who stands; and what later versions say is let pass.
+            // The wire shows enrolments better; messages of later versions are ignored.
             FromProgram::Standing { .. } | FromProgram::Bye | FromProgram::Other => {}
             FromProgram::Hello { .. } => {
                 self.odd(None, Misbehaviour::Garbage, "it said hello a second time".to_owned());
@@ -314,7 +315,7 @@ impl Beside {
         }
     }
 
-    /// The program has ended, by itself, or as it was told to, or had time to do so until then.
+    /// The program has ended by itself or by order, or its time for that is over.
     async fn over(&mut self, receiver: &mut Receiver, stopped_until: Option<Instant>) -> anyhow::Result<bool> {
         let left = stopped_until.map_or(STOP_AT_MOST, |until| until.saturating_duration_since(Instant::now()));
         let (status, killed) = self.guest.ends(left.max(Duration::from_millis(1))).await?;
@@ -335,12 +336,12 @@ impl Beside {
         self.odd(None, Misbehaviour::Ended, what.clone());
         self.shared.journal.flush();
         self.shared.tell(FromHost::Died { what });
-        // Long enough for the message to leave.
+        // Gives the message time to be sent.
         hung_up(receiver).await;
         Ok(true)
     }
 
-    /// Sessions that are open though their program has ended as it was told to.
+    /// Sessions that are still open although their program ended by order.
     fn left_behind(&mut self) {
         let (open, nodes) = self.guest.seats.borrow().left_behind();
         if open > 0 {
@@ -361,7 +362,7 @@ impl Beside {
     }
 }
 
-/// Never, if there is nothing to reach.
+/// Never completes without a deadline.
 async fn reached(until: Option<Instant>) {
     match until {
         Some(until) => tokio::time::sleep_until(until).await,

@@ -1,9 +1,9 @@
-//! Connections that a server keeps, and answers, with a session that has ended: whoever holds one is never told.
+//! Connections on which a server still replies although their session has ended: their holder is never notified.
 //!
-//! A holder who comes back at the very moment at which its session is taken over may have its connection next to the one that
-//! took it, on one server. The server then knows one connection of that session only, and has forgotten the other by the time at
-//! which it would close it (seen on ZooKeeper 3.8.0). A program cannot know that, and its own end of it is cut here, so that it
-//! asks again. Whatever is cut off by a fault is left alone: it hears no answers.
+//! A client may reconnect at the very moment of its session's takeover. Then both connections may be on one server,
+//! which knows only one connection per session. When it should close the other one, it has forgotten it (observed on
+//! ZooKeeper 3.8.0). A program cannot know that, so this module cuts the program's end, and the program reconnects. A
+//! connection cut off by a fault is left alone: it gets no replies.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::witness::{RelayLines, Seats};
 /// Sessions that were ended, and the connections that may still carry them.
 pub(super) struct Survivors {
     lines: Arc<RelayLines>,
-    /// When the servers confirmed their ends, by session.
+    /// When the servers confirmed each session's end.
     ended: RefCell<BTreeMap<i64, Nanos>>,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Survivors {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Cut {
     pub(super) session: i64,
-    /// So long after the session's end its server still answered.
+    /// Time from the session's end to its server's last reply.
     pub(super) answered_after: Nanos,
 }
 
@@ -33,13 +33,13 @@ impl Survivors {
         Self { lines, ended: RefCell::default() }
     }
 
-    /// The servers have confirmed that a session has ended.
+    /// Notes that the servers have confirmed a session's end.
     pub(super) fn ended(&self, session: i64, confirmed: Nanos) {
         self.ended.borrow_mut().insert(session, confirmed);
     }
 
-    /// Cuts the connections that a server still answers on. What it said before a session's end may take half the session's
-    /// timeout to come here: over links that take longer nobody keeps a session.
+    /// Cuts the connections on which a server still replies. A reply sent before a session's end may be in transit for
+    /// half the session timeout: over slower links, no session survives.
     pub(super) fn cut(&self, seats: &Seats) -> Vec<Cut> {
         let mut ended = self.ended.borrow_mut();
         ended.retain(|&session, _| seats.session(session).is_some_and(|seen| !seen.over));
@@ -79,7 +79,7 @@ mod tests {
     const SESSION: i64 = 7;
     const T_MS: i32 = 200;
 
-    /// A client of a server that grants a session, and answers pings for ever or not at all.
+    /// A client of a server that grants a session, and answers all pings or none.
     struct Stage {
         survivors: Survivors,
         seats: Rc<RefCell<Seats>>,
@@ -115,7 +115,8 @@ mod tests {
             Self { survivors, seats, client, _relay: relay }
         }
 
-        /// Pings for so long, and cuts what is to be cut. Gives what was, and whether the client is still connected.
+        /// Pings for this long, and cuts surviving connections. Returns the cuts, and whether the client is still
+        /// connected.
         async fn pings(&mut self, ms: u64) -> (Vec<Cut>, bool) {
             let (until, mut cuts) = (clock::now() + ms * 1_000_000, Vec::new());
             let ping = write_ping();

@@ -1,5 +1,5 @@
-//! The wall clock of a program: libfaketime shows it the one that a file says, and it tells itself what it reads off that. Where it
-//! cannot tell, or reads the true one all the same (a runtime that asks the kernel past the C library), nothing is verified.
+//! The wall clock of a program: libfaketime takes it from a file, and the program reports the time that it reads. If it
+//! cannot report, or still reads the true time (a runtime that bypasses the C library), nothing is verified.
 
 use std::path::PathBuf;
 
@@ -10,22 +10,22 @@ use crate::foreign::program::Program;
 use crate::process::clock;
 use crate::process::utc;
 
-/// The file is read again every second.
+/// libfaketime reads the file every second.
 const SEEN_WITHIN_NS: Nanos = 4_000_000_000;
 const ASK_AGAIN_NS: Nanos = 200_000_000;
-/// How exactly a wall clock can be read by a question and an answer.
+/// Precision of reading a wall clock by request and reply.
 const OFF_MS: i64 = 1_000;
-/// Numbers of these questions, above those of the introduction.
+/// Numbers of these requests, above those of the introduction.
 const FIRST: u64 = 1_000;
 
-/// What came of it: by how much it was ahead before and after.
+/// The result: by how much the clock was ahead before and after.
 pub(super) type Set = Result<(i64, i64), String>;
 
 #[derive(Default)]
 pub(super) struct WallClock {
-    /// Where libfaketime looks; None: the program was not started under it.
+    /// libfaketime's file; None: the program was not started under it.
     file: Option<PathBuf>,
-    /// What the file says.
+    /// The offset in the file.
     ahead_ms: i64,
     asked: u64,
     under_way: Option<Setting>,
@@ -33,7 +33,7 @@ pub(super) struct WallClock {
 
 struct Setting {
     by_ms: i64,
-    /// As the program read it before.
+    /// The offset that the program reported before.
     before: Option<i64>,
     last: Option<i64>,
     asked_at: Nanos,
@@ -62,7 +62,7 @@ impl WallClock {
         Ok(())
     }
 
-    /// The program tells its wall clock, in nanoseconds since 1970.
+    /// Handles the program's report of its wall clock, in nanoseconds since 1970.
     pub(super) fn told(&mut self, n: u64, wall: Option<Nanos>) {
         let Some(setting) = self.under_way.as_mut().filter(|_| n == FIRST + self.asked) else { return };
         let Some(wall) = wall else { return };
@@ -71,7 +71,7 @@ impl WallClock {
             setting.before = Some(ahead);
             self.ahead_ms += setting.by_ms;
             if let Some(file) = &self.file {
-                // What it does not read it does not show, which is seen.
+                // If it does not read the file, its reports show that.
                 let _ = std::fs::write(file, written(self.ahead_ms));
             }
         } else {
@@ -79,7 +79,7 @@ impl WallClock {
         }
     }
 
-    /// What came of it, once that is known or waited for long enough.
+    /// The result, once it is known or the deadline has passed.
     pub(super) fn look(&mut self, program: &Program) -> Option<Set> {
         let setting = self.under_way.as_ref()?;
         let now = clock::now();
@@ -110,7 +110,7 @@ impl WallClock {
     }
 }
 
-/// As libfaketime reads it: seconds ahead.
+/// libfaketime's format: seconds ahead.
 pub(super) fn written(ahead_ms: i64) -> String {
     let sign = if ahead_ms < 0 { '-' } else { '+' };
     let ms = ahead_ms.unsigned_abs();

@@ -18,7 +18,7 @@ fn request(xid: i32, op: i32, path: &str) -> PendingRequest {
     PendingRequest { xid, op, path: path.into(), ephemeral: op == op_code::CREATE }
 }
 
-/// A request and its answer a microsecond later; `created`: by this zxid.
+/// A request and its reply a microsecond later; `created`: by this zxid.
 fn carried_out(asked: &PendingRequest, created: Option<i64>) -> [Happened; 2] {
     let shows = created.map_or(Shows::Nothing, |_| Shows::Made(asked.path.clone()));
     answered(asked, created.unwrap_or(1), 0, shows)
@@ -29,10 +29,10 @@ fn answered(asked: &PendingRequest, zxid: i64, error: i32, shows: Shows) -> [Hap
     [Happened::Said(Said::Asked(asked.clone())), Happened::Said(answer)]
 }
 
-/// A name that nobody else asks for.
+/// A name that no other client requests.
 const GUID: &str = "0123456789abcdef0123456789abcdef-lock-";
 
-/// A seat that had a znode and gave it back, asked for another, and lost its connection before that was answered.
+/// A slot (`seat`) that created and deleted a znode, requested another, and lost its connection before the reply.
 fn with_unheard_create() -> Seats {
     let mut seats = seats(true);
     take(&mut seats, 0, 1, [established(70)]);
@@ -49,7 +49,7 @@ fn list(names: &[&str]) -> [Happened; 2] {
     answered(&request(9, op_code::GET_CHILDREN, "/c/g1"), 200, 0, Shows::Names(names))
 }
 
-/// Name and czxid of what the seat leads by from now on.
+/// Name and czxid of the znode by which the slot leads from now on.
 fn rests_on<'s>(seats: &'s Seats, named: Option<&str>) -> Option<(&'s str, Option<i64>)> {
     seats.seat(4)?.rests_on(named).map(|node| (node.name.as_str(), node.czxid))
 }
@@ -137,7 +137,7 @@ fn a_deletion_that_was_not_heard_ends_what_is_known_until_it_is_seen_again() {
     }
 }
 
-/// Takes it all, one thing a microsecond from `t` on.
+/// Handles all events, a microsecond apart from `t` on.
 fn take(seats: &mut Seats, t: Nanos, connection: u64, all: impl IntoIterator<Item = Happened>) -> Vec<Event> {
     let mut events = Vec::new();
     for (i, happened) in all.into_iter().enumerate() {

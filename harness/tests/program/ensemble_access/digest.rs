@@ -1,4 +1,4 @@
-//! A znode of one's own on servers that others use too, and the scheme `digest`.
+//! A separate znode on shared servers, and the scheme `digest`.
 
 use rustix::process::Signal;
 use zookeeper_client::{Acls, CreateMode};
@@ -9,10 +9,10 @@ use crate::run_support::Bench;
 use crate::run_support::scenario::calm;
 
 const ROOT: &str = "/shared/ours";
-/// Then servers speak with nobody who does not say who it is: whoever ends sessions, too.
+/// Then servers answer only authenticated clients, including those that end sessions.
 const DEMANDS: &str = "enforce.auth.enabled=true\nenforce.auth.schemes=digest\n";
 
-/// A server of which nobody but one user may change one znode, and that user.
+/// A server with one znode that only one user may change, and that user.
 async fn locked(config: &str) -> Server {
     let server = Server::start(config, &[]).await;
     lock_down(&Who::Digest.client(&server.address()).await, ROOT).await;

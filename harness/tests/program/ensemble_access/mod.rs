@@ -1,5 +1,5 @@
-//! Servers of somebody else as people have them: closed to strangers, shared with others, behind TLS. Runs on them work, show
-//! no secret and leave nothing; and whoever lacks what it takes is told so.
+//! Other people's servers in realistic forms: closed to strangers, shared with others, behind TLS. Runs on them work,
+//! reveal no secret and leave nothing behind. Missing credentials are reported.
 
 mod digest;
 mod sasl;

@@ -1,4 +1,4 @@
-//! Servers that speak with nobody whom SASL has not vouched for.
+//! Servers that only answer clients authenticated by SASL.
 
 use super::server::Server;
 use super::stage::{PASSWORD, USER, Who, below, lock_down, passes, refused, secret, with_faults};

@@ -1,4 +1,4 @@
-//! One real server of somebody else, configured as a test wants it.
+//! One external real server, configured as a test needs it.
 
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
@@ -12,10 +12,10 @@ use crate::run_support::EXE;
 
 const SERVES_WITHIN: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(50);
-/// What the network library of servers that speak TLS looks for beside its main parts.
+/// Libraries that the network library of TLS servers needs beside its main parts.
 const NETTY: [&str; 2] = ["netty-transport-native-epoll.jar", "netty-transport-native-unix-common.jar"];
 
-/// A standalone server in a JVM of its own. Killed when dropped.
+/// A standalone server in its own JVM. Killed on drop.
 pub(crate) struct Server {
     process: Child,
     port: u16,
@@ -23,7 +23,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts it with such lines in its configuration and such arguments of the JVM, and waits until it serves.
+    /// Starts it with these lines in its configuration and these arguments of the JVM, and waits until it serves.
     pub(crate) async fn start(config: &str, java: &[String]) -> Self {
         let (folder, port) = (tempfile::tempdir().expect("a temp dir"), free_port());
         let at = folder.path();
@@ -55,7 +55,7 @@ impl Server {
         server
     }
 
-    /// Where it speaks in the clear.
+    /// Its address without TLS.
     pub(crate) fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }

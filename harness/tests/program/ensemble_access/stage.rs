@@ -1,4 +1,4 @@
-//! What the tests of all kinds of access share: a run with faults, a look for secrets, and a look at what is left.
+//! Shared by the tests of all kinds of access: a run with faults, a search for secrets, and a check for leftovers.
 
 use std::fs;
 use std::path::Path;
@@ -25,12 +25,12 @@ const CRASH: &str = "[faults.crash]\nkind = \"crash\"\ntarget = \"host-leading-m
 const EXPIRE: &str =
     "[faults.expire]\nkind = \"expire\"\ntarget = \"leaders\"\ngroups = 1\nrepeat = 2\nevery_ms = 1200\n";
 
-/// A lead given back, a host killed, and a session ended by its server, on one server.
+/// A resignation, a killed host, and a session ended by its server, on one server.
 pub(crate) fn with_faults(more: &str) -> String {
     patient(&scenario("", &[RESIGN, CRASH, EXPIRE, more].concat()), 3) + LENIENT
 }
 
-/// A run of this scenario that is under way.
+/// A running run of this scenario.
 pub(crate) fn start(bench: &Bench, text: &str, more: &[&str], environment: &[(&str, &str)]) -> Running {
     let file = bench.file("scenario.toml", text).display().to_string();
     let mut command = bench.command(&[&["run", &file, "--out", "record"], more].concat());
@@ -38,7 +38,7 @@ pub(crate) fn start(bench: &Bench, text: &str, more: &[&str], environment: &[(&s
     bench.start(command)
 }
 
-/// A run that is refused, with words of what it says; nothing is left of it.
+/// A run that is rejected with these words; nothing is left of it.
 pub(crate) fn refused(bench: &Bench, more: &[&str], environment: &[(&str, &str)], words: &[&str]) -> Ran {
     let chatty = [environment, &[("HUSTINGS_LOG", "trace")]].concat();
     let ran = start(bench, &with_faults(""), more, &chatty).end().expect(4);
@@ -49,11 +49,12 @@ pub(crate) fn refused(bench: &Bench, more: &[&str], environment: &[(&str, &str)]
     ran
 }
 
-/// What a busy machine may leave open: how long failovers took, and who owned the lead while the observer heard nothing.
+/// Checks that a busy machine may leave inconclusive: the duration of failovers, and ownership while the observer
+/// received nothing.
 const OPEN_WHERE_BUSY: [&str; 3] = ["failover", "ownership", "stalls"];
 
-/// A run with faults that passes, but for what a busy machine leaves open. Its receipts are verified, and nobody can read the
-/// secret anywhere.
+/// A run with faults that passes, except for checks that a busy machine leaves inconclusive. Its receipts are verified,
+/// and the secret is not readable anywhere.
 pub(crate) fn passes(bench: &Bench, text: &str, more: &[&str], environment: &[(&str, &str)]) {
     let mut running = start(bench, text, more, environment);
     running.until("its hosts", || bench.processes().iter().any(|line| line.contains(" host ")));
@@ -61,7 +62,7 @@ pub(crate) fn passes(bench: &Bench, text: &str, more: &[&str], environment: &[(&
         assert!(!line.contains(PASSWORD), "the secret is on a command line: {line}");
         let pid = line.split(' ').next().expect("a pid");
         if line.contains(" host ") || line.contains(" proxy ") {
-            // One that has ended has none any more.
+            // A process that has ended has no environment any more.
             let variables = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             assert!(!contains(&variables, PASSWORD), "the secret is in the environment of {line}");
         }
@@ -109,7 +110,7 @@ fn contains(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
-/// Makes a znode for runs that is nobody's but this client's, and all that is above it readable and no more.
+/// Creates a znode for runs that only this client may use, and makes its ancestors read-only.
 pub(crate) async fn lock_down(client: &Client, path: &str) {
     let (parent, _) = path.rsplit_once('/').expect("a path");
     if !parent.is_empty() {
@@ -124,8 +125,8 @@ pub(crate) async fn lock_down(client: &Client, path: &str) {
     }
 }
 
-/// Who looks at a server from outside. A client of a test has no time to keep its session while the test waits for a run: each
-/// look is by a new one.
+/// The identity of an outside observer of a server. A test's client cannot keep its session alive while the test waits
+/// for a run, so each look uses a new one.
 #[derive(Clone, Copy)]
 pub(crate) enum Who {
     Anybody,
@@ -144,7 +145,7 @@ impl Who {
     }
 }
 
-/// What lies below a znode.
+/// The children of a znode.
 pub(crate) async fn below(who: Who, address: &str, path: &str) -> Vec<String> {
     let client = who.client(address).await;
     client.sync(path).await.expect("synced");
@@ -154,7 +155,7 @@ pub(crate) async fn below(who: Who, address: &str, path: &str) -> Vec<String> {
 /// Whether a stranger may create a znode there.
 pub(crate) async fn is_open(address: &str, path: &str) -> bool {
     let stranger = ZkSession::connect(address, std::time::Duration::from_secs(5)).await;
-    // Some servers do not even speak with strangers.
+    // Some servers do not even answer strangers.
     let Ok(stranger) = stranger else { return false };
     let mode = hustings_workloads::coordination::CreateMode::Persistent;
     stranger.create(&format!("{path}/strange"), &[], mode).await.is_ok()

@@ -1,4 +1,4 @@
-//! Servers that speak TLS, and want to know their clients by it.
+//! Servers that speak TLS, and authenticate their clients by it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use super::stage::{Who, below, in_the_middle, passes, refused, with_faults};
 use crate::run_support::{Bench, events, files};
 use rustix::process::Signal;
 
-/// Of the second one links have to read what passes.
+/// The second fault needs links that decode the traffic.
 const OVER_LINKS: &str = "[faults.cut]
 kind = \"partition\"
 target = \"host-leading-most\"
@@ -35,7 +35,7 @@ impl Leadership<'_> {
         assert!(done.status.success(), "openssl {words}: {}", String::from_utf8_lossy(&done.stderr));
     }
 
-    /// Somebody who vouches for others.
+    /// A certificate authority.
     fn authority(&self, name: &str) {
         self.openssl(&format!(
             "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN={name} -keyout {name}.key -out \
@@ -43,7 +43,7 @@ impl Leadership<'_> {
         ));
     }
 
-    /// Somebody called so, for whom `by` vouches.
+    /// A certificate for this name, signed by `by`.
     fn vouched(&self, name: &str, called: &str, by: &str) {
         std::fs::write(self.0.join("extensions"), format!("subjectAltName={called}\nbasicConstraints=CA:FALSE\n"))
             .expect("written");

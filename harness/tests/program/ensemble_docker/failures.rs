@@ -1,4 +1,4 @@
-//! Starts that fail say why, and leave nothing behind.
+//! Failed starts report why, and leave nothing behind.
 
 use std::net::TcpListener;
 
@@ -59,8 +59,8 @@ async fn a_taken_port_of_an_asked_base_is_named() {
     assert!(matches!(error, EnsembleError::ToxiproxyPortTaken { port: named, .. } if named == taken), "{error}");
 }
 
-/// A port that is free, and the next one, held. Below those of outgoing connections, of which any test's may be the free one
-/// a moment later.
+/// A free port, and the next one, held. Both are below the range of outgoing connections, from which any test may take
+/// a free one a moment later.
 fn a_free_port_and_a_taken_one() -> (u16, TcpListener) {
     let bind = |port| TcpListener::bind(("127.0.0.1", port)).ok();
     let two = |below: u16| Some((below, bind(below)?, bind(below + 1)?));

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 
 use super::support::{Run, WITHIN, control, create, docker, everything_of, has, is_there, leader_among, mode, options};
 
-/// Waits until none of these servers serves: without a quorum they notice that after the time of syncLimit.
+/// Waits until none of these servers serves: without a quorum they notice that after `syncLimit`.
 async fn stops_serving(ensemble: &DockerEnsemble, servers: &[u32]) {
     let until = Instant::now() + WITHIN;
     for server in servers {
@@ -61,7 +61,7 @@ async fn a_paused_server_says_nothing_until_it_is_resumed() {
     println!("{}", control(&ensemble).resume(1).await.expect("resumed"));
     assert_eq!(mode(&ensemble, 1).await.as_deref(), Some("standalone"));
     assert!(control(&ensemble).resume(1).await.is_err(), "it is not paused");
-    // A paused one can be killed, too.
+    // A paused server can be killed, too.
     control(&ensemble).pause(1).await.expect("paused");
     control(&ensemble).kill(1).await.expect("killed");
     control(&ensemble).start(1, false).await.expect("started");
@@ -105,14 +105,14 @@ async fn servers_that_are_cut_off_together_still_reach_each_other() {
     stops_serving(&ensemble, &[1, 2]).await;
     control(&ensemble).rejoin(&[1, 2]).await.expect("rejoined");
 
-    // The three that are left by two others are a quorum, with the old leader or without.
+    // Any three servers are a quorum, with the old leader or without.
     leader_among(&ensemble, &[1, 2, 3, 4, 5]).await;
     let without: Vec<u32> = (3..=5).filter(|id| *id != leader).collect();
     let with = [1, 2, leader];
     control(&ensemble).cut(&without).await.expect("cut");
     leader_among(&ensemble, &with).await;
     stops_serving(&ensemble, &without).await;
-    // One that is killed and started meanwhile stays on its side; one that is dead then rejoins too.
+    // A server that is killed and restarted in between stays on its side; one that is down at the rejoin also rejoins.
     control(&ensemble).kill(without[0]).await.expect("killed");
     control(&ensemble).start(without[0], true).await.expect("started");
     leader_among(&ensemble, &with).await;

@@ -1,4 +1,4 @@
-//! Docker ensembles of real ZooKeeper servers: they serve, they take faults, and they leave nothing behind.
+//! Docker ensembles of real ZooKeeper servers: they serve, they support faults, and they leave nothing behind.
 
 mod failures;
 mod faults;
@@ -94,7 +94,7 @@ async fn two_ensembles_at_once_do_not_meet() {
     assert_eq!(everything_of(&one.id), [""; 0]);
     second.check_alive().await.expect("the other lives on");
     create(&second, 1, "/on").await;
-    // One folder, two ensembles: the second has names of its own.
+    // One folder, two ensembles: the second has its own names.
     let third = two.start(options(1)).await;
     second.stop().await.expect("stopped");
     third.check_alive().await.expect("the third lives on");

@@ -1,4 +1,4 @@
-//! What the tests on local ensembles share.
+//! Shared by the tests on local ensembles.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub(crate) fn with(servers: ServerOptions) -> LocalOptions {
     LocalOptions::new(servers, PathBuf::from(EXE))
 }
 
-/// Waits until none of the processes lives; false if one still does after a time that no machine needs.
+/// Waits until none of the processes lives; false if one still does after a generous time.
 pub(crate) async fn all_gone(processes: &[ProcessId]) -> bool {
     for _ in 0..1_000 {
         if !processes.iter().any(|p| p.is_alive()) {

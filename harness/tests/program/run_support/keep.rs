@@ -1,14 +1,14 @@
-//! Records that outlive their test, for whoever recounts them: `HUSTINGS_KEEP_RECORDS` names a folder.
+//! Records that outlive their test, for a later recount: `HUSTINGS_KEEP_RECORDS` names a folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Larger records, and more of them, are not kept: a test machine's disk is small.
+/// Limits on kept records and their total: a test machine's disk is small.
 const RECORD_BYTES_MAX: u64 = 32 * 1024 * 1024;
 const KEPT_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
-/// Copies every record below the folder that has its summary. Those of a test that failed are not kept: it may have stopped
-/// in the middle of damaging one.
+/// Copies every record below the folder that has a summary. Those of a failed test are not kept: it may have stopped in
+/// the middle of damaging one.
 pub(super) fn records_below(folder: &Path) {
     let Some(kept) = std::env::var_os("HUSTINGS_KEEP_RECORDS").map(PathBuf::from) else { return };
     if std::thread::panicking() {
@@ -32,20 +32,20 @@ fn bytes_below(folder: &Path) -> u64 {
     files_below(folder).iter().filter_map(|file| file.metadata().ok()).map(|meta| meta.len()).sum()
 }
 
-/// Other tests may put files there, and replace them, at the same time.
+/// Other tests may add and replace files there at the same time.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok).map(|entry| entry.path());
     entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }
 
-/// The test's name, and the record's place in its folder.
+/// The test's name, and the record's path in its folder.
 fn name_of(folder: &Path, record: &Path) -> String {
     let thread = std::thread::current();
     let place = record.strip_prefix(folder).expect("below it").display().to_string();
     format!("{}-{place}", thread.name().unwrap_or("test")).replace(['/', ':'], "-")
 }
 
-/// A test that is tried again replaces what it left before.
+/// A retried test replaces its earlier copy.
 fn copy(record: &Path, target: &Path) {
     let _ = fs::remove_dir_all(target);
     for file in files_below(record).into_iter().filter(|file| !file.ends_with("report.html")) {

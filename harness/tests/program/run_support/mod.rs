@@ -1,5 +1,5 @@
-//! What the tests that drive the built program share: a folder for everything it writes, bounded waits, and a look at what
-//! it left behind.
+//! Shared by the tests that drive the built program: a folder for everything it writes, bounded waits, and a check for
+//! leftovers.
 
 mod keep;
 pub(crate) mod scenario;
@@ -19,18 +19,18 @@ use tempfile::TempDir;
 
 pub(crate) const EXE: &str = env!("CARGO_BIN_EXE_hustings");
 
-/// No run of a test takes this long on any machine; it is ended then.
+/// Bound on the run of a test, on any machine; it is ended then.
 const RUN_AT_MOST: Duration = Duration::from_secs(240);
-/// What is killed is gone by then.
+/// A killed process is gone by then.
 pub(crate) const GONE_WITHIN: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(20);
 
-/// A folder of a test's own. Runs put their temporary files and records into it.
+/// A test's own folder. Runs put their temporary files and records into it.
 pub(crate) struct Bench {
     folder: TempDir,
 }
 
-/// What the program said and how it ended.
+/// The program's output and exit code.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
@@ -38,7 +38,7 @@ pub(crate) struct Ran {
     pub(crate) err: String,
 }
 
-/// The program while it runs, with its output in files. Killed when dropped.
+/// The running program, with its output in files. Killed on drop.
 pub(crate) struct Running {
     pub(crate) process: Child,
     out: PathBuf,
@@ -56,19 +56,20 @@ impl Bench {
         self.folder.path().join(name)
     }
 
-    /// Where runs put their temporary files.
+    /// The folder for the temporary files of runs.
     pub(crate) fn tmp(&self) -> PathBuf {
         self.path("tmp")
     }
 
-    /// Writes a file and gives its path.
+    /// Writes a file and returns its path.
     pub(crate) fn file(&self, name: &str, content: &str) -> PathBuf {
         let path = self.path(name);
         fs::write(&path, content).expect("written");
         path
     }
 
-    /// The program with this folder for its temporary files, and with nothing of the environment that changes what it does.
+    /// The program with this folder for its temporary files, and without environment variables that change its
+    /// behaviour.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(EXE);
         command.args(arguments);
@@ -76,7 +77,7 @@ impl Bench {
         command
     }
 
-    /// Makes a command one of this folder's.
+    /// Sets a command up to use this folder.
     pub(crate) fn at_home(&self, command: &mut Command) {
         command.current_dir(self.folder.path()).env("HUSTINGS_TMP", self.tmp()).stdin(Stdio::null());
     }
@@ -95,7 +96,8 @@ impl Bench {
         Running { process: command.spawn().expect("it starts"), out, err }
     }
 
-    /// Processes that were started, however indirectly, with this folder for their temporary files: hosts, links, servers.
+    /// Processes that were started, directly or indirectly, with this folder for their temporary files: hosts, links,
+    /// servers.
     pub(crate) fn processes(&self) -> Vec<String> {
         let mark = format!("HUSTINGS_TMP={}", self.tmp().display()).into_bytes();
         let mut found = Vec::new();
@@ -111,12 +113,12 @@ impl Bench {
         found
     }
 
-    /// Folders that runs made for their temporary files.
+    /// Folders of runs for their temporary files.
     pub(crate) fn leftovers(&self) -> Vec<PathBuf> {
         fs::read_dir(self.tmp()).expect("it is there").map(|entry| entry.expect("an entry").path()).collect()
     }
 
-    /// No process and no temporary file is left. The kernel may take a moment to reap what was killed.
+    /// No process and no temporary file is left. The kernel may take a moment to reap killed processes.
     pub(crate) fn assert_nothing_left(&self) {
         self.assert_no_process_left();
         assert_eq!(self.leftovers(), Vec::<PathBuf>::new(), "left in the folder for temporary files");
@@ -135,20 +137,20 @@ impl Drop for Bench {
 }
 
 impl Ran {
-    /// It ended as it should, and did not panic on the way.
+    /// It ended with this code, and did not panic.
     pub(crate) fn expect(self, code: i32) -> Self {
         assert!(!self.err.contains("panicked"), "a panic: {}", self.err);
         assert_eq!(self.code, code, "exit code; it said: {}\n{}", self.err, self.out);
         self
     }
 
-    /// It passed. A busy machine may leave doubts, and nothing more.
+    /// It passed. A busy machine may make it inconclusive at worst.
     pub(crate) fn fails_nothing(&self) {
         assert!(!self.err.contains("panicked"), "a panic: {}", self.err);
         assert!([0, 3].contains(&self.code), "exit code {}; it said: {}", self.code, self.err);
     }
 
-    /// Its one error message, which names all of these.
+    /// Its one error message, which contains all of these words.
     pub(crate) fn error(&self, wanted: &[&str]) -> &str {
         let at = self.err.find("error: ").unwrap_or_else(|| panic!("no error in {}", self.err));
         let message = &self.err[at..];
@@ -166,7 +168,7 @@ impl Ran {
 }
 
 impl Running {
-    /// Waits for its end; one that does not come is an error.
+    /// Waits for its end; fails if it does not end in time.
     pub(crate) fn end(self) -> Ran {
         self.end_within(RUN_AT_MOST)
     }
@@ -189,7 +191,7 @@ impl Running {
         }
     }
 
-    /// What it said on standard error so far.
+    /// Its output on standard error so far.
     pub(crate) fn said(&self) -> String {
         String::from_utf8_lossy(&fs::read(&self.err).expect("its output")).into_owned()
     }
@@ -199,7 +201,7 @@ impl Running {
         rustix::process::kill_process(pid, signal).expect("it runs");
     }
 
-    /// Waits until it handles this signal: on a busy machine it may be a while in starting.
+    /// Waits until it handles this signal: on a busy machine it may start slowly.
     pub(crate) fn until_it_handles(&mut self, signal: rustix::process::Signal) {
         let status = format!("/proc/{}/status", self.process.id());
         self.until("it handles the signal", || {
@@ -210,7 +212,7 @@ impl Running {
         });
     }
 
-    /// Waits for something to become true while it runs; it must not end before.
+    /// Waits for a condition while it runs; it must not end before.
     pub(crate) fn until(&mut self, what: &str, there: impl FnMut() -> bool) {
         self.until_within(what, Duration::from_secs(60), there);
     }
@@ -233,7 +235,7 @@ impl Drop for Running {
     }
 }
 
-/// True once it is so, false if it never is in that time.
+/// True once the condition holds, false if it does not within this time.
 pub(crate) fn wait_until(at_most: Duration, mut so: impl FnMut() -> bool) -> bool {
     let until = Instant::now() + at_most;
     while !so() {
@@ -245,7 +247,7 @@ pub(crate) fn wait_until(at_most: Duration, mut so: impl FnMut() -> bool) -> boo
     true
 }
 
-/// The summary that a run wrote beside its record.
+/// The summary that a run wrote with its record.
 pub(crate) fn summary_of(record: &Path) -> Summary {
     let text = fs::read_to_string(record.join("summary.json")).expect("a summary");
     serde_json::from_str(&text).expect("a summary")
@@ -261,7 +263,7 @@ pub(crate) fn check<'a>(cell: &'a CellSummary, name: &str) -> &'a CheckResult {
     cell.checks.iter().find(|check| check.name == name).unwrap_or_else(|| panic!("no checker {name}"))
 }
 
-/// Names of the checkers that came to this verdict.
+/// Names of the checks with this verdict.
 pub(crate) fn checkers_of(cell: &CellSummary, verdict: Verdict) -> Vec<&str> {
     cell.checks.iter().filter(|check| check.verdict == verdict).map(|check| check.name.as_str()).collect()
 }
@@ -289,7 +291,7 @@ pub(crate) fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Whether the record's coordinator has written something down already. Reads while others write.
+/// Whether the record's coordinator has written this text. Reads while others write.
 pub(crate) fn recorded(record: &Path, what: &str) -> bool {
     let segments = if record.join("events").exists() { files(record, "coordinator.jsonl") } else { Vec::new() };
     segments.iter().any(|path| fs::read_to_string(path).is_ok_and(|text| text.contains(what)))

@@ -1,4 +1,4 @@
-//! Small scenarios: three servers, six groups on three hosts, T = 1 s. Each is over in seconds.
+//! Small scenarios: three servers, six groups on three hosts, T = 1 s. Each takes seconds.
 
 /// A scenario with these lines in `[election]`, and these sections after the common ones.
 pub(crate) fn scenario(election: &str, sections: &str) -> String {
@@ -31,7 +31,7 @@ drain_max_ms = 20000
     )
 }
 
-/// Nothing unsafe is compared with any cell: for tests of something else, on machines that may be slow.
+/// No cell is failed for unsafe behaviour: for tests of other things, on machines that may be slow.
 pub(crate) const LENIENT: &str = r#"
 [[expect]]
 overlap = "any"
@@ -39,13 +39,13 @@ stale_writes = "any"
 unplanned = "any"
 "#;
 
-/// One server, no fault, for half a second, and a session timeout that a slow machine keeps to: it passes.
+/// One server, no fault, half a second, and a session timeout that suits a slow machine: it passes.
 pub(crate) fn calm() -> String {
     let calm = "[faults.calm]\nkind = \"none\"\nfor_ms = 500\n";
     patient(&scenario("", calm), 4) + LENIENT
 }
 
-/// With one server, and with a tick and a session timeout that are so many times as long.
+/// With one server, and with the tick and the session timeout multiplied by `times`.
 pub(crate) fn patient(scenario: &str, times: u64) -> String {
     let longer =
         |text: &str, key: &str, ms: u64| text.replace(&format!("{key} = {ms}"), &format!("{key} = {}", ms * times));
@@ -53,7 +53,7 @@ pub(crate) fn patient(scenario: &str, times: u64) -> String {
     longer(&longer(&scenario, "\ntick_ms", 100), "\nsession_timeout_ms", 1_000)
 }
 
-/// One cell with a fault that lasts longer than anybody waits for it.
+/// One cell with a fault that lasts longer than any wait.
 pub(crate) fn endless(kind: &str) -> String {
     scenario("", &format!("[faults.endless]\nkind = \"{kind}\"\nfor_ms = 600000\n")) + LENIENT
 }

@@ -1,11 +1,11 @@
-//! A Toxiproxy of somebody else's.
+//! An external Toxiproxy.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
 
 use super::Bench;
 
-/// Killed and waited for when dropped.
+/// Killed and reaped on drop.
 pub(crate) struct Guarded(Child);
 
 impl Drop for Guarded {
@@ -15,10 +15,10 @@ impl Drop for Guarded {
     }
 }
 
-/// Something that serves Toxiproxy's API and nothing beyond it, and where.
+/// A server with Toxiproxy's plain API, and its address.
 pub(crate) fn toxiproxy(bench: &Bench) -> (Guarded, String) {
     let mut command = bench.command(&["proxy", "--plain", "--listen", "127.0.0.1:0"]);
-    // It is no process of the run's.
+    // It does not belong to the run's processes.
     command.env_remove("HUSTINGS_TMP");
     let mut child = Guarded(command.stdout(Stdio::piped()).spawn().expect("it starts"));
     let mut line = String::new();
@@ -27,7 +27,7 @@ pub(crate) fn toxiproxy(bench: &Bench) -> (Guarded, String) {
     (child, said["api"].as_str().expect("an address").to_owned())
 }
 
-/// The names of the proxies that it has.
+/// The names of its proxies.
 pub(crate) fn proxies(api: &str) -> Vec<String> {
     let text = reqwest::blocking::get(format!("http://{api}/proxies")).expect("it answers").text().expect("text");
     let all: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&text).expect("JSON");

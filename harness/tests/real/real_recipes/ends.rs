@@ -1,4 +1,4 @@
-//! The end of an election: everybody is told, nobody brings it back.
+//! The end of an election: all candidates are notified, and none recreates it.
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -24,8 +24,8 @@ pub(crate) async fn deleting_a_missing_election_is_no_error(stage: &Stage, recip
 
 pub(crate) async fn a_deletion_from_outside_tells_everyone(stage: &Stage, recipe: RecipeKind) {
     let group = Group::of(stage, recipe, 10).await;
-    // As ZooKeeper's own command line does it: znode after znode without waiting for answers, the election last. Whoever is
-    // quick enough to come back in between has it done again.
+    // As ZooKeeper's own command line does it: znode after znode without waiting for answers, the election last. A
+    // candidate that comes back quickly enough in between makes another round necessary.
     let (session, path) = (&group.outsider, group.election.path.as_str());
     let mut rounds = 0;
     loop {

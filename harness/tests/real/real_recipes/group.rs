@@ -20,7 +20,7 @@ use crate::real_support::{CLOSE_AT_MOST, Stage};
 
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// No machine needs so long.
+/// Longer than any machine needs.
 const SOON: Duration = Duration::from_secs(30);
 
 struct Candidate {
@@ -31,7 +31,7 @@ struct Candidate {
     task: JoinHandle<()>,
 }
 
-/// Makes this path with all that lead to it, whatever is there of it.
+/// Creates this path with all its ancestors, where they do not exist.
 pub(crate) async fn make_path(session: &ZkSession, path: &str) {
     let ends = path.match_indices('/').map(|(at, _)| at).skip(1).chain([path.len()]);
     for end in ends {
@@ -44,7 +44,7 @@ pub(crate) struct Group<'a> {
     pub(crate) stage: &'a Stage,
     pub(crate) election: Election,
     pub(crate) hall: Rc<Hall>,
-    /// A session that stands for nothing and asks questions.
+    /// A session that does not take part, for requests.
     pub(crate) outsider: ZkSession,
     candidates: RefCell<Vec<Candidate>>,
 }
@@ -62,7 +62,7 @@ impl<'a> Group<'a> {
         Self { stage, election, hall: Rc::default(), outsider, candidates: RefCell::default() }
     }
 
-    /// A group of so many candidates without links, the first of which leads.
+    /// A group of this many candidates without links, the first of which leads.
     pub(crate) async fn of(stage: &'a Stage, recipe: RecipeKind, candidates: usize) -> Self {
         let group = Self::new(stage, recipe).await;
         for _ in 0..candidates {
@@ -73,7 +73,7 @@ impl<'a> Group<'a> {
         group
     }
 
-    /// The next candidate stands; its number.
+    /// The next candidate enrols; returns its number.
     pub(crate) fn enter(&self, session: ZkSession) -> u32 {
         self.enter_for(Rc::new(session), self.election.clone())
     }
@@ -85,14 +85,14 @@ impl<'a> Group<'a> {
         number
     }
 
-    /// Enters, and waits until it has joined.
+    /// Enters, and waits until the candidate has joined.
     pub(crate) async fn joins(&self, session: ZkSession) -> u32 {
         let number = self.enter(session);
         self.until("it joins", || self.said(number).contains(&Entry::Joined)).await;
         number
     }
 
-    /// One that has left stands again, under the session that it has.
+    /// A candidate that has left enrols again, under its existing session.
     pub(crate) fn stand_again(&self, number: u32) {
         let candidate = self.candidates.borrow_mut().remove(number as usize);
         let again = self.start(number, candidate.session, self.election.clone(), candidate.terms);
@@ -119,8 +119,8 @@ impl<'a> Group<'a> {
         self.candidates.borrow()[number as usize].session.clone()
     }
 
-    /// Has the ensemble end the candidate's session, as after a crash. Whether the candidate or its successor hears of it
-    /// first is a race: two may believe for a moment.
+    /// Makes the ensemble end the candidate's session, as after a crash. The candidate and its successor are notified
+    /// in either order: two may believe for a moment.
     pub(crate) async fn expire(&self, number: u32) {
         let info = self.session(number).info();
         take_over_and_close(&Access::default(), &self.stage.cluster, info, CLOSE_AT_MOST).await.expect("expired");
@@ -169,7 +169,7 @@ impl<'a> Group<'a> {
         self.until(&format!("{number} leads"), || self.hall.believers.borrow().iter().eq([&number])).await;
     }
 
-    /// Waits until exactly one believes, and the ensemble agrees; its number.
+    /// Waits until exactly one candidate believes, and the ensemble agrees; returns its number.
     pub(crate) async fn has_one_leader(&self) -> u32 {
         let started = Instant::now();
         loop {
@@ -201,7 +201,7 @@ impl<'a> Group<'a> {
         believers.first().copied().filter(|_| believers.len() == 1)
     }
 
-    /// Who leads as the ensemble says.
+    /// The leader according to the ensemble.
     pub(crate) async fn lead(&self) -> Option<Lead> {
         self.outsider.sync(&self.election.path).await.expect("synced");
         leader(&self.outsider, &self.election.path, self.election.recipe).await.expect("answered")
@@ -225,12 +225,12 @@ impl<'a> Group<'a> {
         self.outsider.children(&self.election.path).await.expect("listed")
     }
 
-    /// Whether a znode of the election is there.
+    /// Whether a znode of the election exists.
     pub(crate) async fn has(&self, name: &str) -> bool {
         self.children().await.iter().any(|child| child == name)
     }
 
-    /// Every candidate that stands has exactly one znode in a queue; of a lock only the leader has one.
+    /// Every enrolled candidate has exactly one znode in a queue; for a lock only the leader has one.
     pub(crate) async fn nothing_is_left_over(&self, leader: u32, standing: impl IntoIterator<Item = u32>) {
         let mut owners = 0;
         for number in standing {

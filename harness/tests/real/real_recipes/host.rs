@@ -1,4 +1,4 @@
-//! `Host` over the real clock, with a journal of everything that candidates say.
+//! `Host` over the real clock, with a journal of all events of the candidates.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -19,11 +19,11 @@ pub(crate) enum Entry {
     Fence(Predecessor, Token),
 }
 
-/// What the candidates of a group share.
+/// State shared by the candidates of a group.
 #[derive(Default)]
 pub(crate) struct Hall {
     pub(crate) journal: RefCell<Vec<(u32, Entry)>>,
-    /// All that they would have in a record.
+    /// All events that they would record.
     pub(crate) events: RefCell<Vec<(u32, Event)>>,
     pub(crate) believers: RefCell<BTreeSet<u32>>,
     pub(crate) believers_max: Cell<usize>,
@@ -87,7 +87,7 @@ impl Host for TestHost {
         self.hall.believers_max.set(self.hall.believers_max.get().max(believers.len()));
     }
 
-    /// Nobody works here.
+    /// There is no leader's work here.
     async fn work_done(&self) {}
 
     async fn fence(&self, old: &Predecessor, new: Token) -> Result<(), String> {

@@ -1,4 +1,4 @@
-//! The recipes on real servers, in this process: what other election libraries are tested for holds for each of them.
+//! The recipes on real servers, in this process: the test cases of other election libraries hold for each of them.
 
 mod ends;
 pub(crate) mod group;
@@ -17,11 +17,11 @@ use group::Group;
 use hustings::client::session::ZkSession;
 use hustings_workloads::recipes::RecipeKind;
 
-/// T is at least two of them and at most twenty.
+/// T is clamped to 2 to 20 ticks.
 const TICK_MS: u64 = 500;
 const CHECK_AT_MOST: Duration = Duration::from_secs(60);
 
-/// What went wrong, as check, recipe and panic.
+/// The failures, as check, recipe and panic.
 #[derive(Default)]
 struct Failures(Vec<String>);
 
@@ -95,7 +95,7 @@ fn recipes_hold_on_real_servers() {
         failures.once("a_broken_recipe_is_caught", a_broken_recipe_is_caught(&stage)).await;
         failures.once("churn_leaves_no_watches_behind", churn_leaves_no_watches_behind(&stage)).await;
         check!(failures, stage, ends::a_thousand_that_come_while_it_is_deleted_all_end);
-        // Last, for it leaves two servers.
+        // Last, because it leaves two servers.
         let killed = async {
             let groups = join_all(RecipeKind::sound().map(|recipe| weather::with_links(&stage, recipe))).await;
             weather::the_leaders_server_is_killed(&stage, &groups).await;
@@ -115,7 +115,7 @@ fn recipes_hold_at_the_end_of_the_sequence_numbers() {
     });
 }
 
-/// These checks can fail.
+/// Shows that these checks can fail.
 async fn a_broken_recipe_is_caught(stage: &Stage) {
     let check = succession::a_follower_in_the_middle_goes_and_the_leader_is_untouched(stage, RecipeKind::NoRelist);
     let why = Failures::bounded(check).await.expect_err("a second leader");
@@ -133,7 +133,7 @@ async fn no_ensemble_at_the_start_is_an_error() {
     }
 }
 
-/// The servers hold no more watches after all that coming and going than before.
+/// After all the joining and leaving, the servers hold no more watches than before.
 async fn churn_leaves_no_watches_behind(stage: &Stage) {
     let settled = async || {
         let mut count = crate::watches::watch_count(stage).await;

@@ -1,4 +1,4 @@
-//! The end of the sequence numbers, on servers whose snapshots ZooKeeper's own classes have written.
+//! The end of the sequence numbers, on servers whose snapshots were written by ZooKeeper's own classes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,7 +18,7 @@ const ZOOKEEPER: [&str; 6] =
 const CANDIDATES: usize = 8;
 const SERVED_WITHIN: Duration = Duration::from_secs(60);
 
-/// Queues in which every znode has the same number, the leader's own.
+/// Queues in which every znode has the same number, including the leader's.
 pub(crate) async fn numbers_that_repeat_let_nobody_past_who_came_first(stage: &Stage) {
     let mut groups = Vec::new();
     for recipe in [RecipeKind::PredecessorWatch, RecipeKind::Naive] {
@@ -29,7 +29,7 @@ pub(crate) async fn numbers_that_repeat_let_nobody_past_who_came_first(stage: &S
     let paths: Vec<&str> = groups.iter().map(|group| group.election.path.as_str()).collect();
     count_from(stage, i32::MAX, &paths).await;
     for group in &mut groups {
-        // Servers that are down for long have the session that was there before end.
+        // While the servers are down for long, the earlier session expires.
         group.outsider = served(stage, &group.election.path).await;
         for _ in 0..CANDIDATES {
             group.joins(stage.direct(TIMEOUT).await).await;
@@ -45,7 +45,7 @@ pub(crate) async fn numbers_that_repeat_let_nobody_past_who_came_first(stage: &S
     }
 }
 
-/// Stops all servers, has each one's data say that these znodes have counted so many creates, and starts them again.
+/// Stops all servers, sets the counters of these znodes in each one's data to this count, and restarts the servers.
 async fn count_from(stage: &Stage, count: i32, paths: &[&str]) {
     each_server_has(stage, paths).await;
     for server in 1..=3 {
@@ -64,7 +64,7 @@ async fn count_from(stage: &Stage, count: i32, paths: &[&str]) {
     }
 }
 
-/// Waits until each server has these znodes: in the data of one that was behind there is nothing to count on from.
+/// Waits until each server has these znodes: the data of a lagging one would have no counter to set.
 async fn each_server_has(stage: &Stage, paths: &[&str]) {
     for server in stage.ensemble.servers() {
         let session = ZkSession::connect(&server.to_string(), TIMEOUT).await.expect("a session");
@@ -75,7 +75,7 @@ async fn each_server_has(stage: &Stage, paths: &[&str]) {
     }
 }
 
-/// Where its configuration says that its data is.
+/// The data directory in its configuration.
 fn data_of(folder: &Path, server: u32) -> PathBuf {
     let config = folder.join(format!("server-{server}/zoo.cfg"));
     let text = std::fs::read_to_string(&config).unwrap_or_else(|error| panic!("{}: {error}", config.display()));

@@ -1,4 +1,4 @@
-//! Who leads after whom, in good order and after crashes.
+//! Successions of leaders, orderly and after crashes.
 
 use std::time::Duration;
 
@@ -129,7 +129,7 @@ pub(crate) async fn a_leader_whose_znode_is_deleted_steps_down_and_stands_anew(s
     group.nothing_is_left_over(next, 0..3).await;
 }
 
-/// Five seconds of it. A resource that took writes by their tokens would see them rise from leader to leader.
+/// Takes five seconds. A resource that checks tokens would see them rise from leader to leader.
 pub(crate) async fn sessions_that_expire_at_random_leave_one_leader_and_no_orphans(stage: &Stage, recipe: RecipeKind) {
     let group = Group::of(stage, recipe, 5).await;
     let mut standing: Vec<u32> = (0..5).collect();
@@ -151,7 +151,7 @@ pub(crate) async fn sessions_that_expire_at_random_leave_one_leader_and_no_orpha
     assert!(terms.len() >= 2, "{terms:?}");
     for pair in terms.windows(2) {
         let ((first, old), (second, new)) = (pair[0], pair[1]);
-        // A victim that loses its connection to the one who expires it may come back before its session is closed.
+        // A victim that loses its connection to the client that expires it may come back before its session is closed.
         let again = first == second && old == new && !standing.contains(&first);
         assert!(old.czxid < new.czxid || again, "each token is above the last: {terms:?}");
     }
@@ -163,7 +163,7 @@ fn terms(group: &Group<'_>) -> Vec<(u32, Token)> {
     journal.iter().filter_map(grant).collect()
 }
 
-/// Every round is one resign of the leader, one handover, one new candidate.
+/// Every round is one resignation of the leader, one handover, and one new candidate.
 pub(crate) async fn two_hundred_rounds_of_resign_and_rejoin(group: &Group<'_>) {
     let mut leader = 0;
     for _ in 0..200 {

@@ -74,7 +74,7 @@ pub(crate) async fn a_deletion_whose_reply_is_lost_does_not_hit_the_next_leader(
     assert!(held.verified, "{}", held.evidence);
     group.order(0, Order::Resign);
     if recipe == RecipeKind::LockRace {
-        // Its breadcrumb goes first, and the reply to that does not come.
+        // Its breadcrumb is deleted first, and that answer does not arrive.
         group.until("it stops believing", || group.hall.believers.borrow().is_empty()).await;
     } else {
         group.is_led_by(other).await;
@@ -83,7 +83,7 @@ pub(crate) async fn a_deletion_whose_reply_is_lost_does_not_hit_the_next_leader(
     stage.links.heal(&[link]).await.expect("healed");
     let Departure::Resigned { delete } = group.departs(0).await else { panic!("it resigns") };
     if delete.is_none() {
-        // A busy machine took longer than a resign may: the end of its session does the rest.
+        // A busy machine took longer than the bound of a resignation: the end of its session removes the rest.
         group.expire(0).await;
     }
     group.is_led_by(other).await;
@@ -103,7 +103,7 @@ pub(crate) async fn two_quick_disconnects_leave_one_znode_and_one_leader(stage: 
         group.is_led_by(0).await;
         group.joins(second).await;
         for round in 0..2 {
-            // The first time the leader alone, then both.
+            // The first time only the leader, then both.
             stage.links.disconnect(&links[..=round]).await.expect("disconnected");
         }
         group.reconnects(0).await;
@@ -146,7 +146,7 @@ pub(crate) async fn with_links<'a>(stage: &'a Stage, recipe: RecipeKind) -> Grou
     group
 }
 
-/// Kills the server to which the first group's leader is connected: in all groups exactly one leads afterwards.
+/// Kills the server to which the first group's leader is connected: afterwards every group has exactly one leader.
 pub(crate) async fn the_leaders_server_is_killed(stage: &Stage, groups: &[Group<'_>]) {
     let link = stage.link_of(groups[0].session(0).id());
     let stats = stage.links.stats().await.expect("counted");
@@ -161,7 +161,7 @@ pub(crate) async fn the_leaders_server_is_killed(stage: &Stage, groups: &[Group<
         })
         .await;
     for group in groups {
-        // Those that were connected to the other servers may not have noticed.
+        // Candidates connected to the other servers may not have noticed.
         for number in 0..3 {
             group.reconnects(number).await;
         }

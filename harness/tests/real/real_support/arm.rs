@@ -1,4 +1,4 @@
-//! The conformance suite's way to sessions of `ZkSession`, whatever the servers are.
+//! The conformance suite's arm for `ZkSession`, on any servers.
 
 use std::time::{Duration, Instant};
 
@@ -12,11 +12,11 @@ use hustings_workloads::coordination::Session as _;
 use crate::real_support::{CLOSE_AT_MOST, Stage, Start};
 use crate::watches;
 
-/// T is at most twenty of them.
+/// T is at most 20 ticks.
 pub(crate) const TICK_MS: u64 = 300;
 const TIMEOUT: Duration = Duration::from_secs(6);
 
-/// An arm of the suite: each session goes over a link of its own.
+/// An arm of the suite: each session has its own link.
 pub(crate) struct Linked<E> {
     pub(crate) stage: Stage<E>,
     pub(crate) started: Instant,
@@ -89,7 +89,7 @@ impl<E: Start> Arm for Linked<E> {
     }
 }
 
-/// What only servers with clocks and links show.
+/// Checks that need servers with clocks and links.
 pub(crate) async fn check_the_stage(stage: &Stage<impl Start>) {
     a_timeout_is_what_the_servers_grant(stage).await;
     a_close_that_nobody_answers_says_so(stage).await;
@@ -99,7 +99,7 @@ async fn a_timeout_is_what_the_servers_grant(stage: &Stage<impl Start>) {
     for (asked_ms, granted_ms) in [(TICK_MS, 2 * TICK_MS), (1_000, 1_000), (60_000, 20 * TICK_MS)] {
         let session = stage.direct(Duration::from_millis(asked_ms)).await;
         assert_eq!(session.timeout_ms(), granted_ms, "{asked_ms} ms were asked for");
-        // With a very short one it may have expired already.
+        // With a very short timeout it may have expired already.
         let _ = session.close(CLOSE_AT_MOST).await;
     }
 }
@@ -108,7 +108,7 @@ async fn a_close_that_nobody_answers_says_so(stage: &Stage<impl Start>) {
     let session = stage.linked(Duration::from_secs(1)).await;
     let link = stage.link_of(session.id());
     stage.links.partition(&[link], Direction::Both).await.expect("held");
-    // Long enough for the client to take its session for expired.
+    // Long enough for the client to consider its session expired.
     assert!(!session.close(Duration::from_secs(5)).await);
     stage.links.heal(&[link]).await.expect("healed");
 }

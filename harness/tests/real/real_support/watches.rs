@@ -1,4 +1,4 @@
-//! Counting the watches that servers hold.
+//! Counts the watches that servers hold.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use hustings::ensemble::four_letter::{ask, parse_mntr};
 
 use crate::real_support::{Stage, Start};
 
-/// Watches that all servers hold, of all sessions.
+/// Watches of all sessions at all servers.
 pub(crate) async fn watch_count(stage: &Stage<impl Start>) -> u64 {
     let servers = stage.ensemble.servers();
     let mut sum = 0.0;

@@ -1,4 +1,4 @@
-//! The rows of the kinds of faults hold together.
+//! The facts of the fault kinds are consistent.
 
 use hustings_record::{Counters, Elects, FaultKind, Hits, Lasts, LinkNeed};
 

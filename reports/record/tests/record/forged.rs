@@ -1,4 +1,4 @@
-//! Records that are not what was written, by accident or by somebody's hand, and files that are none.
+//! Records that were changed after writing, by accident or on purpose, and files that are no records.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -42,12 +42,12 @@ impl Sealed {
         self.dir.path().join(name)
     }
 
-    /// Writes the manifest, with a seal that fits it.
+    /// Writes the manifest with a matching seal.
     fn keep(&self) {
         fs::write(self.path(MANIFEST_FILE), self.manifest.to_sealed_json().unwrap()).unwrap();
     }
 
-    /// The manifest's text, as somebody changes it.
+    /// Edits the manifest's text.
     fn edit(&self, change: impl FnOnce(&mut Value)) {
         let path = self.path(MANIFEST_FILE);
         let mut value: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
@@ -63,7 +63,7 @@ impl Sealed {
         self.read().expect_err("it is not what was written").to_string()
     }
 
-    /// What it says of itself as it lies there.
+    /// The changes that the reader reports about the record.
     fn changed(&self) -> Vec<String> {
         let record = self.read().unwrap();
         assert_eq!(record.notes, Vec::<String>::new());
@@ -137,7 +137,7 @@ fn segments_that_changed_places_are_refused() {
         let (there, here) = (fs::read(path(&first)).unwrap(), fs::read(path(&second)).unwrap());
         fs::write(path(&first), here).unwrap();
         fs::write(path(&second), there).unwrap();
-        // Whoever did that made the manifest fit.
+        // The manifest is changed to match.
         (swapped.manifest.cells[a.0].segments[a.1].sealed, swapped.manifest.cells[b.0].segments[b.1].sealed) =
             (second.sealed, first.sealed);
         swapped.keep();
@@ -148,7 +148,7 @@ fn segments_that_changed_places_are_refused() {
 #[test]
 fn files_that_nobody_named_are_told() {
     let sealed = Sealed::new();
-    // What is left where a run was killed while it compressed a segment is named by it.
+    // The manifest also names the file that remains if a run is killed while it compresses a segment.
     fs::write(sealed.path("events/c0/coordinator.jsonl"), "").unwrap();
     assert_eq!(sealed.changed(), Vec::<String>::new());
     (0..7).for_each(|n| fs::write(sealed.path(&format!("events/c1/extra-{n}.jsonl")), "").unwrap());
@@ -216,7 +216,7 @@ fn sockets_devices_links_and_paths_that_lead_elsewhere_are_refused_at_once() {
     assert!(linked.refused().contains("a link"), "{}", linked.refused());
 }
 
-/// Puts a sealed segment in the place of the first one and makes the manifest fit.
+/// Replaces the first segment by another sealed one, and makes the manifest match.
 fn replaced(plain: Option<u64>, write: impl FnOnce(&mut dyn std::io::Write)) -> String {
     let mut sealed = Sealed::new();
     let path = sealed.path("events/c0/coordinator.jsonl.zst");

@@ -1,4 +1,4 @@
-//! What is written is read again; what was damaged is refused; what was cut off is told.
+//! Written data is read back, damaged data is refused, and cut-off data is reported.
 
 #[path = "../../../tests/common/events.rs"]
 mod events;
@@ -210,7 +210,7 @@ fn a_sealed_segment_is_refused_even_when_the_manifest_was_made_to_fit() {
         let bytes = fs::read(&folder.segment).unwrap();
         folder.manifest(SCHEMA, "coordinator.jsonl.zst", Some((bytes.len() as u64, crc(&bytes))));
         if let Ok(record) = folder.read() {
-            // A bit of the frame's header that says nothing about its content.
+            // A bit of the frame's header that does not affect its content.
             assert_eq!(record.cells[0].segments[0].events.len(), 4, "byte {at}");
         }
         fs::write(&folder.segment, &whole).unwrap();

@@ -47,7 +47,7 @@ impl Names {
         Self { right, top, free_from: [i32::MIN; 2] }
     }
 
-    /// Marks where a fault begins, and names it where no name before is in the way.
+    /// Marks the beginning of a fault, and names it if no earlier name is in the way.
     pub(super) fn begin(&mut self, canvas: &Canvas<'_>, kind: FaultKind, from: i32, bottom: i32) -> Drawn {
         canvas.line((from, self.top - 4), (from, bottom), Pen { alpha: 0.8, ..Pen::new(ORANGE, 1) })?;
         let name = kind.name();

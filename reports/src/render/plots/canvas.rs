@@ -1,7 +1,7 @@
-//! A sheet to draw on in pixels: plotters' SVG back end behind the few strokes that the charts need, and the finished
-//! figure with its title and description for those who cannot see it.
+//! A canvas in pixels: plotters' SVG back end with the few strokes that the charts need, and the finished figure with
+//! its title and description for screen readers.
 //!
-//! Two things the back end cannot say are drawn as marks and put right afterwards: ink that follows the page's text
+//! The back end cannot express two things, so they are drawn as marks and replaced afterwards: ink in the page's text
 //! colour (light and dark), and dashes. Text cannot forge a mark, since the back end escapes its quotes.
 
 use std::fmt::Write as _;
@@ -95,7 +95,7 @@ pub(crate) struct Canvas<'a> {
 
 type Point = (i32, i32);
 
-/// Draws a figure of `size` pixels by `strokes`.
+/// Draws a figure of `size` pixels with `strokes`.
 pub(crate) fn figure(
     title: String,
     about: String,
@@ -109,7 +109,7 @@ pub(crate) fn figure(
         strokes(&canvas)?;
         canvas.area.present().map_err(failed)?;
     }
-    // The outer element is written anew by `Figure::svg`.
+    // `Figure::svg` writes a new outer element.
     let inner = drawing.split_once('>').map_or("", |(_, rest)| rest);
     let inner = inner.trim_end().strip_suffix("</svg>").unwrap_or(inner);
     let body = inner
@@ -192,13 +192,13 @@ impl Canvas<'_> {
         self.line((x - arm, y + arm), (x + arm, y - arm), pen)
     }
 
-    /// One line of text whose middle is at the height `at.1`.
+    /// One line of text, vertically centred at `at.1`.
     pub(crate) fn text(&self, at: Point, text: &str, align: Align, bold: bool) -> Drawn {
         let px = if bold { TITLE_PX } else { TEXT_PX };
         self.area.draw(&Text::new(text, at, text_style(px, align, bold))).map_err(failed)
     }
 
-    /// A diagonal hatching of the rectangle, for parts that must be told apart without colour.
+    /// A diagonal hatching of the rectangle, for parts that must be distinguishable without colour.
     pub(crate) fn hatch(&self, (x0, y0): Point, (x1, y1): Point, pen: Pen) -> Drawn {
         let height = y1 - y0;
         let mut at = x0 - height + 3;

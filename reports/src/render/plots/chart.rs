@@ -1,4 +1,4 @@
-//! What a chart is.
+//! The type of a chart.
 
 use super::canvas::{Figure, PlotError};
 use crate::summary::{CellSummary, Summary};
@@ -10,10 +10,10 @@ pub(crate) struct Chart {
     pub(crate) draw: Draw,
 }
 
-/// Where a chart stands: once for the run, of its cells or its configurations, or in the section of each cell. No figures where there
-/// is nothing to show.
+/// Where a chart is shown: once for the run, of its cells or its configurations, or in the section of each cell. There
+/// are no figures if there is nothing to show.
 pub(crate) enum Draw {
-    /// Of configurations: where one was run several times, its cells are all repetitions together.
+    /// Of configurations: all repetitions of one are shown together as one cell.
     Configurations(fn(&Summary) -> Result<Vec<Figure>, PlotError>),
     Run(fn(&Summary) -> Result<Vec<Figure>, PlotError>),
     Cell(fn(&CellSummary) -> Result<Vec<Figure>, PlotError>),

@@ -1,4 +1,5 @@
-//! Which cells may share one plot: those of one fault, one T and one size. A plot never holds more than can be told apart.
+//! Cells that may share one plot: those of one fault, one T and one size. A plot never holds more curves than readers
+//! can distinguish.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use crate::render::apart::Apart;
 use crate::render::{clean, format};
 use crate::summary::{CellSummary, Distribution, Summary};
 
-/// Curves in one plot.
+/// Limit on the curves in one plot.
 const CURVES_MAX: usize = 8;
 
 /// Cells in groups of one fault, one T and one size, each with the words for its title. In the order of the run.
@@ -34,7 +35,7 @@ pub(crate) fn alike(summary: &Summary) -> Vec<(String, Vec<&CellSummary>)> {
     groups
 }
 
-/// One plot of rising curves for every group of cells that are alike.
+/// One plot of cumulative curves for every group of cells that are alike.
 pub(crate) fn ecdfs(
     summary: &Summary,
     what: &str,

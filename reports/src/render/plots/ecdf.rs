@@ -1,5 +1,5 @@
-//! Distributions as rising curves on a logarithmic time axis: what share of the samples took no longer than this.
-//! A curve that ends below 100 % has samples that the run did not see end; a faint line shows what is missing.
+//! Distributions as cumulative curves on a logarithmic time axis: the share of the samples that took at most this long.
+//! A curve that ends below 100 % has censored samples; a faint line shows what is missing.
 
 use plotters::style::RGBColor;
 
@@ -20,7 +20,7 @@ pub(crate) struct Plot<'a> {
     pub(crate) title: String,
     pub(crate) x_title: &'static str,
     pub(crate) curves: Vec<Curve<'a>>,
-    /// A time worth a line of its own.
+    /// A time that gets a line of its own.
     pub(crate) mark: Option<(Nanos, &'static str)>,
 }
 
@@ -109,7 +109,7 @@ impl Curve<'_> {
         canvas.dot(end, 3, self.colour)
     }
 
-    /// Its name and its figures: below each other where one line does not hold both, for a name that is cut tells nobody apart.
+    /// Label and figures: on two rows where one row does not hold both, since a cut label does not identify a curve.
     fn legend_rows(&self) -> Vec<String> {
         let d = self.distribution;
         let mut figures =
@@ -125,7 +125,7 @@ impl Curve<'_> {
         if both.chars().count() <= room { vec![both] } else { vec![clean::short(&self.label, room), figures] }
     }
 
-    /// Draws it, and says where the next one begins.
+    /// Draws the entry, and returns where the next one begins.
     fn legend(&self, canvas: &Canvas<'_>, mut at: i32) -> Result<i32, PlotError> {
         canvas.line((LEFT, at), (LEFT + 34, at), Pen::new(self.colour, 3).dash(self.dash))?;
         for row in self.legend_rows() {

@@ -1,4 +1,4 @@
-//! Detection beyond the floor, where sessions are left to expire: what the ensemble and the client add to what T alone costs.
+//! Detection beyond the floor, where sessions are left to expire: the time that ensemble and client add to T.
 
 use super::chart::{Chart, Draw};
 use super::comparison;

@@ -1,4 +1,4 @@
-//! How many other candidates a leader's loss wakes, against the size of the group: the herd, or its absence.
+//! How many other candidates a leader's loss wakes, against the size of the group: the herd effect, or its absence.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ const LEFT: i32 = 64;
 const RIGHT: i32 = WIDTH - 120;
 const TOP: i32 = 40;
 const BOTTOM: i32 = TOP + 280;
-/// Sizes that get a label of their own; beyond that, round ticks.
+/// Up to this many sizes get their own labels; beyond that, the axis has round ticks.
 const SIZES_MAX: usize = 8;
 const DODGE: i32 = 10;
 
@@ -76,7 +76,7 @@ fn draw(summary: &Summary) -> Result<Vec<Figure>, PlotError> {
     Ok(vec![figure])
 }
 
-/// The lower of the middle medians at each size.
+/// At each size, the median of the medians: the lower one of two in the middle.
 fn medians(points: &[Point]) -> Vec<(u32, u64)> {
     let mut by_size: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
     for point in points {

@@ -1,4 +1,4 @@
-//! How loaded the servers were: a panel a figure, a line a server, faults as bands behind.
+//! Load of the servers: a panel per figure, a line per server, with faults as bands behind.
 
 use super::bands::Bands;
 use super::canvas::{Align, Canvas, Dash, Drawn, Figure, INK, Pen, PlotError, figure, text_width};
@@ -27,7 +27,7 @@ const GAP: i32 = 12;
 /// Answers further apart than this are not joined by a line.
 const SILENT: Nanos = 3_500_000_000;
 const SERVERS_MAX: usize = 9;
-/// A server's line, by its place among them.
+/// The line style of a server, by its place among them.
 const STYLES: [(RGBColor, Dash); 9] = [
     (BLUE, Dash::Solid),
     (VERMILLION, Dash::Solid),
@@ -78,7 +78,7 @@ fn draw(cell: &CellSummary) -> Result<Vec<Figure>, PlotError> {
     Ok(vec![drawn])
 }
 
-/// From nothing at the foot to the largest at the top.
+/// Draws a panel, from zero at the foot to the largest value at the top.
 fn panel(canvas: &Canvas<'_>, load: &Load, panel: &Panel, x: &Scale, (top, foot): (i32, i32)) -> Drawn {
     let most = largest(load, panel);
     let y = Scale::new(ScaleKind::Linear, 0.0, most, (foot, top));

@@ -1,5 +1,6 @@
-//! Colours that colour-blind readers can tell apart (Okabe and Ito), kept the same in every plot of a page: a colour for
-//! a recipe, a dash for a step-down policy. Where cells of one plot differ in anything else, further colours tell them apart.
+//! Colours that colour-blind readers can distinguish (Okabe and Ito), the same in every plot of a page: a colour for a
+//! recipe, a dash for a step-down policy. Where cells of one plot differ in anything else, further colours distinguish
+//! them.
 
 use hustings_record::StepDown;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,14 +17,14 @@ pub(crate) const GREEN: RGBColor = RGBColor(0, 158, 115);
 pub(crate) const ORANGE: RGBColor = RGBColor(230, 159, 0);
 pub(crate) const VERMILLION: RGBColor = RGBColor(213, 94, 0);
 pub(crate) const PURPLE: RGBColor = RGBColor(204, 121, 167);
-/// A pale blue for what is there and does not act.
+/// A pale blue for things that exist and do not act.
 pub(crate) const PALE: RGBColor = RGBColor(214, 232, 244);
 pub(crate) const GREY: RGBColor = RGBColor(130, 130, 130);
 
-/// The order in which recipes get theirs. Sky comes late: it is close to blue for many.
+/// The order in which recipes get their colours. Sky comes late, because many readers see it as close to blue.
 const ORDER: [RGBColor; 6] = [BLUE, VERMILLION, ORANGE, GREEN, PURPLE, SKY];
 
-/// Recipes that every run knows keep their colour from run to run.
+/// Recipes that every run knows have the same colour in all runs.
 const KNOWN: [&str; 4] = ["predecessor-watch", "naive", "lock-race", "poll-race"];
 
 pub(crate) struct Palette(BTreeMap<String, RGBColor>);
@@ -46,15 +47,15 @@ impl Palette {
     }
 }
 
-/// How the line of a cell is drawn.
+/// The line style of a cell.
 pub(crate) type Style = (RGBColor, Dash);
 
 impl Palette {
-    /// Of the cells of one plot, in their order: no two alike, as long as there are colours and dashes left.
+    /// Styles for the cells of one plot, in their order: all different while there are colours and dashes left.
     pub(crate) fn styles(&self, cells: &[&CellSummary]) -> Vec<Style> {
         let apart = Apart::of(cells.iter().copied());
         let recipes: BTreeSet<&str> = cells.iter().map(|cell| cell.info.recipe.as_str()).collect();
-        // Colours that mean none of the recipes in this plot.
+        // Colours that no recipe in this plot uses.
         let own: Vec<RGBColor> = recipes.iter().map(|recipe| self.recipe(recipe)).collect();
         let mut free = ORDER.into_iter().filter(|colour| !own.contains(colour));
         let mut colours: BTreeMap<(&str, Vec<String>), RGBColor> = BTreeMap::new();

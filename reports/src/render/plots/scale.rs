@@ -1,4 +1,4 @@
-//! From values to pixels, with ticks at round values.
+//! Maps values to pixels, with ticks at round values.
 
 /// How values are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

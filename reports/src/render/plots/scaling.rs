@@ -1,5 +1,5 @@
-//! What the size of a group does to a recipe: failover and requests against the candidates in a group, recipes overlaid. Whom a
-//! loss wakes has a chart of its own.
+//! Effect of a group's size on a recipe: failover and requests against the candidates in a group, recipes overlaid.
+//! Wake-ups have a chart of their own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ const TOP: i32 = 40;
 const BOTTOM: i32 = TOP + 260;
 const LEGEND_ROW: i32 = 20;
 
-/// What is drawn against the size.
+/// A quantity that is drawn against the size.
 struct ScalingMeasure {
     title: &'static str,
     kind: ScaleKind,
@@ -84,7 +84,7 @@ fn draw(summary: &Summary) -> Result<Vec<Figure>, PlotError> {
     Ok(figures)
 }
 
-/// Cells that differ in nothing that matters but recipe and size. In the order of the run.
+/// Cells that differ only in recipe and size, as far as it matters. In the order of the run.
 fn groups(summary: &Summary) -> Vec<Vec<&CellSummary>> {
     let mut groups: Vec<(String, Vec<&CellSummary>)> = Vec::new();
     for cell in summary.cells.iter().filter(|cell| cell.info.has_candidates()) {
@@ -115,7 +115,7 @@ fn sizes(dots: &[Dot]) -> BTreeSet<u32> {
     dots.iter().map(|dot| dot.size).collect()
 }
 
-/// The lower of the middle medians at each size.
+/// At each size, the median of the medians: the lower one of two in the middle.
 fn line(dots: &[Dot]) -> Vec<(u32, f64)> {
     let middle = |size: u32| {
         let mut medians: Vec<f64> = dots.iter().filter(|dot| dot.size == size).map(|dot| dot.median).collect();
@@ -149,7 +149,7 @@ fn draw_one(
             if path.len() > 1 {
                 canvas.path(path, Pen::new(colour, 2))?;
             }
-            // Side by side, so that no whisker hides another.
+            // Whiskers are drawn side by side, so that none hides another.
             let shift = 4 * i as i32 - 2 * (rows - 1);
             for dot in dots {
                 let at = x.at(dot.size.into());

@@ -1,5 +1,5 @@
-//! The states of the ensemble's servers, a lane a server, over the share of the groups that somebody led meanwhile; and the
-//! same lanes for the pictures of single groups.
+//! The states of the ensemble's servers, a lane per server, over the share of the groups with a leader; and the same
+//! lanes for the pictures of single groups.
 
 use super::bands::Bands;
 use super::canvas::{Align, Canvas, Drawn, Figure, INK, Pen, PlotError, figure, text_width};

@@ -1,10 +1,10 @@
-//! What servers tell each other.
+//! Messages between servers.
 
 use crate::model::{Micros, Server, Ticket, Zxid};
 use crate::simulation::world::{Due, Job, World};
 
 impl World {
-    /// What the leader has committed is on its way to the others.
+    /// Sends the leader's commits to the other servers.
     pub(super) fn tell_followers(&self, leader: Server, zxid: Zxid, count: u64) {
         for server in 0..self.servers.count() {
             if server != leader {
@@ -15,7 +15,7 @@ impl World {
         }
     }
 
-    /// Sends something from one server to another; it waits while they cannot speak.
+    /// Sends a message from one server to another; it is held while they cannot communicate.
     fn send_between(&self, from: Server, to: Server, at: Micros, due: Due) {
         if self.servers.are_parted(from, to) {
             self.servers.between.borrow_mut().push((from, to, due));
@@ -24,7 +24,7 @@ impl World {
         }
     }
 
-    /// Something has changed about who can speak to whom.
+    /// Which servers can communicate has changed.
     pub(super) fn quorum_may_be_back(&self) {
         let waiting = std::mem::take(&mut *self.servers.between.borrow_mut());
         for (from, to, due) in waiting {

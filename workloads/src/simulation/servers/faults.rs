@@ -6,7 +6,7 @@ use crate::model::{Conn, Server};
 use crate::simulation::world::{Down, Due, ServerSide, World};
 
 impl World {
-    /// Resets all connections of a host; both ends know at once.
+    /// Resets all connections of a host; both ends notice at once.
     pub(crate) fn reset_host(&self, host: u16) -> usize {
         let clients = self.network.hosts.borrow()[usize::from(host)].clients.clone();
         let open: Vec<Conn> =
@@ -15,7 +15,7 @@ impl World {
         open.len()
     }
 
-    /// Resets a connection; both ends know at once, over a held link too.
+    /// Resets a connection; both ends notice at once, even over a held link.
     pub(crate) fn reset(&self, conn: Conn) {
         let (server, loses) = {
             let connection = &mut self.network.connections.borrow_mut()[conn as usize];
@@ -80,11 +80,11 @@ impl World {
         self.votes_as(server, ServerState::NotServing);
         self.servers.ensemble.borrow_mut().resume(self.clock.now(), server);
         self.carry_out();
-        // Only now: what it was when it was stopped is over if the others have gone on without it.
+        // Only now: the role that it had when it was stopped is over if the others have gone on without it.
         self.quorum_may_be_back();
     }
 
-    /// A server that looks for a leader is stopped or goes on: it tells no others meanwhile.
+    /// A looking server is stopped or continues: it does not vote while it is stopped.
     fn votes_as(&self, server: Server, state: ServerState) {
         let ensemble = self.servers.ensemble.borrow();
         if ensemble.state(server) == ServerState::NotServing {
@@ -93,7 +93,7 @@ impl World {
         }
     }
 
-    /// Parts servers from all others, or joins them again.
+    /// Separates servers from all others, or joins them again.
     pub(crate) fn part_servers(&self, away: &[Server], parted: bool) {
         let count = self.servers.count();
         for &a in away {

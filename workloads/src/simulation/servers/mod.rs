@@ -1,5 +1,5 @@
-//! What the servers of a world do. What they decide is the model's; here is only when. From `between`, over
-//! `outputs` and `work`, to `faults`, each file stands on those before it.
+//! The timing of a world's servers; the model makes their decisions. The files build on each other: `between`, then
+//! `outputs` and `work`, then `faults`.
 
 mod between;
 mod faults;

@@ -1,4 +1,4 @@
-//! What the model of the ensemble wants done is done.
+//! Carries out the outputs of the ensemble's model.
 
 use hustings_record::{Direction, ServerState};
 
@@ -7,9 +7,9 @@ use crate::simulation::event_sink::Writer;
 use crate::simulation::world::{AnswerFate, Down, Due, LostReply, World};
 
 impl World {
-    /// Does what the model wants done, and has it called when it is due again.
+    /// Carries out the model's outputs, and plans its next call.
     pub(super) fn carry_out(&self) {
-        // What the ensemble commits by itself (the ends of sessions) goes to the followers as well.
+        // The ensemble's own commits (the ends of sessions) go to the followers as well.
         let (zxid, count) = self.put_all_out();
         let leader = self.servers.ensemble.borrow().leader();
         if let (Some(zxid), Some(leader)) = (zxid, leader) {
@@ -17,7 +17,7 @@ impl World {
         }
     }
 
-    /// Gives the last transaction that was committed meanwhile, and how many there were.
+    /// Returns the last transaction committed during this call, and how many there were.
     pub(super) fn put_all_out(&self) -> (Option<Zxid>, u64) {
         let mut committed = (None, 0);
         loop {

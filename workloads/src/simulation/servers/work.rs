@@ -1,4 +1,4 @@
-//! Each server takes its work in turn, and the leader's log makes writes wait for a quorum.
+//! Each server does its work in order, and the leader's log makes writes wait for a quorum.
 
 use crate::model::{Conn, Micros, Server, Ticket};
 use crate::simulation::world::{Down, Due, Job, ServerSide, Up, World};
@@ -20,7 +20,7 @@ impl World {
         self.arrives(server, Job::Up(conn, up));
     }
 
-    /// Work arrives at a server: it is done at once if the server is free, else in its turn.
+    /// Work arrives at a server: it is done at once if the server is free, else queued.
     pub(crate) fn arrives(&self, server: Server, job: Job) {
         {
             let mut servers = self.servers.sides.borrow_mut();
@@ -111,7 +111,7 @@ impl World {
         }
     }
 
-    /// A ping that nothing stands in the way of: it touches its session, and nobody else hears of it.
+    /// Handles a ping directly if nothing delays it: it touches its session and has no other effect.
     pub(crate) fn ping_at_once(&self, conn: Conn) -> bool {
         let (host, server) = {
             let connections = self.network.connections.borrow();
@@ -134,7 +134,7 @@ impl World {
         true
     }
 
-    /// The leader has ordered it; its log takes what has come together since the last time.
+    /// The leader has the request; its log takes everything that has arrived since its last batch.
     fn log(&self, ticket: Ticket) {
         self.servers.ordered.borrow_mut().push_back(ticket);
         if !self.servers.committing.replace(true) {
@@ -142,7 +142,7 @@ impl World {
         }
     }
 
-    /// What needs no log: the leader decides, and its word goes back at once.
+    /// For requests without a log entry: the leader decides, and its answer goes back at once.
     fn order(&self, leader: Server, ticket: Ticket) {
         let zxid = self.servers.ensemble.borrow_mut().order(self.clock.now(), ticket);
         self.put_all_out();
@@ -158,7 +158,7 @@ impl World {
             self.servers.ordered.borrow_mut().clear();
             return;
         };
-        // It takes them up again when it is continued.
+        // The leader resumes them when it is continued.
         if self.servers.sides.borrow()[leader].paused {
             return;
         }
@@ -176,7 +176,7 @@ impl World {
         }
     }
 
-    /// Followers hand the leader the sessions that they have heard of.
+    /// Followers report to the leader the sessions that they had contact with.
     pub(crate) fn hand_over(&self) {
         let leader = self.servers.ensemble.borrow().leader();
         if let Some(leader) = leader {

@@ -1,5 +1,5 @@
-//! What is to happen when: a calendar of near and far events. Far ones wait unsorted in slots of about a millisecond, so that
-//! a million pending timers cost no more each than ten thousand do.
+//! A calendar of near and far events. Far ones wait unsorted in slots of about a millisecond, so that a million pending
+//! timers cost no more each than ten thousand.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -11,7 +11,7 @@ const SLOT_BITS: u32 = 10;
 
 struct AgendaEntry<T> {
     at: Micros,
-    /// Events of one instant happen in the order in which they were planned.
+    /// Events of one instant occur in the order in which they were planned.
     order: u64,
     item: T,
 }
@@ -37,7 +37,7 @@ impl<T> PartialOrd for AgendaEntry<T> {
 }
 
 impl<T> Ord for AgendaEntry<T> {
-    /// The earliest is the greatest, as `BinaryHeap` gives the greatest first.
+    /// The earliest is the greatest, because `BinaryHeap` returns the greatest first.
     fn cmp(&self, other: &Self) -> Ordering {
         other.key().cmp(&self.key())
     }
@@ -48,7 +48,7 @@ pub(super) struct Agenda<T> {
     /// Those of the current slot and before.
     near: BinaryHeap<AgendaEntry<T>>,
     far: BTreeMap<u64, Vec<AgendaEntry<T>>>,
-    /// The slot that `near` has been filled up to, and with.
+    /// The latest slot whose events are in `near`.
     slot: u64,
     planned: u64,
 }
@@ -87,7 +87,7 @@ mod tests {
     use super::Agenda;
 
     proptest! {
-        /// Against a sorted list, with events planned while others happen.
+        /// Compares with a sorted list; events are also planned while others occur.
         #[test]
         fn events_come_by_time_and_then_in_the_order_of_planning(
             first in prop::collection::vec(0_u64..10_000, 1..60),

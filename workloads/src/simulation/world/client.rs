@@ -1,4 +1,4 @@
-//! A client of ZooKeeper as it stands: its session, its connection, and who waits for what.
+//! The state of a ZooKeeper client: its session, its connection, and its waiters.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ use super::watches::{Wanted, Watches};
 use crate::coordination::{OpError, SessionState};
 use crate::model::{Conn, Micros, Request, Response, Zxid};
 
-/// Where the answer to one request is put.
+/// The place for the answer to one request.
 #[derive(Default)]
 pub(crate) struct PendingAnswer {
     pub(crate) result: Option<Result<Response, OpError>>,
@@ -19,12 +19,12 @@ pub(crate) struct PendingAnswer {
     pub(crate) watch: Option<Wanted>,
 }
 
-/// Whose client it is.
+/// The owner of a client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClientOwner {
     pub(crate) host: u16,
     pub(crate) cand: Option<u32>,
-    /// What becomes of its session is told.
+    /// Whether events of its session are recorded.
     pub(crate) told: bool,
 }
 
@@ -37,7 +37,7 @@ pub(crate) type AnswerSlot = Rc<RefCell<PendingAnswer>>;
 
 pub(crate) struct Client {
     pub(crate) host: u16,
-    /// The candidate that it belongs to, if it is one's alone.
+    /// The candidate that it belongs to, unless it is shared.
     pub(crate) cand: Option<u32>,
     pub(crate) asked_ms: u32,
     pub(crate) timeout_ms: u32,
@@ -46,20 +46,20 @@ pub(crate) struct Client {
     pub(crate) state: SessionState,
     /// Counts the changes of state.
     pub(crate) changes: u32,
-    /// Changes with every connection: what was planned for another one is void.
+    /// Changes with every connection: events planned for an earlier one are void.
     pub(crate) era: u32,
     pub(crate) conn: Option<Conn>,
-    /// Requests may be sent: the session stands on this connection and its first ping was answered.
+    /// Requests may be sent: the session is attached to this connection and its first ping was answered.
     pub(crate) ready: bool,
     pub(crate) let_go: bool,
-    /// It takes a session over only to close it, in one go.
+    /// It takes over a session only to close it, all at once.
     pub(crate) closes_at_once: bool,
     /// It ended its session by itself: no server said that it is over.
     pub(crate) gave_up: bool,
-    /// What becomes of its session is told.
+    /// Whether events of its session are recorded.
     pub(crate) told: bool,
     pub(crate) ping_out: bool,
-    /// When it looks at its clocks next.
+    /// The next time at which it checks its clocks.
     pub(crate) alarm: Option<Micros>,
     pub(crate) begun: Micros,
     pub(crate) last_send: Micros,
@@ -69,9 +69,9 @@ pub(crate) struct Client {
     pub(crate) give_up_at: Micros,
     pub(crate) attempt: u32,
     pub(crate) first: u32,
-    /// The servers that it knows; None: all of them.
+    /// The servers that it knows; `None`: all of them.
     pub(crate) knows: Option<Rc<[u8]>>,
-    /// Those that it knows, in the order in which it tries them.
+    /// The servers that it knows, in the order in which it tries them.
     pub(crate) route: Vec<u8>,
     pub(crate) last_zxid: Zxid,
     pub(crate) xid: i32,
@@ -82,7 +82,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// One that begins now, to try the servers in the order of its route.
+    /// A client that begins now, and tries the servers in the order of its route.
     pub(crate) fn new(
         owner: ClientOwner,
         timeout_ms: u64,
@@ -127,7 +127,7 @@ impl Client {
         }
     }
 
-    /// What was planned for this connection is void.
+    /// Makes everything that was planned for this connection void.
     pub(crate) fn next_era(&mut self) {
         self.era += 1;
         self.alarm = None;
@@ -137,12 +137,12 @@ impl Client {
         Micros::from(if self.timeout_ms > 0 { self.timeout_ms } else { self.asked_ms }) * 1_000
     }
 
-    /// A twentieth of T, in which it thinks.
+    /// A twentieth of T: the resolution of its timers.
     pub(crate) fn tick_us(&self) -> Micros {
         (self.timeout_us() / 20).max(1_000)
     }
 
-    /// The time after which a silent connection is given up.
+    /// The time after which a silent connection is dropped.
     pub(crate) fn patience_us(&self) -> Micros {
         8 * self.tick_us()
     }

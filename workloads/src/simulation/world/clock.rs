@@ -1,4 +1,4 @@
-//! The clock of a simulated world, with what is due at which time of it.
+//! The clock of a simulated world, with its planned events.
 
 use std::cell::{Cell, RefCell};
 use std::task::{Poll, Waker};
@@ -10,10 +10,10 @@ use super::due::{COORDINATOR, Due};
 use crate::driver::unless;
 use crate::model::Micros;
 
-/// The clock of a simulated world begins this long after its zero, as no real clock shows zero either.
+/// The clock of a simulated world begins this long after its zero, because no real clock shows zero either.
 pub const BEGIN_NS: Nanos = 1_000_000_000;
 
-/// A time of the agenda, as clocks in its world show it.
+/// A time of the agenda as the clocks of its world show it.
 pub(crate) fn nanos(at: Micros) -> Nanos {
     BEGIN_NS + at * 1_000
 }
@@ -38,12 +38,12 @@ impl Clock {
         self.now.get()
     }
 
-    /// The time as clocks in this world show it.
+    /// The time as the clocks of this world show it.
     pub(crate) fn nanos(&self) -> Nanos {
         nanos(self.now())
     }
 
-    /// How many things have happened.
+    /// Number of events so far.
     pub(crate) fn happened(&self) -> u64 {
         self.happened.get()
     }
@@ -52,17 +52,17 @@ impl Clock {
         self.agenda.borrow_mut().plan(at.max(self.now()), due);
     }
 
-    /// Does something later.
+    /// Runs a call later.
     pub(crate) fn later(&self, at: Micros, call: impl FnOnce() + 'static) {
         self.plan(at, Due::Call(Box::new(call)));
     }
 
-    /// A process of a host does something later: not while it is stopped, and never once it is dead.
+    /// Runs a call of a host's process later: not while the process is stopped, and never once it is dead.
     pub(crate) fn host_later(&self, host: u16, at: Micros, call: impl FnOnce() + 'static) {
         self.plan(at, Due::Host(host, Box::new(call)));
     }
 
-    /// Goes on to the next thing that is due, which happens now. None: nothing is planned.
+    /// Advances to the next planned event, which occurs now. `None`: nothing is planned.
     pub(crate) fn next(&self) -> Option<Due> {
         let (at, due) = self.agenda.borrow_mut().pop()?;
         self.now.set(at);
@@ -72,7 +72,7 @@ impl Clock {
 
     /// Forgets everything that was planned.
     pub(super) fn forget(&self) {
-        // Not dropped under the borrow: what is forgotten may plan something as it goes.
+        // Not dropped under the borrow: a dropped event may plan another.
         drop(self.agenda.replace(Agenda::new()));
     }
 
@@ -83,7 +83,7 @@ impl Clock {
             if self.now() >= at {
                 return Poll::Ready(());
             }
-            // Once is enough, however often whoever waits for other things as well looks at it.
+            // One wake-up is enough, however often the future is polled for other reasons.
             if !called.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
                 self.plan(at, Due::Wake(host, cx.waker().clone()));
                 called = Some(cx.waker().clone());
@@ -93,7 +93,7 @@ impl Clock {
         .await;
     }
 
-    /// What comes of it, or None if it takes the coordinator longer.
+    /// The result of `awaited`, or `None` if it takes longer by the coordinator's clock.
     pub(crate) async fn in_time<T>(&self, at_most: Micros, awaited: impl Future<Output = T>) -> Option<T> {
         unless(self.sleep_until(COORDINATOR, self.now() + at_most), awaited).await
     }

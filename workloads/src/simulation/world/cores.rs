@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use crate::model::Micros;
 
 pub(crate) struct Cores {
-    /// When each of them has done what it owes.
+    /// When each of them has finished its assigned work.
     free_at: RefCell<Vec<Micros>>,
 }
 
@@ -14,8 +14,8 @@ impl Cores {
         Self { free_at: RefCell::new(vec![0; count as usize]) }
     }
 
-    /// When a server or a host that is free at `free_at` has done so much work. Where they share cores nobody is done before
-    /// these have caught up: what they owe is spread evenly, and a core never waits while there is work.
+    /// When a server or host that is free at `free_at` has done this much work. Shared cores delay it until they have
+    /// finished their earlier work. Work is spread evenly, and no core is idle while there is work.
     pub(crate) fn worked(&self, now: Micros, free_at: Micros, cost: Micros) -> Micros {
         let alone = free_at.max(now) + cost;
         let mut cores = self.free_at.borrow_mut();

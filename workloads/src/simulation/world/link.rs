@@ -1,4 +1,4 @@
-//! The link of a host: what it delays, and what it holds back.
+//! The link of a host: its delays, and the messages that it holds.
 
 use hustings_record::Direction;
 
@@ -6,7 +6,7 @@ use super::message::{Down, Up};
 use crate::faults::Slow;
 use crate::model::{Conn, Micros, Server, Zxid};
 
-/// Messages that wait, each with its connection.
+/// Held messages, each with its connection.
 type HeldMessages<T> = Vec<(Conn, T)>;
 
 /// Servers, one bit each.
@@ -16,7 +16,7 @@ pub(crate) struct ServerSet(u64);
 impl ServerSet {
     pub(crate) const ALL: Self = Self(u64::MAX);
 
-    /// Those with these ids; all without any.
+    /// The servers with these ids; all if there are none.
     pub(crate) fn of(ids: &[u32]) -> Self {
         if ids.is_empty() { Self::ALL } else { Self(ids.iter().fold(0, |set, id| set | 1 << (id - 1))) }
     }
@@ -26,7 +26,7 @@ impl ServerSet {
     }
 }
 
-/// The answer to a create, which never arrived.
+/// An answer to a create that never arrived.
 #[derive(Clone, Debug)]
 pub(crate) struct LostReply {
     pub(crate) at: Micros,
@@ -35,18 +35,18 @@ pub(crate) struct LostReply {
     pub(crate) zxid: Zxid,
 }
 
-/// Where a host's messages pass, both ways.
+/// The path of a host's messages, both directions.
 #[derive(Default)]
 pub(crate) struct Link {
     up_held: ServerSet,
     down_held: ServerSet,
     held_up: HeldMessages<Up>,
     held_down: HeldMessages<Down>,
-    /// Links, by their server, that lose the answer to the next create that is carried out.
+    /// Links, by their server, that lose the answer to the next executed create.
     losing: ServerSet,
     /// Answers that were lost.
     pub(crate) lost: Vec<LostReply>,
-    /// What it adds to messages.
+    /// Its additional delays.
     pub(crate) slow: Slow,
 }
 
@@ -59,7 +59,7 @@ impl Link {
         self.down_held.has(server)
     }
 
-    /// No connection can be made to a server while either way is held.
+    /// No connection can be made to a server while either direction is held.
     pub(crate) fn is_held(&self, server: Server) -> bool {
         self.holds_up(server) || self.holds_down(server)
     }
@@ -72,7 +72,7 @@ impl Link {
         self.held_down.push((conn, down));
     }
 
-    /// Nothing passes this way between the host and these servers from now on; what is sent waits.
+    /// Nothing passes this way between the host and these servers from now on; messages are held.
     pub(super) fn hold(&mut self, way: Direction, servers: ServerSet) {
         if way.is_up() {
             self.up_held.0 |= servers.0;
@@ -82,13 +82,13 @@ impl Link {
         }
     }
 
-    /// Each of these links loses the answer to the next create that is carried out.
+    /// Each of these links loses the answer to the next executed create.
     pub(crate) fn lose_replies(&mut self, servers: ServerSet) {
         self.losing = servers;
         self.lost.clear();
     }
 
-    /// Whether this answer to a create is lost; one a link.
+    /// Whether this answer to a create is lost; one per link.
     pub(crate) fn loses(&mut self, server: Server, reply: impl FnOnce() -> LostReply) -> bool {
         let loses = self.losing.has(server);
         if loses {
@@ -98,7 +98,7 @@ impl Link {
         loses
     }
 
-    /// Everything passes again. Gives what has waited, each way in its order.
+    /// Everything passes again. Returns the held messages, each direction in order.
     pub(crate) fn release(&mut self) -> (HeldMessages<Up>, HeldMessages<Down>) {
         self.losing = ServerSet::default();
         (self.up_held, self.down_held) = (ServerSet::default(), ServerSet::default());

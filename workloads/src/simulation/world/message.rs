@@ -1,17 +1,17 @@
-//! What passes over a connection.
+//! The messages of a connection.
 
 use crate::model::{Code, Connect, Connected, Event, Request, Response, Zxid};
 
-/// What a client sends.
+/// A message from a client.
 pub(crate) enum Up {
     Connect(Box<Connect>),
     Ping,
     Request(i32, Box<Request>),
-    /// Its side of the connection is closed.
+    /// The client's side of the connection is closed.
     Closed,
 }
 
-/// What a client gets.
+/// A message to a client.
 pub(crate) enum Down {
     Connected(Box<Connected>),
     Pong,

@@ -1,5 +1,5 @@
-//! The world of one simulated cell: its clock, its servers, its network, its clients, and what is due when. Here is what stands
-//! in it; what happens to it is in the files that use this one, and none of these is known here.
+//! The world of one simulated cell: its clock, its servers, its network, its clients, and the planned events. This file
+//! has the state; the files that use it have the actions, and this one depends on none of them.
 
 mod agenda;
 mod client;
@@ -92,7 +92,7 @@ impl World {
     }
 
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + 'static) {
-        // The pool outlives the world: it fails only once that is shut down.
+        // The pool outlives the world: spawning fails only once the pool is shut down.
         let _ = self.spawner.spawn_local(task);
     }
 
@@ -100,17 +100,17 @@ impl World {
         self.sink.record(writer, event);
     }
 
-    /// Something worth knowing that is not an event of its own.
+    /// Notes an incident that is not an event of its own.
     pub(crate) fn note(&self, writer: Writer, cand: Option<u32>, text: impl Into<String>) {
         self.record(writer, Event::Note { t: self.clock.nanos(), cand, text: text.into() });
     }
 
-    /// A number below `below` (0 for 0).
+    /// A random number below `below` (0 for 0).
     pub(crate) fn draw(&self, below: u64) -> u64 {
         if below == 0 { 0 } else { self.rng.borrow_mut().random_range(0..below) }
     }
 
-    /// When a server or a host that is free at `free_at` has done so much work.
+    /// When a server or host that is free at `free_at` has done this much work.
     pub(crate) fn worked(&self, free_at: Micros, cost: Micros) -> Micros {
         self.cores.worked(self.clock.now(), free_at, cost)
     }

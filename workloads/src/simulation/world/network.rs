@@ -1,4 +1,4 @@
-//! The hosts of a world as far as the machine goes, with their links and connections.
+//! The machine side of a world's hosts, with their links and connections.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -16,18 +16,18 @@ pub(crate) struct SimConnection {
     pub(crate) server: Server,
     pub(crate) client_open: bool,
     pub(crate) server_open: bool,
-    /// Nothing arrives before these: messages stay in order.
+    /// The earliest arrivals of new messages: messages stay in order.
     pub(crate) up_at: Micros,
     pub(crate) down_at: Micros,
 }
 
-/// A host as far as the machine goes.
+/// The machine side of a host.
 #[derive(Default)]
 pub(crate) struct HostSide {
     pub(crate) link: Link,
     pub(crate) alive: bool,
     pub(crate) paused: bool,
-    /// What came while it was paused.
+    /// Events that arrived while it was paused.
     pub(crate) inbox: VecDeque<Due>,
     pub(crate) free_at: Micros,
     pub(crate) clients: Vec<ClientId>,
@@ -52,7 +52,7 @@ impl Network {
         self.connections.borrow()[conn as usize].host
     }
 
-    /// What is asked of a host's link; of the coordinator, who has none, nothing.
+    /// Reads or changes a host's link; the coordinator has none and gets the default.
     pub(crate) fn of_link<T: Default>(&self, host: u16, of: impl FnOnce(&mut Link) -> T) -> T {
         if host == COORDINATOR {
             return T::default();
@@ -60,7 +60,7 @@ impl Network {
         of(&mut self.hosts.borrow_mut()[usize::from(host)].link)
     }
 
-    /// What is asked of the slowness of a host's link, one way; of a link that is not slow that way, nothing.
+    /// Reads the slowness of a host's link in one direction; the default where the link is not slow in it.
     pub(crate) fn if_slow<T: Default>(&self, host: u16, way: Direction, of: impl Fn(&Slow) -> T) -> T {
         self.of_link(host, |link| {
             let slow = &link.slow;
@@ -69,13 +69,14 @@ impl Network {
         })
     }
 
-    /// How long so many bytes keep a connection busy over this link; at once without a rate.
+    /// How long this many bytes occupy a connection over this link; 0 without a rate.
     pub(crate) fn line_us(&self, host: u16, way: Direction, bytes: impl FnOnce() -> u64) -> Micros {
         let rate = self.if_slow(host, way, Slow::bytes_a_second);
         rate.map_or(0, |rate| (bytes() * 1_000_000).div_ceil(rate))
     }
 
-    /// When what would arrive `at` by itself does so behind all that was sent before it over the connection, this way.
+    /// The arrival, in this direction, of a message that would alone arrive `at`, after those sent before it on the
+    /// connection.
     pub(crate) fn in_turn(&self, conn: Conn, way: Direction, at: Micros, line_us: Micros) -> Micros {
         let connection = &mut self.connections.borrow_mut()[conn as usize];
         let last = if way.is_up() { &mut connection.up_at } else { &mut connection.down_at };
@@ -87,12 +88,12 @@ impl Network {
         self.connections.borrow()[conn as usize].server
     }
 
-    /// Nothing passes from now on; what is sent waits.
+    /// Nothing passes from now on; messages are held.
     pub(crate) fn hold(&self, host: u16, way: Direction) {
         self.hold_from(host, way, ServerSet::ALL);
     }
 
-    /// Nothing passes to and from these servers from now on; what is sent waits.
+    /// Nothing passes to and from these servers from now on; messages are held.
     pub(crate) fn hold_from(&self, host: u16, way: Direction, servers: ServerSet) {
         self.of_link(host, |link| link.hold(way, servers));
     }

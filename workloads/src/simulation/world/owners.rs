@@ -1,4 +1,5 @@
-//! Who owns the lead of each group, as the ensemble's leader has it: nobody is asked, so nothing is missed.
+//! The owner of the lead of each group, according to the ensemble's leader. It is derived from commits without
+//! requests, so that nothing is missed.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use crate::recipes::names;
 /// The znodes that a lead can rest on, by group.
 #[derive(Default)]
 pub(crate) struct Owners {
-    /// Group by path. Looked up only, never walked.
+    /// Group by path. Used only for look-ups, never iterated.
     groups: Table<String, u32>,
     lock: bool,
     nodes: Vec<BTreeMap<Zxid, (String, i64)>>,
@@ -25,7 +26,7 @@ impl Owners {
         Self { groups: paths.into_iter().zip(0..).collect(), lock, nodes, owner }
     }
 
-    /// Takes in what the ensemble committed. Gives the event of a new owner.
+    /// Takes in a committed change. Returns the event of a new owner.
     pub(crate) fn take(&mut self, t: Nanos, zxid: Zxid, change: &ZnodeChange) -> Option<Event> {
         let (ZnodeChange::Created { path, .. } | ZnodeChange::Deleted { path }) = change;
         let (parent, name) = path.rsplit_once('/')?;

@@ -1,15 +1,15 @@
-//! What is remembered of the servers of a simulated world: what they count of their absences, and what they log of elections.
+//! Data kept of the servers of a simulated world: their counters of absences, and their log lines on elections.
 
 use hustings_record::{Nanos, ServerLine, ServerState};
 
 use super::clock::nanos;
 use crate::model::{Absences, Ballots, Metrics, Micros, Server, Zxid};
 
-/// What is remembered of the servers, whether anybody watches or not.
+/// Data kept of the servers, whether the cell watches them or not.
 pub(crate) struct ServerWatch {
     ballots: Ballots,
     absences: Vec<Absences>,
-    /// What each server has logged of elections.
+    /// The log lines of each server on elections.
     logs: Vec<Vec<(Nanos, ServerLine)>>,
 }
 
@@ -22,12 +22,12 @@ impl ServerWatch {
         }
     }
 
-    /// What a server has logged so far: a log outlives its server's deaths.
+    /// The log of a server so far: it survives kills of the server.
     pub(crate) fn log(&self, server: Server) -> Vec<(Nanos, ServerLine)> {
         self.logs[server].clone()
     }
 
-    /// Adds what the server counts of its absences.
+    /// Adds the server's counters of absences.
     pub(super) fn count(&self, server: Server, metrics: &mut Metrics) {
         self.absences[server].count(metrics);
     }
@@ -38,7 +38,7 @@ impl ServerWatch {
         self.write_down(now, said);
     }
 
-    /// Two servers hear each other from now on, or do not.
+    /// Two servers can communicate from now on, or cannot.
     pub(crate) fn part(&mut self, now: Micros, a: Server, b: Server, parted: bool) {
         let said = self.ballots.part(a, b, parted);
         self.write_down(now, said);

@@ -1,4 +1,4 @@
-//! The servers of a world, as they stand: the model of the ensemble, and each of them as far as the machine goes.
+//! The state of a world's servers: the model of the ensemble, and the machine side of each.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -9,27 +9,27 @@ use super::due::{Due, Job};
 use super::server_watch::ServerWatch;
 use crate::model::{Ensemble, Metrics, Micros, Options, Server, Ticket};
 
-/// A server as far as the machine goes.
+/// The machine side of a server.
 #[derive(Default)]
 pub(crate) struct ServerSide {
     pub(crate) queue: VecDeque<Job>,
     pub(crate) free_at: Micros,
-    /// `ServerFree` is planned.
+    /// Whether `ServerFree` is planned.
     pub(crate) called: bool,
     pub(crate) running: bool,
     pub(crate) paused: bool,
-    /// It applies what the leader commits so much later.
+    /// The additional delay before it applies the leader's commits.
     pub(crate) lag_us: Micros,
 }
 
 pub(crate) struct SimServers {
     pub(crate) ensemble: RefCell<Ensemble>,
     pub(crate) sides: RefCell<Vec<ServerSide>>,
-    /// Pairs of servers that cannot speak to each other.
+    /// Pairs of servers that cannot communicate.
     pub(crate) parted: RefCell<Vec<(Server, Server)>>,
-    /// What waits for two servers to speak again.
+    /// Messages held until two servers can communicate again.
     pub(crate) between: RefCell<Vec<(Server, Server, Due)>>,
-    /// Ordered by the leader, waiting for its log.
+    /// Requests ordered by the leader that wait for its log.
     pub(crate) ordered: RefCell<VecDeque<Ticket>>,
     pub(crate) committing: Cell<bool>,
     pub(crate) advance_at: Cell<Micros>,
@@ -55,17 +55,18 @@ impl SimServers {
         self.sides.borrow().len()
     }
 
-    /// What a server answers to who asks for its state: a stopped one takes connections and answers nothing.
+    /// A server's answer to a request for its state: a stopped one accepts connections and does not answer.
     pub(crate) fn says(&self, server: Server) -> ServerState {
         if self.sides.borrow()[server].paused { ServerState::Silent } else { self.ensemble.borrow().state(server) }
     }
 
-    /// Whether clients are served there.
+    /// Whether it serves clients.
     pub(crate) fn serves(&self, server: Server) -> bool {
         self.says(server).serves()
     }
 
-    /// Parts two servers, or joins them: each parting has to be taken back. True when that changed whether they can speak.
+    /// Separates two servers, or joins them: each separation must be undone. True when that changed whether they can
+    /// communicate.
     pub(crate) fn cut(&self, a: Server, b: Server, parted: bool) -> bool {
         let were = self.are_parted(a, b);
         let mut pairs = self.parted.borrow_mut();
@@ -83,7 +84,7 @@ impl SimServers {
         self.parted.borrow().contains(&(a.min(b), a.max(b)))
     }
 
-    /// What every server that serves has on its lists, by id.
+    /// The watches and ephemerals of every serving server, by id.
     pub(crate) fn holdings(&self) -> BTreeMap<u32, Holdings> {
         let ensemble = self.ensemble.borrow();
         let serving = (0..self.count()).filter(|server| self.serves(*server));

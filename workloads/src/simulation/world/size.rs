@@ -1,11 +1,11 @@
-//! How many bytes a message would have on ZooKeeper's wire, so that a link's rate can act on it: a length of four bytes before
-//! it, numbers of four or eight, texts and lists behind their length.
+//! The size of a message on ZooKeeper's wire in bytes, so that a link's rate can act on it. The encoding: a length of
+//! four bytes first, numbers of four or eight bytes, strings and lists after their length.
 
 use super::message::{Down, Up};
 use crate::model::{Acl, Code, Read, Request, Response, Stat, TransactionStep, Watches};
 
 const LENGTH: u64 = 4;
-/// Number of the request and what it asks for.
+/// Number of the request, and its operation.
 const REQUEST_HEAD: u64 = LENGTH + 4 + 4;
 /// Number of the request, zxid, error.
 const REPLY_HEAD: u64 = LENGTH + 4 + 8 + 4;
@@ -15,7 +15,7 @@ const CONNECT: u64 = LENGTH + 4 + 8 + 4 + 8 + (LENGTH + 16) + 1;
 const CONNECTED: u64 = LENGTH + 4 + 4 + 8 + (LENGTH + 16) + 1;
 /// Three zxids, two times, the owner, five numbers.
 const STAT: u64 = 3 * 8 + 2 * 8 + 8 + 5 * 4;
-/// Before each step of a transaction, and once behind the last: kind, whether it is the last, error.
+/// Before each step of a transaction, and once after the last: kind, whether it is the last, error.
 const STEP_HEAD: u64 = 4 + 1 + 4;
 
 impl Up {

@@ -1,10 +1,10 @@
-//! What lies in wait for requests of single candidates, and for the answers to them.
+//! Sync points for requests of single candidates, and for their answers.
 
 use super::due::Call;
 use crate::model::{Conn, Micros, Request, TransactionStep};
 use crate::schedule::ScheduledRequest;
 
-/// What waits for a request, and what waits for an answer.
+/// The sync points for requests, and those for answers.
 #[derive(Default)]
 pub(crate) struct Traps {
     laid: Vec<Trap>,
@@ -17,33 +17,33 @@ pub(crate) struct Trap {
     pub(crate) kind: ScheduledRequest,
     pub(crate) part: String,
     pub(crate) left: u32,
-    /// It counts nothing before this time.
+    /// Requests before this time do not count.
     pub(crate) from: Micros,
     pub(crate) effect: TrapEffect,
 }
 
-/// What a trap does.
+/// The effect of a sync point.
 pub(crate) enum TrapEffect {
     Request(RequestFate),
     Answer(AnswerFate),
-    /// Something to others than the request, before it leaves.
+    /// An action on others than the request, before it leaves.
     Call(Call),
 }
 
-/// What becomes of a request.
+/// The fate of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RequestFate {
     Sent,
-    /// It leaves so much later.
+    /// It leaves this much later.
     Late(Micros),
     /// Its connection breaks before it leaves.
     Lost,
 }
 
-/// What becomes of an answer.
+/// The fate of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AnswerFate {
-    /// It leaves so much later.
+    /// It leaves this much later.
     Late(Micros),
     /// Its connection breaks before it leaves.
     Lost,
@@ -54,7 +54,7 @@ impl Traps {
         self.laid.push(trap);
     }
 
-    /// Nothing lies in wait for a request.
+    /// Whether there is no sync point for a request.
     pub(crate) fn is_clear(&self) -> bool {
         self.laid.is_empty()
     }
@@ -63,7 +63,7 @@ impl Traps {
         self.laid.clear();
     }
 
-    /// What this request of a candidate springs.
+    /// The sync points that this request of a candidate triggers.
     pub(crate) fn spring(&mut self, now: Micros, cand: u32, request: &Request) -> Vec<TrapEffect> {
         let springs = |trap: &mut Trap| {
             if now < trap.from || trap.cand != cand || !matches(trap.kind, &trap.part, request) {
@@ -79,7 +79,7 @@ impl Traps {
         self.answers.push((conn, xid, fate));
     }
 
-    /// What becomes of this answer, if something lies in wait for it.
+    /// The fate of this answer, if there is a sync point for it.
     pub(crate) fn answered(&mut self, conn: Conn, xid: i32) -> Option<AnswerFate> {
         let place = self.answers.iter().position(|(c, x, _)| (*c, *x) == (conn, xid))?;
         Some(self.answers.remove(place).2)

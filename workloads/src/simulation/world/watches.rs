@@ -8,21 +8,21 @@ use std::task::Waker;
 use crate::coordination::{OpError, Refusal, SessionEnd, WatchEvent};
 use crate::model::{Event, EventKind, Response, Watches as Set, Zxid};
 
-/// Where one watch is told.
+/// The place for the event of one watch.
 #[derive(Default)]
 pub(crate) struct WatchDelivery {
     pub(crate) event: Option<WatchEvent>,
     pub(crate) waker: Option<Waker>,
-    /// What it is armed on, and its number; None before its request is answered.
+    /// Its subject and its number; `None` before its request is answered.
     pub(crate) armed: Option<(On, u64)>,
 }
 
-/// A watch that comes with an answer.
+/// A watch that an answer arms.
 pub(crate) struct Wanted {
     pub(crate) path: Rc<str>,
-    /// What it is on where the answer finds something.
+    /// Its subject where the answer finds something.
     pub(crate) found: On,
-    /// What it is on where there is no such znode; None: then there is no watch.
+    /// Its subject where there is no such znode; `None`: then there is no watch.
     pub(crate) missing: Option<On>,
     pub(crate) slot: WatchSlot,
 }
@@ -49,7 +49,7 @@ impl WatchSlot {
     }
 }
 
-/// What a watch was set on: a znode that was there, that there is none, or a znode's children.
+/// The subject of a watch: an existing znode, a missing one, or a znode's children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum On {
     Znode,
@@ -76,8 +76,8 @@ struct Armed {
     slot: WatchSlot,
 }
 
-/// All watches of one client, by path and then in the order in which they were armed. Mostly one; a session that many
-/// candidates share has many.
+/// All watches of one client, by path and then in the order in which they were armed. Usually there is one; a session
+/// that many candidates share has many.
 #[derive(Default)]
 pub(crate) struct Watches {
     armed: Vec<Armed>,
@@ -85,7 +85,7 @@ pub(crate) struct Watches {
 }
 
 impl Watches {
-    /// Arms the watch that an answer brings, unless nobody waits for it any more. Its number takes it away again.
+    /// Arms the watch of an answer, unless its waiter is gone. Its number identifies it for `disarm`.
     pub(crate) fn arm(&mut self, wanted: Wanted, result: &Result<Response, OpError>) {
         let Wanted { path, found, missing, slot } = wanted;
         let on = match result {
@@ -97,14 +97,14 @@ impl Watches {
         self.given += 1;
         slot.0.borrow_mut().armed = Some((on, self.given));
         let place = self.of(&path).end;
-        // Most clients never have a second one.
+        // Most clients never have a second watch.
         if self.armed.is_empty() {
             self.armed.reserve_exact(1);
         }
         self.armed.insert(place, Armed { path, number: self.given, on, slot });
     }
 
-    /// Takes a watch away. True: it was the last one of its kind on its path, so that the server may forget it.
+    /// Removes a watch. True: it was the last one of its kind on its path, so that the server may forget it.
     pub(crate) fn disarm(&mut self, path: &str, number: u64) -> bool {
         let same = self.of(path);
         let Some(place) = same.clone().find(|&place| self.armed[place].number == number) else { return false };
@@ -116,7 +116,7 @@ impl Watches {
         alike == 1
     }
 
-    /// Those that an event fires; they are armed no more.
+    /// The watches that an event fires; they are removed.
     pub(crate) fn fire(&mut self, event: &Event) -> Vec<WatchSlot> {
         let same = self.of(&event.path);
         let fired =
@@ -125,7 +125,7 @@ impl Watches {
         fired
     }
 
-    /// What a new connection has to ask for; None without a watch.
+    /// The watches that a new connection has to set; `None` without a watch.
     pub(crate) fn to_set(&self, since: Zxid) -> Option<Set> {
         if self.armed.is_empty() {
             return None;
@@ -146,19 +146,19 @@ impl Watches {
         Some(set)
     }
 
-    /// The session is over: all are told.
+    /// The session is over: all watches are notified.
     pub(crate) fn end(self, end: SessionEnd) {
         self.armed.into_iter().for_each(|armed| armed.slot.put(WatchEvent::Ended(end)));
     }
 
-    /// The places of the watches on a path.
+    /// The indices of the watches on a path.
     fn of(&self, path: &str) -> Range<usize> {
         let from = self.armed.partition_point(|armed| *armed.path < *path);
         let count = self.armed[from..].iter().take_while(|armed| *armed.path == *path).count();
         from..from + count
     }
 
-    /// Gives the room back that nothing is in.
+    /// Frees the memory of an empty list.
     fn spare(&mut self) {
         if self.armed.is_empty() {
             self.armed = Vec::new();
