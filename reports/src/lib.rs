@@ -14,6 +14,7 @@ pub mod render;
 pub mod repetitions;
 pub mod replay;
 pub mod schema;
+pub mod sound;
 pub(crate) mod state;
 pub mod stats;
 pub mod summary;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use hustings_record::Damage;
 use hustings_record::words::plural;
-use hustings_reports::gate::sound::decided;
 use hustings_reports::render;
+use hustings_reports::sound::decided;
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
 

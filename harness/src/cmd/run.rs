@@ -10,7 +10,7 @@ use clap::Parser as _;
 use hustings_record::{Damage, FaultKind, REPETITIONS_MAX, Reading, RunState};
 use hustings_reports::analysis::{Examine, summarise_read};
 use hustings_reports::compare::undecided;
-use hustings_reports::gate::sound::{decided, to_run_again};
+use hustings_reports::sound::{decided, to_run_again};
 use hustings_reports::summary::Summary;
 use hustings_workloads::scenario::{
     Cell, ForeignSpec, SHIPPED, Scenario, ScenarioError, Shipped, check_rounds, declared_program, explain, meant,

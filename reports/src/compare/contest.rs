@@ -9,7 +9,7 @@ use super::differences::{Difference, of_cells, of_runs};
 use super::measure::Measure;
 use super::rounds::InRounds;
 use super::sides::{Refused, list, round_trip, values};
-use crate::gate::sound::{Configuration, configurations, of_new_side, round};
+use crate::sound::{Configuration, configurations, of_new_side, round};
 use crate::stats::proportions::more_often;
 use crate::summary::Summary;
 use crate::verdict::Verdict;

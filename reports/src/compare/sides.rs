@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::check::CellSummary;
-use crate::gate::sound::{of_all_sides, round};
+use crate::sound::{of_all_sides, round};
 use crate::stats::lower_median;
 use crate::summary::Summary;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::answer::{Answer, Comparison, Rules};
 use super::contest::{ComparedPair, sides_of};
-use crate::gate::sound::of_all_sides;
+use crate::sound::of_all_sides;
 use crate::summary::Summary;
 use hustings_record::Repetition;
 

@@ -3,8 +3,8 @@
 use crate::check::CellSummary;
 use crate::check::failover::Failover;
 use crate::check::handovers::Handovers;
-use crate::gate::sound::{Configuration, of_new_side};
 use crate::repetitions::pool::{Pool, Without};
+use crate::sound::{Configuration, of_new_side};
 use crate::stats::{Distribution, Tail};
 use crate::summary::Summary;
 use hustings_record::Nanos;

@@ -7,7 +7,6 @@ mod history;
 mod items;
 mod limits;
 mod markdown;
-pub mod sound;
 
 pub use figures::{FIGURES, Figure, FigureReading, Measured};
 pub use formats::{bencher, benchmark_action};

@@ -2,8 +2,8 @@
 
 use hustings_record::{Contest, Repetition, Side};
 use hustings_reports::compare::{Answer, Comparing, Measure, Rules, sides_of};
-use hustings_reports::gate::sound::{decided, to_run_again};
 use hustings_reports::gate::{GateRequirements, Gated, gate, markdown};
+use hustings_reports::sound::{decided, to_run_again};
 use hustings_reports::summary::{CellSummary, Summary};
 use hustings_reports::verdict::Verdict;
 
