@@ -1,6 +1,5 @@
 //! The shipped adapters: programs that take part in elections with recipes of other libraries. Each is a few lines
-//! beside one helper per language. They are files that the user of an adapter writes out; a new one needs a file there
-//! and an entry here.
+//! beside a helper per language. Their user writes these files out; a new one needs a file there and an entry here.
 
 use hustings_record::{Declaration, FanOut, StepDown};
 

@@ -25,8 +25,7 @@ pub enum OpError {
     /// The connection was lost before the answer: the operation may have taken effect, and may still do so.
     #[error("unknown outcome: the connection was lost")]
     Unknown,
-    /// The session is over. Its ephemerals are gone or about to go; an operation in flight may have taken effect
-    /// before.
+    /// The session is over. Its ephemerals are gone or about to go; operations in flight may have taken effect before.
     #[error("the session has ended: {0:?}")]
     Ended(SessionEnd),
 }

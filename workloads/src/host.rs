@@ -1,6 +1,5 @@
-//! The other seam: all that a candidate sees of its host. The host gives the time, keeps the record, starts and stops
-//! the leader's work, fences others, and delivers orders. The harness implements it with real processes, a simulation
-//! in virtual time.
+//! The other seam: all that a candidate sees of its host. The host gives the time, keeps the record, runs the leader's
+//! work, fences others, and delivers orders. The harness implements it with processes, a simulation in virtual time.
 
 pub use hustings_record::{Departure, Event, Nanos, RevokeReason, Token};
 

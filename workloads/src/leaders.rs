@@ -1,5 +1,4 @@
-//! The leader of each group, as far as the hosts have reported. Faults choose their targets by it; verdicts never use
-//! it.
+//! The leader of each group, as far as the hosts have reported. Faults choose targets by it; verdicts never use it.
 
 use crate::host::Token;
 

@@ -41,8 +41,7 @@ pub struct LedgerResult {
 }
 
 impl LedgerResult {
-    /// The record event of a write that a candidate on its host sent for its group, accepted at `t`. `sent` is known or
-    /// not.
+    /// The record event of a write that a host's candidate sent for its group at `sent`, if known, accepted at `t`.
     #[must_use]
     pub fn event(self, (sent, t): (Option<Nanos>, Nanos), group: u32, (cand, host): (u32, u16), token: Token) -> Event {
         let Self { seq, unfenced_stale, fenced_rejected, fenced_stale } = self;
@@ -57,8 +56,7 @@ impl Resource {
         Self { groups: vec![Ledgers::default(); groups], taken: 0 }
     }
 
-    /// Takes one write. A write with an unknown token has no place in the order of tokens, so no ledger can call it
-    /// stale.
+    /// Takes one write. A write with an unknown token has no place in the order of tokens, so it is never stale.
     pub fn write(&mut self, group: usize, cand: u32, token: Token) -> LedgerResult {
         if !token.is_ordered() {
             self.taken += 1;

@@ -1,5 +1,4 @@
-//! Random scenarios on servers, one after the other: passing ones leave nothing, failing ones are kept and can be
-//! repeated.
+//! Random scenarios on servers in turn: passing ones leave nothing, failing ones are kept and can be repeated.
 
 use crate::run_support::scenario::scenario;
 use crate::run_support::{Bench, EXE};

@@ -1,4 +1,4 @@
-//! Every kind of fault on a real ensemble, once, with its verification; also the recipes and settings that other tests
+//! Every kind of fault on a real ensemble, once, with its verification; also recipes and settings that other tests
 //! omit.
 
 use std::collections::{BTreeMap, BTreeSet};

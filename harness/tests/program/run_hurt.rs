@@ -1,5 +1,4 @@
-//! Faults on the harness's own processes are not blamed on the recipe: they are stopped and killed while a fault is
-//! measured.
+//! Faults on the harness's own processes are not blamed on the recipe: they are stopped and killed during a fault.
 
 use std::path::Path;
 use std::time::Duration;

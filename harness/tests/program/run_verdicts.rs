@@ -1,5 +1,4 @@
-//! Verdicts of runs on real ensembles: broken recipes are caught, correct ones pass, and unverified faults do not
-//! count.
+//! Verdicts of real runs: broken recipes are caught, correct ones pass, and unverified faults do not count.
 
 use crate::run_support::scenario::scenario;
 use crate::run_support::{Bench, Ran, cell, check, checkers_of};

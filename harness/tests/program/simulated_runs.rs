@@ -1,5 +1,5 @@
-//! `hustings simulate` from a user's view: records that are the same every time, searches that find bugs, and recipes
-//! that are broken on purpose.
+//! `hustings simulate` from a user's view: reproducible records, searches that find bugs, and deliberately broken
+//! recipes.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! Faults on the servers of simulated ensembles: the record has the same content as a real run's, and the same checks
-//! judge it.
+//! Faults on the servers of simulated ensembles: the record is like a real run's, and the same checks judge it.
 
 use crate::run_support::{Bench, check};
 use hustings::simulate::try_simulation;

@@ -121,8 +121,8 @@ fn a_curve_that_was_measured_holds_in_another_run() {
     assert_eq!(of(&one[0], "expired"), 0.0, "half of T expires nothing");
     assert_eq!(one.last().map(|band| of(band, "expired") == of(band, "sessions")), Some(true), "1.4 T expires all");
     for (one, other) in one.iter().zip(&other) {
-        // The first run's fitted curve for such pauses lies within the second run's observations, with a tolerance of
-        // one session in ten.
+        // The first run's fitted curve for such pauses is within the second run's observations, give or take one in
+        // ten.
         let fitted = of(one, "fitted");
         assert!(of(other, "low") - 0.1 <= fitted && fitted <= of(other, "high") + 0.1, "{one} {other}");
     }

@@ -1,5 +1,4 @@
-//! A hold blocks everything and loses nothing; the proxy's counts match the traffic; and Nagle's algorithm delays no
-//! byte.
+//! A hold blocks everything and loses nothing; the proxy's counts match the traffic; Nagle's algorithm delays no byte.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};

@@ -1,5 +1,4 @@
-//! The embedded link proxy and the driver of links, tested through processes and sockets. One binary, to link only
-//! once.
+//! The embedded link proxy and the driver of links, tested via processes and sockets. One binary, to link only once.
 
 mod api;
 mod clients;

@@ -1,6 +1,6 @@
 //! The effect of a slow link on its clients, measured with the test's own bytes and compared with the same link before.
-//! Each parameter and direction is tested separately, through the embedded proxy and through Toxiproxy's plain API. A
-//! busy machine only ever adds time.
+//! Parameters and directions are tested separately, on the embedded proxy and Toxiproxy's plain API. A busy machine
+//! only adds time.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};

@@ -160,8 +160,7 @@ pub(crate) fn echo() -> (SocketAddr, Arc<AtomicUsize>) {
 pub(crate) const MNTR_BYTES: usize = 8_000;
 
 /// Answers like ZooKeeper: a long text to `mntr`, `imok` to any other four letters, a ConnectResponse with this session
-/// to anything longer. A connect request that is much longer than usual is read to its end, and the connection is
-/// closed.
+/// to anything longer. A connect request much longer than usual is read to its end, and the connection is closed.
 pub(crate) fn zookeeper(session: i64) -> SocketAddr {
     server(move |mut stream| {
         let mut question = [0; 64];

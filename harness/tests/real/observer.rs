@@ -131,8 +131,7 @@ fn it_outlives_its_session_on_real_servers() {
     outlives_its_session::<LocalEnsemble>();
 }
 
-/// The owner of a lead changes while the observer's server, a follower or the leader of the ensemble, is cut off from
-/// the others.
+/// The owner of a lead changes while the observer's server, follower or leader of the ensemble, is cut off.
 fn knows_no_owner_while_cut_off(leader: bool) {
     on_one_thread(async {
         let stage = Stage::<EmbeddedEnsemble>::set_up(TICK_MS).await;

@@ -1,6 +1,5 @@
-//! Every operation, well formed and not, and every four-letter word. An embedded server and a real one of the release
-//! that it reports give the same answers, and both keep or close the connection. Differences are listed with their
-//! reasons.
+//! Every operation, well formed and not, and every four-letter word. An embedded server and a real one of the same
+//! release give the same answers, and both keep or close the connection. Differences are listed with reasons.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;

@@ -116,8 +116,8 @@ fn what_is_read_off_connections_is_what_candidates_say_of_themselves() {
                 let session = group.session(cand);
                 let mut read = read.get(&session.id()).cloned().unwrap_or_default();
                 let own = own(&group, cand, session.timeout_ms());
-                // A client whose session is forcibly ended may be notified of its own znode's deletion before the
-                // connection ends, or not.
+                // A client whose session is forcibly ended may miss its own znode's deletion before the connection
+                // ends.
                 if cand == second && read.woken.len() > own.woken.len() {
                     let last = read.woken.pop();
                     let of_its_own = own.created.last().map(|(name, _)| (name.clone(), WatchEvent::Deleted));

@@ -23,8 +23,7 @@ fn altered(cell: Cell) -> Matrix {
     matrix(&record)
 }
 
-/// Alters every cell of a scenario. Returns the number of pairs of a cell and a passing check, and how many of them are
-/// testable.
+/// Alters every cell of a scenario. Returns the numbers of pairs of a cell and a passing check, and of testable ones.
 fn no_hole(scenario: &str, sets: &[&str]) -> (usize, usize) {
     let (mut passed, mut testable, mut holes) = (0, 0, Vec::new());
     for cell in cells(scenario, sets) {

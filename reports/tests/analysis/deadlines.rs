@@ -9,8 +9,7 @@ use crate::builder::{Cell, T, TEAR_DOWN, TICK, check, ms};
 use crate::leads::false_failover;
 use crate::sessions::crashed_as_the_leader_fell;
 
-/// The time after a fault's end by which sessions that it hit have expired, plus a second for a busy machine and a
-/// poll.
+/// The time after a fault's end by which sessions that it hit have expired, plus a busy machine's second and a poll.
 const EXPIRED: u64 = T + 3 * TICK / 2 + 1_000 + 200;
 
 /// The leader is partitioned for 2 s, has no connection from then on, and loses the lead to host 1 at `lost`.

@@ -24,8 +24,7 @@ impl Cell {
         }
     }
 
-    /// Probes wrote every 5 ms from the beginning of the watch to the tear-down; no write was acknowledged in these
-    /// gaps.
+    /// Probes wrote every 5 ms from the start of the watch to the tear-down; no write was acknowledged in these gaps.
     pub(crate) fn probe(&mut self, gaps: &[(u64, u64)]) {
         self.coordinator.push(Event::WriteProbe { t: ms(4_000), every_ns: ms(5) });
         for &(from, to) in gaps {

@@ -269,7 +269,7 @@ fn stalls_of_proxies_count_and_servers_say_how_long_they_paused() {
     };
     let bare = ServerMetrics::from([("uptime".to_owned(), 1.0)]);
     let snapshot = |t, at, metrics: [ServerMetrics; 4]| Event::Servers { t, at, metrics: (1..).zip(metrics).collect() };
-    // The first had its longest pause before the window, the second in it; the third was restarted; the fourth does not
+    // The first had its longest pause before the window, the second in it; the third restarted; the fourth does not
     // count.
     let begin = [counters(900.0, 800.0, 9e4), counters(100.0, 10.0, 9e4), counters(50.0, 40.0, 9e4), bare.clone()];
     let end = [counters(1_000.0, 800.0, 1e5), counters(900.0, 700.0, 1e5), counters(60.0, 50.0, 1e3), bare];

@@ -117,7 +117,7 @@ fn a_zero_without_a_verified_fault_is_inconclusive() {
     assert_eq!(control.verdict("split-brain"), Pass);
 }
 
-/// A pause of host 0 from 20 s to 30 s; host 1 leads from 24.2 s; host 0 steps down at `until` and writes at `writes`.
+/// Host 0 is paused from 20 s to 30 s. Host 1 leads from 24.2 s; host 0 steps down at `until` and writes at `writes`.
 pub(crate) fn pause(until: u64, writes: &[u64]) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Pause);
     let id = cell.fault(FaultKind::Pause, 0, &[0], 20_000, Some(10_000));

@@ -7,8 +7,7 @@ use crate::builder::{Cell, check, ms};
 
 const NAME: &str = "ownership";
 
-/// The lead changes hands at 20 s. The observer's request about it gets no answer, and it knows the owner from `told`
-/// on.
+/// The lead changes hands at 20 s. The observer's request gets no answer, and it knows the owner from `told` on.
 fn missed(told: u64) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
     cell.observer.push(Event::ObserverState { t: ms(900), connected: true });

@@ -1,13 +1,11 @@
-//! Tokens: those of writes as they were sent, those of grants compared with the observer's view of their znodes, and
-//! unknown ones.
+//! Tokens: of writes as sent, of grants compared with the observer's view of their znodes, and unknown ones.
 
 use hustings_record::*;
 use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
 
 use crate::builder::{Cell, check, ms};
 
-/// Host 0 resigns at 20 s and enrols again, as does host 1 at 30 s: host 0 leads twice, with two znodes of two
-/// sessions.
+/// Host 0 resigns at 20 s and enrols again, as does host 1 at 30 s: host 0 leads twice, by two znodes and sessions.
 fn leads_twice() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
     cell.resign(0, 20_000);

@@ -111,8 +111,7 @@ fn under_server_faults_somebody_must_have_written() {
     assert_eq!(probed(FaultKind::None, &[]), Pass);
 }
 
-/// Server 3, the leader, is cut off, and the polls come about once a second: server 2 leads, and no server was observed
-/// to look.
+/// Server 3, the leader, is cut off, with a poll about once a second: server 2 leads, and no server was seen to look.
 fn rarely_polled(old_ends: u64) -> Cell {
     let mut cell = Cell::of_servers(3, FaultKind::ServerPartition);
     cell.watch();

@@ -116,8 +116,7 @@ fn missing_writes_and_no_writes_are_inconclusive() {
     assert_eq!(check(&summary.cells[0], "stale-writes").verdict, Inconclusive);
 }
 
-/// One write sent by the only leader just before it resigned, and one by its successor; the coordinator reads the
-/// successor's first.
+/// Writes of the only leader just before it resigned, and of its successor; the coordinator reads the second one first.
 fn read_in_the_wrong_order(stall: Option<(u64, u64)>, sent: u64) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
     let (czxid, session) = (cell.czxid(0, 0), cell.session(0, 0));

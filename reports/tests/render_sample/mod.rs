@@ -239,8 +239,7 @@ pub(crate) fn racing(mut cell: CellSummary) -> CellSummary {
     cell
 }
 
-/// Policies with a fence and without, as in `split-brain`: only the fence distinguishes half of the cells from the
-/// others.
+/// Policies with a fence and without, as in `split-brain`: only the fence distinguishes half of the cells.
 pub(crate) fn fenced_and_unfenced() -> Summary {
     let mut summary = empty();
     for (place, policy) in ["on-disconnect", "after=0.4", "on-expiry"].into_iter().enumerate() {

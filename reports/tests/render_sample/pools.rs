@@ -1,5 +1,4 @@
-//! A run of three configurations, four times each: one that passes, one with a failed repetition, and one that was cut
-//! short.
+//! A run of three configurations, four times each: one passes, one has a failed repetition, and one was cut short.
 
 use hustings_record::{FaultKind, Repetition};
 use hustings_reports::summary::{CellSummary, Medians, Pool, Rate, Repeated, SplitBrain, Summary, Without, Writes};

@@ -36,8 +36,7 @@ pub trait Backend: Sized + 'static {
     fn now(&self) -> Nanos;
     /// Waits until the clock shows `at` or more.
     async fn sleep_until(&self, at: Nanos);
-    /// Writes into the coordinator's segment. An event that is written through has reached the kernel when this
-    /// returns.
+    /// Writes into the coordinator's segment. A written-through event has reached the kernel when this returns.
     fn record(&self, event: Event);
     /// Reports progress to the user.
     fn progress(&self, _what: impl FnOnce() -> String) {}
@@ -78,8 +77,7 @@ pub trait Backend: Sized + 'static {
         (0, 0)
     }
 
-    /// A server's log lines on the ensemble's elections and its own pauses, with their times; empty where there is no
-    /// log.
+    /// A server's log lines on the ensemble's elections and its own pauses, with times; empty where there is no log.
     ///
     /// # Errors
     /// Why it could not be read, as a sentence.
@@ -105,8 +103,7 @@ pub trait Backend: Sized + 'static {
     /// # Errors
     /// Why they could not be read.
     async fn holdings(&self) -> Result<BTreeMap<u32, Holdings>, String>;
-    /// Makes two hosts take samples of the floor: one deletes, the other is notified. Returns the result of each;
-    /// bounded.
+    /// Makes two hosts take samples of the floor: one deletes, the other is notified. Returns both results; bounded.
     async fn take_floor(&self, one: FloorPair, watches: u16, deletes: u16) -> (FloorTaken, FloorTaken);
     /// Whether the floor can be measured: not once a host may have been felled.
     fn has_floor(&self) -> bool {
@@ -124,9 +121,8 @@ pub trait Backend: Sized + 'static {
     async fn winner(&self, hosts: &[u16], until: Nanos) -> Option<u16>;
     /// Releases the held candidate, if there is one, as far as its host's process allows it.
     fn let_win(&self);
-    /// Injects a fault into its target, and verifies it. `id` is its number in the record. `effect` is notified once
-    /// the fault is in effect, if that is known before it is verified. If it is dropped while it verifies, it changes
-    /// nothing more.
+    /// Injects a fault into its target, and verifies it. `id` is its number in the record. `effect` is notified once it
+    /// is in effect, if that is known before it is verified. If dropped while it verifies, it changes nothing more.
     async fn inject(self: &Rc<Self>, id: u32, planned: &PlannedFault, hit: &Hit, effect: &Effect) -> Injury;
     /// Undoes a fault.
     async fn heal(self: &Rc<Self>, remedy: &Remedy) -> Proof;

@@ -1,5 +1,5 @@
-//! The moment at which a fault takes effect, reported before its verification is over. The time to its heal counts from
-//! there.
+//! The moment at which a fault takes effect, reported before its verification is over. The time to its heal starts
+//! then.
 
 use std::cell::RefCell;
 
@@ -20,8 +20,7 @@ impl Effect {
         (Self(RefCell::new(Some(tell))), told)
     }
 
-    /// The fault took effect between these times. Verification goes on; any part not done by the heal counts as
-    /// unverified.
+    /// The fault took effect between these times. Verification goes on; any part not done by the heal is unverified.
     pub fn took(&self, times: (Nanos, Nanos), remedy: Remedy) {
         if let Some(tell) = self.0.take() {
             // The receiver is gone when the injection was given up.

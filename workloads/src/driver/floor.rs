@@ -13,8 +13,7 @@ use super::sessions::Process;
 use super::unless::unless;
 use crate::coordination::{CreateMode, OpError, Refusal, Session, Watch as _, WatchEvent};
 
-/// Delay between the notification of a new znode and its deletion. By then the watcher has armed its watch, and samples
-/// do not form one burst.
+/// From the notification of a new znode to its deletion: by then the watch is armed, and samples are not one burst.
 const BETWEEN: Duration = Duration::from_millis(5);
 const SAMPLE_AT_MOST: Duration = Duration::from_secs(5);
 /// Samples that one pair of sessions takes.

@@ -8,8 +8,7 @@ use super::backend::Backend;
 
 /// With more candidates the lists would be most of the record.
 const CANDIDATES_MAX: u64 = 50_000;
-/// Servers may lag, and requests may be in flight. The servers are asked until two answers in a row agree, at most this
-/// often.
+/// Servers may lag, and requests may be in flight. They are asked until two answers in a row agree, at most this often.
 const QUESTIONS_MAX: u32 = 10;
 const AGAIN_NS: Nanos = 150_000_000;
 

@@ -1,5 +1,4 @@
-//! Carries out a fault plan: injects each fault at its intended time, heals it after its duration, and records all of
-//! it.
+//! Carries out a fault plan: injects each fault at its intended time, heals it after its duration, and records both.
 
 use std::pin::pin;
 use std::rc::Rc;
@@ -114,8 +113,7 @@ async fn servers_are_back<B: Backend>(backend: &Rc<B>) {
     }
 }
 
-/// One fault on its target, which is marked as injured: injected, verified, and healed after its duration. `end` is the
-/// end of the measured time.
+/// One fault on its marked target: injected, verified, and healed after its duration. `end`: of the measured time.
 pub async fn injection<B: Backend>(backend: Rc<B>, planned: PlannedFault, hit: Hit, intended: Nanos, end: Nanos) {
     let (hit, intended) = match planned.moment {
         Moment::Planned => (hit, intended),

@@ -162,8 +162,7 @@ async fn settled<B: Backend>(backend: &B, until: Nanos, tell: impl Fn()) -> Resu
     }
 }
 
-/// Records the servers' own counters. If they cannot be read the record has none, and the check that needs them says
-/// so.
+/// Records the servers' own counters. If they cannot be read the record has none, and the affected check says so.
 async fn snapshot<B: Backend>(backend: &B, at: WindowEdge) {
     match backend.counters().await {
         Ok(metrics) => backend.record(Event::Servers { t: backend.now(), at, metrics }),

@@ -1,5 +1,4 @@
-//! The last observed state of a cell's servers: which serve and which leads. Faults on servers choose their targets by
-//! it.
+//! The last observed state of a cell's servers: which serve and which leads. Faults choose target servers by it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

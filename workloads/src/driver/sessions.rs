@@ -75,8 +75,7 @@ impl<P: Process> Sessions<P> {
         self.of == SessionUse::PerHost || self.process.close(session, CLOSE_AT_MOST).await
     }
 
-    /// Closes the host's common session, if there is one. Its other handles must be gone. False: the server did not
-    /// answer.
+    /// Closes the host's common session, if there is one. Its other handles must be gone. False: it was not answered.
     pub async fn release(&self) -> bool {
         match self.common.lock().await.take() {
             Some(session) => self.process.close(session, CLOSE_AT_MOST).await,

@@ -15,9 +15,8 @@ pub use self::restart::Restart;
 pub use self::slow::Slow;
 pub use self::step::ClockStep;
 
-/// A fault with its parameters. Durations in a plan are in milliseconds; for a scenario see [`ToldFault`]. For kinds
-/// whose duration is optional, its absence means: a control has the default duration, a killed host or server stays
-/// down.
+/// A fault with its parameters. Durations in a plan are in milliseconds; for a scenario see [`ToldFault`]. If an
+/// optional duration is absent, a control has the default duration, and a killed host or server stays down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Fault<Must = Ms, May = Option<Ms>> {

@@ -12,8 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Slow {
     /// Added to every message, in milliseconds.
     pub latency_ms: u64,
-    /// The latency of every message varies by up to this much in both directions, uniformly and never below 0, in
-    /// milliseconds.
+    /// The latency of every message varies by up to this much either way, uniformly and never below 0, in milliseconds.
     pub jitter_ms: u64,
     /// The most that a connection carries, in KiB (1,024 bytes) a second; unlimited by default.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -18,8 +18,8 @@ pub struct Absences {
 }
 
 impl Absences {
-    /// The server is in this state from now on. Returns how many milliseconds it has looked for a leader, if it has
-    /// just found one.
+    /// The server has this state from now on. Returns for how many milliseconds it looked for a leader, if it found
+    /// one.
     pub fn has_become(&mut self, now: Micros, state: ServerState) -> u64 {
         match state {
             ServerState::Down => *self = Self::default(),

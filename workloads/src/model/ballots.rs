@@ -1,6 +1,5 @@
-//! The votes that looking servers exchange, and the log lines of each about them. The model's election does not use
-//! them: they only show users why a server won. The driver reports every state change, and which servers can
-//! communicate.
+//! The votes that looking servers exchange, and each one's log lines about them. The model elects without them: they
+//! only show why a server won. The driver reports every state change, and which servers can communicate.
 
 use std::collections::{BTreeMap, BTreeSet};
 

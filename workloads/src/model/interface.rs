@@ -96,7 +96,7 @@ impl Default for Options {
 pub struct Bugs {
     /// The end of a session leaves its ephemerals, which are never removed (ZOOKEEPER-1208, 2355, 3144).
     pub keep_ephemerals: bool,
-    /// Events that a watch missed while its session had no connection are not delivered after the reconnect, and the
-    /// watch is not set again (ZOOKEEPER-1412, 1667, 3145).
+    /// Missed events of a watch are not delivered after a reconnect, and the watch is not set again (ZOOKEEPER-1412,
+    /// 1667, 3145).
     pub forget_missed_events: bool,
 }

@@ -169,8 +169,7 @@ impl Ensemble {
         self.members[leader].lead.as_mut().expect("only a leader decides")
     }
 
-    /// Assigns the change its place in the log, logs it at all servers in contact with the leader, and applies it at
-    /// the leader.
+    /// Assigns the change its place in the log, logs it at all servers in contact, and applies it at the leader.
     pub(super) fn commit(&mut self, now: Micros, leader: Server, origin: Option<Origin>, change: Change) -> Zxid {
         let zxid = self.members[leader].last_zxid + 1;
         let member = &mut self.members[leader];

@@ -54,8 +54,7 @@ impl Tracker {
         true
     }
 
-    /// Whether this server may send a request of this session. If no server owns the session yet, this one does from
-    /// now on.
+    /// Whether this server may send a request of this session. If no server owns the session yet, this one takes it.
     ///
     /// # Errors
     /// `SessionExpired`, or `SessionMoved` when another server owns it.
@@ -80,8 +79,7 @@ impl Tracker {
         self.buckets.first_key_value().map(|(tick_ms, _)| tick_ms * 1_000)
     }
 
-    /// The expired sessions of the next tick, if it has come, in the order of their last touch. They are closing from
-    /// now on.
+    /// The expired sessions of the next tick, if it has come, in the order of their last touch. They are closing now.
     pub(super) fn expire(&mut self, now: Micros) -> Option<Vec<SessionId>> {
         let (&tick_ms, _) = self.buckets.first_key_value().filter(|(tick_ms, _)| **tick_ms * 1_000 <= now)?;
         let bucket = self.buckets.remove(&tick_ms)?;

@@ -230,8 +230,8 @@ impl WatchTable {
         self.count
     }
 
-    /// Paths with the connections that watch the znode itself, as ZooKeeper lists them: those that watch only its
-    /// children are omitted.
+    /// Paths with the connections that watch the znode itself, as ZooKeeper lists them, without watches for children
+    /// alone.
     pub(super) fn listed(&self) -> impl Iterator<Item = (&str, Conn)> {
         self.slots.iter().flatten().flat_map(|watched| {
             let of_data = watched.by.iter().filter(|(_, kinds)| **kinds & OF_DATA != 0);

@@ -42,8 +42,8 @@ pub(crate) const WON_WITHIN_T: u64 = 2;
 /// One fault of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedFault {
-    /// Number in the cell: first the fault's repeats from 0, then those of the fault that hits with it. `None`: not
-    /// part of a plan.
+    /// Number in the cell: first the fault's repeats from 0, then those of the fault with it. `None`: not part of a
+    /// plan.
     pub id: Option<u32>,
     /// Intended time, in milliseconds from the start of measuring.
     pub at_ms: u64,
@@ -103,8 +103,7 @@ pub fn plan(cell: &Cell, seed: u64) -> Plan {
             at_ms += (every_ms as f64 * rng.random_range(SHORTEST_GAP..=1.0 + JITTER)).round() as u64;
         }
         faults.push(planned(cell, fault, id, at_ms));
-        // The numbers of the second fault come after the first's, so they do not change the targets drawn for the
-        // first.
+        // The second fault's numbers follow the first's, so they do not change the targets drawn for the first.
         let with = cell.with.iter().map(|with| planned(cell, with, fault.repeat + id, at_ms + after_ms));
         faults.extend(with);
     }
@@ -125,8 +124,7 @@ fn planned(cell: &Cell, spec: &FaultSpec, id: u32, at_ms: u64) -> PlannedFault {
     }
 }
 
-/// The time from a fault until it and the fault with it are over, and their consequences should be done, in
-/// milliseconds.
+/// The time until a fault and the one with it are over, and their consequences should be done, in milliseconds.
 fn settled_together_ms(cell: &Cell, fault: &FaultSpec, after_ms: u64) -> u64 {
     let alone_ms = settled_ms(cell, fault);
     let Some(with) = &cell.with else { return alone_ms };

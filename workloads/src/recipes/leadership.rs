@@ -62,8 +62,7 @@ pub(super) enum LeadershipEnd {
 }
 
 /// Believes until the step-down policy, the end of the session or the loss of the znode ends it. The policy ends it
-/// `step_down_ns` after the loss of the connection was noticed (`None`: not before the session ends), measured by
-/// `timer`.
+/// `step_down_ns` after the connection loss was noticed (`None`: not before the session ends), by `timer`.
 pub(super) async fn hold<S: Session, H: Host, F: Future<Output = ()>>(
     candidate: &mut Candidate<'_, S, H>,
     owns: impl Fn(&S, Stat) -> bool,
@@ -148,8 +147,7 @@ type Sight<W> = Option<(Stat, Option<W>)>;
 
 async fn look<S: Session>(session: &S, path: &str, arm: bool) -> Result<Sight<S::Watch>, OpError> {
     if !arm {
-        // It led by this znode before and was disconnected: the server that it is connected to now may lag behind the
-        // end of its session.
+        // It led by this znode and was disconnected: its present server may lag behind the end of its session.
         session.sync(path).await?;
         return Ok(session.exists(path).await?.map(|stat| (stat, None)));
     }

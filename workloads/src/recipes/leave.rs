@@ -82,8 +82,7 @@ pub(super) async fn delete_own<S: Session, H: Host>(
             }
             Own::Node(node) => node,
         };
-        // The lock may have been deleted while the connection was lost, also by a lost deletion, and may be another's
-        // by now.
+        // The lock may have been deleted while disconnected, also by a lost deletion, and may be another's by now.
         if !certain && node.name() == names::LOCK && !still_holds_lock(candidate, node.czxid).await? {
             candidate.own = Own::None;
             continue;

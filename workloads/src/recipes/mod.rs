@@ -1,4 +1,4 @@
-//! The election recipes: one file per recipe, and their shared parts. Each is written once against
+//! The election recipes: one file per recipe, and shared parts. Each is written once against
 //! [`Session`](crate::coordination::Session) and [`Host`](crate::host::Host), and cannot tell a model from a real
 //! ensemble.
 

@@ -161,8 +161,7 @@ pub(super) async fn watch<S: Session, H: Host>(candidate: &mut Candidate<'_, S, 
     let session = candidate.session;
     let path = format!("{}/{name}", candidate.election.path);
     match candidate.ask(session.get_and_watch(&path)).await? {
-        // A predecessor must be older. This znode reuses the name of one that is gone, and so the own znode is gone,
-        // too.
+        // A predecessor must be older. This znode reuses the name of one that is gone, so the own znode is gone, too.
         OperationAnswer::Ok((_, stat, _)) if matches!(&candidate.own, Own::Node(own) if stat.czxid > own.czxid) => {
             candidate.rearm(None);
             Ok(false)

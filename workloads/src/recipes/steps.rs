@@ -2,8 +2,7 @@
 //! sound one with a changed step.
 //!
 //! Steps are called through `dyn Steps`, so that a recipe is compiled once and not once for each broken one. Many
-//! candidates wait for long: a step is boxed while it runs, so that a waiting candidate holds no memory for the other
-//! steps.
+//! candidates wait for long: a step is boxed while it runs, and a waiting candidate holds no memory for other steps.
 
 use std::convert::Infallible;
 
@@ -126,8 +125,8 @@ pub(super) trait Steps<S: Session, H: Host>: AsDyn<S, H> {
 
     // ---- the leadership
 
-    /// Leads until the belief ends, if the owner check confirms the own znode. On return the recipe starts again from
-    /// current state.
+    /// Leads until the belief ends, if the owner check confirms the own znode. Then the recipe starts from current
+    /// state.
     async fn lead(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
         if self.take_leadership(candidate).await? { self.hold_leadership(candidate).await } else { Ok(()) }
     }

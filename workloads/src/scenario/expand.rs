@@ -69,8 +69,7 @@ fn one_of_each(cells: &mut Vec<Cell>) {
     });
 }
 
-/// A program that ignores the cell's step-down policy is the same in the cells of all policies: only one of them is
-/// kept.
+/// A program that ignores the cell's step-down policy is the same in the cells of all policies: only one is kept.
 fn one_of_each_policy(mut cells: Vec<Cell>) -> Vec<Cell> {
     let mut first: Option<StepDown> = None;
     cells.retain(|cell| {

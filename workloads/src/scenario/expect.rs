@@ -1,5 +1,4 @@
-//! The expectations of a scenario for its cells: a cell that is known to be unsafe passes when its findings match
-//! theory.
+//! A scenario's expectations for its cells: a cell known to be unsafe passes when its findings match theory.
 
 use hustings_record::{Expectation, FanOut};
 use serde::{Deserialize, Serialize};
@@ -31,8 +30,7 @@ pub struct ExpectSpec {
     /// Leads that are kept through a whole hang of their work; not judged by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hung_leads: Option<Expectation>,
-    /// Other candidates woken per leader loss. The recipe declares it; a scenario that contradicts the declaration is
-    /// rejected.
+    /// Other candidates woken per leader loss. The recipe declares it; a scenario that contradicts it is rejected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fan_out: Option<FanOut>,
     /// Id of the server that must lead the ensemble after each of its elections; by default any elected one.

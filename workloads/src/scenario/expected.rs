@@ -7,8 +7,7 @@ use super::cell::Cell;
 use super::expect::ExpectSpec;
 
 impl Coordinates {
-    /// Whether the cell keeps one of the policies listed here, if any are. The policy of a program that declares none
-    /// is unknown.
+    /// Whether the cell keeps a policy listed here, if any is. The policy of a program that declares none is unknown.
     fn asks_for_policy_of(&self, cell: &Cell) -> bool {
         self.step_down.is_none() || cell.policy().is_some_and(|policy| Axis::holds(self.step_down.as_ref(), &policy))
     }
@@ -44,8 +43,7 @@ pub(super) fn resolve(entries: &[ExpectSpec], cell: &Cell) -> Expect {
     let declared = cell.declares().map(|declared| declared.leader_wakes);
     let mut expect = Expect { fan_out: declared, ..Expect::default() };
     for entry in entries.iter().filter(|entry| entry.when.covers(cell)) {
-        // Theory predicts the findings of recipes. For a program it does so only where they follow from its declared
-        // policy.
+        // Theory predicts the findings of recipes. For a program it does so only where they follow from its policy.
         let is_certain = cell.recipe.own().is_some() || entry.when.step_down.is_some();
         let shown = |asked: Expectation| if is_certain { asked } else { asked.at_most() };
         expect.overlap = entry.overlap.map_or(expect.overlap, shown);

@@ -1,5 +1,4 @@
-//! Fits a scenario that was written for recipes to a program: leaves out the parts that no program supports, and lists
-//! them.
+//! Fits a scenario written for recipes to a program: leaves out the parts that no program supports, and lists them.
 
 use super::axis::{Axis, Coordinates};
 use super::expand::expand;

@@ -20,8 +20,7 @@ pub const POLICY_BY_COMMAND: &str = "{step_down}";
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ForeignSpec {
-    /// The shipped adapter that provides the program. Without it and without a command: the adapter with this entry's
-    /// name.
+    /// The shipped adapter that provides the program. Without it and without a command: the adapter of this name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adapter: Option<String>,
     /// The program and its arguments, run unchanged and without a shell. The placeholder `{adapters}` is the folder of

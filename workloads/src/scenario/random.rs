@@ -24,8 +24,7 @@ const DRAWS_MAX: u32 = 1_000;
 /// A server that is cut off from the others goes on answering its clients for `syncLimit`. If that is longer than T, no
 /// recipe is safe; here it is at most T divided by this.
 const SYNC_LIMIT_PER_T: u64 = 2;
-/// Links are slowed by less than T divided by this, so that an action of five requests does not fail because of the
-/// link.
+/// Links are slowed by less than T divided by this, so that an action of five requests does not fail by the link.
 const SLOWEST_PER_T: u64 = 45;
 /// Clocks jump by less than a day.
 const STEP_DRAWN_MAX_MS: u64 = 86_400_000;

@@ -29,8 +29,8 @@ impl Rounds {
         Self { count, at_most, places: cells.iter().map(|cell| cell.index + 1).max().unwrap_or(0) }
     }
 
-    /// Some of the cells as they are in this round. Everything that is seeded by a cell's name is drawn again for each
-    /// repetition. The first repetition keeps the name, and so equals a single run. With only one round the cells are
+    /// Some of the cells as they are in this round. Everything seeded by a cell's name is drawn again for each
+    /// repetition. The first one keeps the name, and so equals a single run. With only one round the cells are
     /// unchanged.
     pub fn round(self, cells: &[Cell], number: u32) -> impl Iterator<Item = Cell> {
         cells.iter().map(move |cell| self.repeated(cell, number))

@@ -55,8 +55,7 @@ pub struct Scenario {
     /// The varied values: one cell for every combination.
     #[serde(default)]
     pub matrix: Coordinates,
-    /// Further cells: one more matrix each. Keys that one of them omits default to the election's values, not to the
-    /// matrix's.
+    /// Further cells: one more matrix each. Keys that one omits default to the election's values, not the matrix's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Coordinates>,
     /// A recipe that is broken on purpose, and must be caught.
@@ -104,16 +103,14 @@ pub struct EnsembleSpec {
     pub tick_ms: u64,
     /// Whether the servers force their log to disk.
     pub fsync: bool,
-    /// `initLimit`, in ticks: how long a server may take to join its leader. The default is 20 s, but at least 10
-    /// ticks.
+    /// `initLimit`, in ticks: how long a server may take to join its leader. The default is 20 s, at least 10 ticks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub init_limit: Option<u32>,
     /// `syncLimit`, in ticks: how long a leader and a follower may have no contact before they part. The default is 10
     /// s, but at least 5 ticks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sync_limit: Option<u32>,
-    /// How long the servers are kept busy before the first cell, so that it does not measure cold ones, in
-    /// milliseconds.
+    /// How long the servers are kept busy before the first cell, so that it measures no cold ones, in milliseconds.
     pub warm_up_ms: u64,
     /// Interval at which every server is asked for its state in cells with faults on servers, in milliseconds.
     pub watch_ms: u64,

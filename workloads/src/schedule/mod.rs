@@ -22,8 +22,7 @@ pub struct Step {
     pub action: Action,
 }
 
-/// When a step is taken. Each is taken once; steps that wait for the same moment are taken in the order of the
-/// schedule.
+/// When a step is taken, once. Steps that wait for the same moment are taken in the order of the schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum When {
     /// This many milliseconds after all candidates have joined.

@@ -1,5 +1,4 @@
-//! Faults on hosts, links and candidates of the simulated world: each is injected, verified by its observed effect, and
-//! healed.
+//! Faults on hosts, links and candidates of the simulated world: each is injected, verified by its effect, and healed.
 
 use std::rc::Rc;
 

@@ -1,5 +1,4 @@
-//! Patterns that random steps alone rarely produce: faults that last, or that coincide. Some schedules have one of them
-//! in addition.
+//! Patterns that random steps alone rarely produce: faults that last or coincide. Some schedules have one in addition.
 
 use hustings_record::Direction;
 use rand::RngExt as _;
@@ -73,8 +72,7 @@ fn vanishing(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8Rng) -> V
     (0..ROUNDS).flat_map(round).collect()
 }
 
-/// All candidates are equally far from the servers. One is lost for good while two others, one after the other, look
-/// again.
+/// All candidates are equally far from the servers. One is lost for good while two others look again in turn.
 fn far_away(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step> {
     let by_ms = rng.random_range(t_ms / 50..t_ms / SLOWEST_PER_T);
     let kind = READS.choose(rng).copied().unwrap_or(ScheduledRequest::Get);

@@ -95,8 +95,7 @@ impl SimCell {
         Some(Evidence::Servers { asked })
     }
 
-    /// Kills some servers and lets the others go on without them for some writes. Returns the observations, or the
-    /// error.
+    /// Kills some servers and lets the others go on for some writes. Returns the observations, or the error.
     async fn leave_behind(&self, behind: &[u32]) -> Result<String, String> {
         let world = &self.world;
         places(behind).iter().for_each(|server| world.kill_server(*server));

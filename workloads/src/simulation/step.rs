@@ -83,8 +83,7 @@ impl World {
             };
             let idle = side.free_at <= self.clock.now();
             side.free_at = self.worked(side.free_at, self.timing.client_us + listing_us);
-            // The exact time at which a ping's answer is taken does not matter, and most messages of a large world are
-            // such answers.
+            // The exact time of taking a ping's answer does not matter, and most messages of a large world are those.
             if idle && matches!(down, Down::Pong) && side.alive {
                 drop(hosts);
                 return self.taken(conn, down);

@@ -37,8 +37,7 @@ pub struct Timing {
     pub notify_us: Micros,
     /// A host's time for each received message.
     pub client_us: Micros,
-    /// The average time from the waking of a stopped process until its client checks its state: the process's own
-    /// timers fire before that.
+    /// From the waking of a stopped process until its client checks its state, on average: its own timers fire before.
     pub waking_us: Micros,
     /// One way from a host to the resource.
     pub resource_us: Micros,

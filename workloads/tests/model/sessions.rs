@@ -226,8 +226,7 @@ fn doings() -> impl Strategy<Value = Vec<Do>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Compares the lazy buckets with the plain rule: each session expires at the first tick after its last touch plus
-    /// T.
+    /// Compares the lazy buckets with the plain rule: each session expires at the first tick after its last touch + T.
     #[test]
     fn sessions_expire_exactly_at_the_tick_that_the_rule_says(
         timeouts in prop::collection::vec(200..1_500_i32, 6), doings in doings()

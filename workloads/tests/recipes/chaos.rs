@@ -63,8 +63,7 @@ fn injection(bench: &mut Bench, blow: Blow, election: &hustings_workloads::recip
         Blow::Back(i) if bench.departure(i).is_some() => bench.reenter(i, election),
         Blow::Back(_) => {}
         Blow::DropReply(i, kind) => bench.drop_reply(i, KINDS[kind], ""),
-        // A deletion from outside comes without warning, so it hits only followers of a leader, whose belief is not
-        // affected.
+        // A deletion from outside comes without warning, so it hits only followers of a leader, not its belief.
         Blow::DeleteFromOutside(i) if bench.believers().iter().any(|leader| *leader != i) => {
             bench.owned(i).iter().for_each(|path| bench.remove(path));
         }

@@ -99,9 +99,9 @@ fn every_notification_is_settled() {
 
 #[test]
 fn what_is_settled_says_how_many_requests_it_took() {
-    // To join as the leader and as a follower. Then the loss of the leader, for the next one and for another notified
-    // one. Each lists and watches. For the lock, each tries it, and its new holder reads and writes the breadcrumb
-    // before the owner check.
+    // Requests to join as leader and as follower, and at the leader's loss for the next one and another notified one.
+    // Each lists and watches; for the lock it tries, and the new holder reads and writes the breadcrumb before the
+    // owner check.
     for (recipe, expected) in [
         (RecipeKind::PredecessorWatch, [vec![2], vec![2, 2], vec![2]]),
         (RecipeKind::Naive, [vec![2], vec![2, 2], vec![2, 2]]),

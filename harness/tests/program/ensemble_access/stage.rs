@@ -49,8 +49,7 @@ pub(crate) fn refused(bench: &Bench, more: &[&str], environment: &[(&str, &str)]
     ran
 }
 
-/// Checks that a busy machine may leave inconclusive: the duration of failovers, and ownership while the observer
-/// received nothing.
+/// Checks that a busy machine may leave inconclusive: failover durations, and ownership during gaps of the observer.
 const OPEN_WHERE_BUSY: [&str; 3] = ["failover", "ownership", "stalls"];
 
 /// A run with faults that passes, except for checks that a busy machine leaves inconclusive. Its receipts are verified,

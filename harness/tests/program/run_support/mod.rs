@@ -68,8 +68,7 @@ impl Bench {
         path
     }
 
-    /// The program with this folder for its temporary files, and without environment variables that change its
-    /// behaviour.
+    /// The program with this folder for its temporary files, and no environment variables that change its behaviour.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(EXE);
         command.args(arguments);
@@ -96,8 +95,7 @@ impl Bench {
         Running { process: command.spawn().expect("it starts"), out, err }
     }
 
-    /// Processes that were started, directly or indirectly, with this folder for their temporary files: hosts, links,
-    /// servers.
+    /// Processes started, directly or indirectly, with this folder for their temporary files: hosts, links, servers.
     pub(crate) fn processes(&self) -> Vec<String> {
         let mark = format!("HUSTINGS_TMP={}", self.tmp().display()).into_bytes();
         let mut found = Vec::new();

@@ -1,6 +1,5 @@
-//! A znode with the own guid counts as the own znode, whichever session owns it. The guid belongs to the candidate and
-//! not to the incarnation. A candidate that returns soon adopts the znode of its previous incarnation, which is about
-//! to go.
+//! A znode with the own guid counts as the own znode, whichever session owns it. The guid belongs to the candidate, not
+//! to the incarnation. A candidate that returns soon adopts its previous incarnation's znode, which is about to go.
 
 use super::case::{Case, Caught, at};
 use crate::coordination::{Session, Stat};

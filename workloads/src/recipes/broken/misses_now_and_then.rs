@@ -21,8 +21,7 @@ pub(super) const CASE: Case = Case {
 
 pub(in crate::recipes) struct MissesNowAndThen;
 
-/// Whether this candidate is the one in five. Its number in the queue decides, so that among five successive leaders it
-/// is always another one.
+/// Whether this is the one in five. Its queue number decides, so that it differs in each five successive leaders.
 pub(super) fn is_missed<S: Session, H: Host>(candidate: &Candidate<'_, S, H>) -> bool {
     matches!(&candidate.own, Own::Node(node) if node.name().ends_with(['3', '8']))
 }

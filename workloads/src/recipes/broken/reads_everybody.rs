@@ -1,5 +1,4 @@
-//! Every woken candidate reads all candidates' znodes before it looks for its place: the cost of a wake-up grows with
-//! the group.
+//! Every woken candidate reads all candidates' znodes before it looks for its place: the cost grows with the group.
 
 use async_trait::async_trait;
 

@@ -1,5 +1,5 @@
-//! The time after which a session counts as lost begins when the loss of the connection is noticed, and not at the
-//! ensemble's last contact with it. So the ensemble's time ends first.
+//! The time after which a session counts as lost starts when the loss of the connection is noticed. It should start at
+//! the ensemble's last contact, so the ensemble's time ends first.
 
 use super::case::{Case, Caught, at};
 use crate::coordination::Session;

@@ -1,5 +1,4 @@
-//! Validation of a scenario: bounds on everything that costs, names that ZooKeeper accepts, and faults that can be
-//! injected.
+//! Validation of a scenario: bounds on all costs, names that ZooKeeper accepts, and faults that can be injected.
 
 mod cells;
 mod faults;

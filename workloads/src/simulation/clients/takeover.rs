@@ -7,8 +7,7 @@ use crate::coordination::{SessionEnd, SessionState};
 use crate::simulation::world::{ClientId, ClientOwner, World};
 
 impl World {
-    /// Ends a session by a second connection, which takes it over and closes it. `done` is notified whether that was
-    /// answered.
+    /// Ends a session by a second connection, which takes it over and closes it. `done` gets whether that was answered.
     pub(crate) fn end_session(
         self: &Rc<Self>,
         session: i64,

@@ -134,7 +134,7 @@ impl World {
         true
     }
 
-    /// The leader has the request; its log takes everything that has arrived since its last batch.
+    /// The leader has ordered the request; its log takes everything that has arrived since its last batch.
     fn log(&self, ticket: Ticket) {
         self.servers.ordered.borrow_mut().push_back(ticket);
         if !self.servers.committing.replace(true) {

@@ -75,8 +75,7 @@ impl Network {
         rate.map_or(0, |rate| (bytes() * 1_000_000).div_ceil(rate))
     }
 
-    /// The arrival, in this direction, of a message that would alone arrive `at`, after those sent before it on the
-    /// connection.
+    /// The arrival this way of a message that alone would arrive `at`, after those sent before it on the connection.
     pub(crate) fn in_turn(&self, conn: Conn, way: Direction, at: Micros, line_us: Micros) -> Micros {
         let connection = &mut self.connections.borrow_mut()[conn as usize];
         let last = if way.is_up() { &mut connection.up_at } else { &mut connection.down_at };

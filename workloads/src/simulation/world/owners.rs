@@ -1,5 +1,4 @@
-//! The owner of the lead of each group, according to the ensemble's leader. It is derived from commits without
-//! requests, so that nothing is missed.
+//! The owner of each group's lead, from the ensemble leader's commits: no requests are needed, so nothing is missed.
 
 use std::collections::BTreeMap;
 

@@ -65,8 +65,7 @@ impl SimServers {
         self.says(server).serves()
     }
 
-    /// Separates two servers, or joins them: each separation must be undone. True when that changed whether they can
-    /// communicate.
+    /// Separates two servers, or joins them: each separation must be undone. True if that changed their contact.
     pub(crate) fn cut(&self, a: Server, b: Server, parted: bool) -> bool {
         let were = self.are_parted(a, b);
         let mut pairs = self.parted.borrow_mut();
