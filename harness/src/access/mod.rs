@@ -22,7 +22,8 @@ pub struct Access {
     pub digest: Option<Secret>,
     /// User and password for DIGEST-MD5 by SASL.
     pub sasl: Option<Secret>,
-    /// For servers that speak TLS. Only whoever holds their [`Tunnel`](crate::links::Tunnel) needs it: all others speak to that, in the clear.
+    /// For servers that speak TLS. Only the holder of their [`Tunnel`](crate::links::Tunnel) needs it: all other clients
+    /// connect to the tunnel, in the clear.
     #[serde(skip)]
     pub tls: Option<Tls>,
 }

@@ -149,16 +149,23 @@ impl WorkDir {
     /// When something in it cannot be removed.
     pub fn remove(mut self) -> Result<(), WorkDirError> {
         self.removed = true;
-        let mut tries = REMOVE_TRIES;
-        loop {
-            match fs::remove_dir_all(&self.path) {
-                // A child that was just killed may have written one more file.
-                Err(e) if e.kind() == io::ErrorKind::DirectoryNotEmpty && tries > 0 => tries -= 1,
-                Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-                done => return done.map_err(at("remove the folder", &self.path)),
-            }
-            thread::sleep(REMOVE_AGAIN);
+        remove_folder(&self.path).map_err(at("remove the folder", &self.path))
+    }
+}
+
+/// Removes a folder with its contents, also while another thread or a child that was just killed writes one more file.
+///
+/// # Errors
+/// When something in it cannot be removed. A folder that is missing is no error.
+pub(crate) fn remove_folder(path: &Path) -> io::Result<()> {
+    let mut tries = REMOVE_TRIES;
+    loop {
+        match fs::remove_dir_all(path) {
+            Err(e) if e.kind() == io::ErrorKind::DirectoryNotEmpty && tries > 0 => tries -= 1,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+            done => return done,
         }
+        thread::sleep(REMOVE_AGAIN);
     }
 }
 

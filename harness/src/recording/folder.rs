@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use super::archive::Archive;
+use crate::files::workdir::remove_folder;
 use crate::process::utc;
 
 /// Default parent folder of records.
 const RUNS: &str = "runs";
-/// Number of attempts to remove a folder to which other processes still write.
-const REMOVE_TRIES: u32 = 1_000;
 
 /// An existing empty folder. Dropping it removes the folders that it created, unless they contain files by then.
 #[derive(Debug)]
@@ -73,12 +72,7 @@ impl RecordFolder {
     pub fn removal(&self) -> impl FnOnce() + Send + use<> {
         let (path, made) = (self.path.clone(), self.made.clone());
         move || {
-            for _ in 0..REMOVE_TRIES {
-                let _ = fs::remove_dir_all(&path);
-                if !path.exists() {
-                    break;
-                }
-            }
+            let _ = remove_folder(&path);
             if !made.contains(&path) {
                 let _ = fs::create_dir(&path);
             }

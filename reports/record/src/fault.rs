@@ -80,7 +80,7 @@ pub enum Hits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkNeed {
     None,
-    /// Links show when each session was last heard of, and so when it could expire at the earliest.
+    /// Links show when the servers last received from each session, and so when it could expire at the earliest.
     Useful,
     /// It acts on links.
     Needed,

@@ -19,7 +19,7 @@ use crate::host::{Host, Predecessor, Token};
 /// The pause between two attempts when answers alternate between "exists" and "does not exist" (a server lags behind).
 const CONTRADICTED_MS: u64 = 10;
 
-/// Reads and writes in one takeover, before the lock is given back.
+/// Reads and writes in one takeover, before the lock is released.
 const STEPS_MAX: u32 = 8;
 
 /// The pause between giving the lock back and the next attempt.
@@ -84,7 +84,7 @@ async fn follow<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, steps:
     }
 }
 
-/// Fences the previous leader and writes the own name. Needs the lock. False: the lock was given back.
+/// Fences the previous leader and writes the own name. Needs the lock. False: the lock was released.
 async fn take_over<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, steps: &dyn Steps<S, H>) -> Flow<bool> {
     if candidate.breadcrumb.is_some() {
         return Ok(true);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hustings_record::{Grade, Nanos};
 
 use super::super::message::{Ability, FromProgram};
-use super::outcome::{CheckOutcome, KitFinding, Need};
+use super::outcome::{CheckOutcome, KitFinding, Need, has_passed};
 use super::stage::{ELECTIONS, Fact, Guest, Stage, StageFact, election_of};
 
 /// One examination under way.
@@ -138,7 +138,7 @@ impl<'a> Examination<'a> {
     }
 
     pub(super) fn passed(&self, name: &str) -> bool {
-        self.outcomes.iter().any(|outcome| outcome.name == name && outcome.result == KitFinding::Passed)
+        has_passed(&self.outcomes, name)
     }
 
     /// The evidence grades that verdicts can have.

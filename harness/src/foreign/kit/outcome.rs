@@ -86,14 +86,16 @@ pub(super) const REQUIRED: [&str; 14] = [
     "speaks_the_protocol_alone",
 ];
 
+/// Whether a check of this name is among the outcomes and has passed.
+pub(super) fn has_passed(outcomes: &[CheckOutcome], name: &str) -> bool {
+    outcomes.iter().any(|outcome| outcome.name == name && outcome.result == KitFinding::Passed)
+}
+
 impl Examined {
     /// Whether it has everything that is required.
     #[must_use]
     pub fn passes(&self) -> bool {
-        let has_passed = |name: &&str| {
-            self.outcomes.iter().any(|outcome| outcome.name == *name && outcome.result == KitFinding::Passed)
-        };
-        REQUIRED.iter().all(has_passed)
+        REQUIRED.iter().all(|name| has_passed(&self.outcomes, name))
             && self.of(Need::Required).all(|outcome| outcome.result == KitFinding::Passed)
             && self.of(Need::Optional).all(|outcome| outcome.result != KitFinding::Failed)
     }

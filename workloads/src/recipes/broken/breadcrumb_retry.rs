@@ -1,5 +1,5 @@
 //! A write of the breadcrumb whose answer was lost is repeated unchanged. The first one took effect, so the second one
-//! finds another version and takes it for another leader's. The lock is given back, again and again.
+//! finds another version and takes it for another leader's. The lock is released, again and again.
 
 use async_trait::async_trait;
 
