@@ -105,12 +105,12 @@ fn relay(upstream: SocketAddr, reads: bool) -> SocketAddr {
     told.recv().expect("an address")
 }
 
-struct Client {
+struct RawClient {
     stream: TcpStream,
     xid: i32,
 }
 
-impl Client {
+impl RawClient {
     fn of(address: SocketAddr) -> Self {
         let mut stream = TcpStream::connect(address).expect("connected");
         stream.set_nodelay(true).expect("no delay");
@@ -136,7 +136,7 @@ fn witness(c: &mut Criterion) {
     for (name, reads) in [("relay-plain", false), ("relay-reading", true)] {
         let mut client = None;
         group.bench_function(name, |b| {
-            let client = client.get_or_insert_with(|| Client::of(relay(server, reads)));
+            let client = client.get_or_insert_with(|| RawClient::of(relay(server, reads)));
             b.iter_custom(|times| (0..times).map(|_| client.round_trip()).sum());
         });
     }
@@ -155,7 +155,7 @@ fn witness(c: &mut Criterion) {
         });
     });
     group.finish();
-    let (mut plain, mut reading) = (Client::of(relay(server, false)), Client::of(relay(server, true)));
+    let (mut plain, mut reading) = (RawClient::of(relay(server, false)), RawClient::of(relay(server, true)));
     let mut beside = Beside::new("request and answer", ["plain", "reading along"]);
     for _ in 0..IN_TURN {
         beside.push(plain.round_trip(), reading.round_trip());

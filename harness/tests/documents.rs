@@ -124,11 +124,16 @@ fn linked(text: &str) -> String {
 /// answer.
 fn tune() -> String {
     let mut pauses = String::new();
-    for number in 0_u32..4_368 {
-        writeln!(pauses, "{}", 200 + number * 37 % 2_800).expect("text");
+    let mut stopped = |at_s: u64, ms: u64| {
+        let parts = "Time since last: 1 ns, Reaching safepoint: 1000 ns, Cleanup: 1000 ns, At safepoint: 1000 ns";
+        let total = ms * 1_000_000;
+        writeln!(pauses, "[{at_s}.000s][safepoint] Safepoint \"G1\", {parts}, Total: {total} ns").expect("text");
+    };
+    for number in 0_u64..4_369 {
+        stopped(number * 7_200, 200 + number * 37 % 2_800);
     }
-    pauses.push_str("7000\n");
-    let answer = said(&["tune", "--pauses", "-", "--weeks", "52", "--model", "--timeout-ms", "10000"], &pauses);
+    stopped(4_369 * 7_200, 7_000);
+    let answer = said(&["tune", "--pauses", "-", "--model", "--timeout-ms", "10000"], &pauses);
     let begin: Vec<&str> = answer.split("\n\n").take(2).collect();
     format!("```text\n{}\n```\n", begin.join("\n\n"))
 }

@@ -264,7 +264,7 @@ fn everything_that_is_known_of_a_cell_is_read_where_cells_are_run() {
     let cell = source(&root().join("workloads/src/scenario/cell.rs"));
     let fields = fields(&cell, "Cell");
     assert!(fields.iter().any(|field| field == "fsync") && fields.len() > 20, "{fields:?}");
-    let mut run: Vec<PathBuf> = ["plan", "driver", "simulation"]
+    let mut run: Vec<PathBuf> = ["scenario/plan", "driver", "simulation"]
         .map(|part| format!("workloads/src/{part}"))
         .map(|at| rust_files(&root().join(at)))
         .concat();

@@ -76,7 +76,7 @@ impl Looked {
         doubts.extend(self.doubts(&manifest));
         doubts.extend(self_test::doubts(&self.cells));
         let whole = if end.is_none() && doubts.is_empty() { Verdict::Pass } else { Verdict::Inconclusive };
-        // One fault that shows a broken recipe is enough; it need not show under every other fault.
+        // What the cells of broken recipes show is in `doubts`: not every fault gives a defect an opportunity.
         let judged = self.cells.iter().filter(|cell| !cell.info.self_test);
         let verdict = judged.map(|cell| cell.verdict).fold(whole, Verdict::merge);
         let end = end.map(str::to_owned).into_iter();

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::compare::{compared_sides, overall};
 use crate::state::State;
 use crate::summary::Summary;
 use crate::verdict::Verdict;
@@ -42,13 +43,14 @@ impl Past {
         let medians = pooled
             .chain(alone)
             .filter_map(|(cell, failover)| Some(Median { cell: cell.clone(), p50: failover.measured()?.p50 }));
+        let verdict = overall(summary, compared_sides(summary).as_ref());
         Self {
             folder,
             started_utc: manifest.started_utc.clone(),
             scenario: manifest.scenario.clone(),
             ensemble: manifest.ensemble_kind,
-            verdict: summary.verdict,
-            unsafe_as_expected: State::of_run(summary) == State::Unsafe,
+            verdict,
+            unsafe_as_expected: State::of_run(summary, verdict) == State::Unsafe,
             state: manifest.state,
             cells: summary.cells.len() as u64,
             medians: medians.collect(),

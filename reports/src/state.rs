@@ -40,14 +40,14 @@ impl State {
         }
     }
 
-    /// A run without a single cell has shown nothing, whatever its verdict says.
-    pub(crate) fn of_run(summary: &Summary) -> Self {
+    /// Of a run with this overall verdict. A run without a single cell has shown nothing, whatever its verdict says.
+    pub(crate) fn of_run(summary: &Summary, verdict: Verdict) -> Self {
         if summary.cells.is_empty() {
-            return Self::told(summary.verdict.merge(Verdict::Inconclusive), false);
+            return Self::told(verdict.merge(Verdict::Inconclusive), false);
         }
         // What a broken recipe of the self-test shows says nothing of the sound ones.
         let sound = summary.cells.iter().filter(|cell| !cell.info.self_test);
-        Self::told(summary.verdict, sound.map(Self::of_cell).any(|state| state == Self::Unsafe))
+        Self::told(verdict, sound.map(Self::of_cell).any(|state| state == Self::Unsafe))
     }
 
     /// Of a cell, or of several repetitions of it, of whose verdict and sight of what is unsafe this is the word.
@@ -62,6 +62,11 @@ impl State {
             Verdict::Inconclusive => Self::Inconclusive,
             Verdict::Fail => Self::Fail,
         }
+    }
+
+    /// Whether a reader has to look at it.
+    pub(crate) fn is_open_or_failed(self) -> bool {
+        matches!(self, Self::Inconclusive | Self::Fail)
     }
 
     pub(crate) fn words(self) -> &'static str {

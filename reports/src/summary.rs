@@ -49,7 +49,7 @@ use hustings_record::{Manifest, Nanos};
 pub struct Summary {
     pub verdict: Verdict,
     /// That of the record as a whole, its cells apart: no pass where the run did not end in order, where cells or events are
-    /// missing, or where no self-test was caught.
+    /// missing, or where a broken recipe of a self-test was caught in none of its cells.
     #[serde(default)]
     pub whole: Verdict,
     pub manifest: Manifest,

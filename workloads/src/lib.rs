@@ -7,7 +7,6 @@ pub mod faults;
 pub mod host;
 pub mod leaders;
 pub mod model;
-pub mod plan;
 pub mod recipes;
 pub mod resource;
 pub mod scenario;
@@ -15,3 +14,5 @@ pub mod schedule;
 pub mod seed;
 pub mod simulation;
 pub mod write_gaps;
+
+pub use scenario::plan;

@@ -3,8 +3,8 @@
 use hustings_record::{FaultKind, WithheldReason};
 use hustings_workloads::faults::Fault;
 use hustings_workloads::leaders::Leaders;
-use hustings_workloads::plan::{Hit, LeaderView, PlannedFault, handover_max_ms, plan, resolve};
-use hustings_workloads::scenario::{Cell, Scenario, placement};
+use hustings_workloads::plan::{Hit, LeaderView, PlannedFault, handover_max_ms, lengthened_gap_ms, plan, resolve};
+use hustings_workloads::scenario::{Cell, SHIPPED, Scenario, Shipped, placement};
 use proptest::prelude::*;
 
 fn cell(sets: &[&str]) -> Cell {
@@ -14,14 +14,14 @@ fn cell(sets: &[&str]) -> Cell {
 }
 
 /// All hosts are available, and the first candidate of each group leads.
-struct World {
+struct AllHealthy {
     cell: Cell,
     places: Vec<(u32, u16)>,
     leaders: Vec<Option<(u32, u16)>>,
     alive: Vec<u16>,
 }
 
-impl World {
+impl AllHealthy {
     fn new(cell: Cell) -> Self {
         let places = placement(&cell, 7);
         let leads = |group: u32| {
@@ -88,8 +88,31 @@ fn what_is_measured_covers_the_last_fault_and_its_handover() {
 }
 
 #[test]
+fn hosts_are_taken_out_one_after_the_other_however_long_the_session_timeout_is() {
+    for shipped in SHIPPED {
+        let cells = shipped.parse(&[]).unwrap().cells();
+        assert!(cells.iter().all(|cell| lengthened_gap_ms(cell).is_none()), "{}: as it ships", shipped.name);
+    }
+    let longer = ["election.session_timeout_ms=10000".to_owned()];
+    let cells = Shipped::find("pull-request").unwrap().parse(&longer).unwrap().cells();
+    let gaps: Vec<_> = cells.iter().map(|cell| (cell.fault_name.as_str(), lengthened_gap_ms(cell))).collect();
+    let lengthened = Some((9_000, 18_750));
+    assert_eq!(gaps, [("crash", lengthened), ("partition", lengthened), ("expire", None), ("resign", None)]);
+    for seed in 0..50 {
+        let faults = plan(&cells[0], seed).faults;
+        assert_eq!((faults.len(), faults[0].for_ms()), (2, Some(15_000)));
+        assert!(faults[1].at_ms - faults[0].at_ms >= 15_000, "the first host is back, seed {seed}");
+    }
+    // For good: T is 4 s, a tick 500 ms.
+    let gone = host_world("kind = \"crash\"\nrepeat = 2\nevery_ms = 1000").cell;
+    assert_eq!(lengthened_gap_ms(&gone), Some((1_000, 5_938)));
+    let paused = host_world("kind = \"pause\"\nfor_ms = 900\nrepeat = 2\nevery_ms = 1000").cell;
+    assert_eq!(lengthened_gap_ms(&paused), None);
+}
+
+#[test]
 fn leaders_of_distinct_groups_are_hit_and_nobody_else() {
-    let world = World::new(cell(&["faults.it.groups=6"]));
+    let world = AllHealthy::new(cell(&["faults.it.groups=6"]));
     let hit = world.hit(1);
     assert_eq!((hit.groups.len(), hit.cands.len()), (6, 6));
     for (group, cand) in hit.groups.iter().zip(&hit.cands) {
@@ -100,7 +123,7 @@ fn leaders_of_distinct_groups_are_hit_and_nobody_else() {
 
 #[test]
 fn no_more_leaders_are_hit_than_there_are() {
-    let mut world = World::new(cell(&["faults.it.groups=20"]));
+    let mut world = AllHealthy::new(cell(&["faults.it.groups=20"]));
     world.leaders[3] = None;
     let gone = world.leaders[4].unwrap().1;
     world.alive.retain(|host| *host != gone);
@@ -111,14 +134,14 @@ fn no_more_leaders_are_hit_than_there_are() {
 
 #[test]
 fn followers_are_hit_and_no_leader_is() {
-    let world = World::new(cell(&["faults.it.target=followers", "faults.it.groups=6"]));
+    let world = AllHealthy::new(cell(&["faults.it.target=followers", "faults.it.groups=6"]));
     let hit = world.hit(1);
     assert_eq!((hit.cands.len(), hit.groups.len()), (6, 0));
 }
 
-fn host_world(lines: &str) -> World {
+fn host_world(lines: &str) -> AllHealthy {
     let text = format!("name = \"x\"\n[faults.it]\n{lines}\n");
-    World::new(Scenario::parse(&text, "test.toml", &[]).unwrap_or_else(|e| panic!("{e}")).cells().remove(0))
+    AllHealthy::new(Scenario::parse(&text, "test.toml", &[]).unwrap_or_else(|e| panic!("{e}")).cells().remove(0))
 }
 
 #[test]
@@ -146,13 +169,13 @@ fn hosts_are_never_taken_out_beyond_a_minority_unless_asked() {
 
 #[test]
 fn a_fault_that_hits_nobody_says_why() {
-    let mut world = World::new(cell(&["faults.it.groups=6"]));
+    let mut world = AllHealthy::new(cell(&["faults.it.groups=6"]));
     world.alive.clear();
     assert_eq!(world.aim(1), Err(WithheldReason::NoHealthyHost));
-    world = World::new(cell(&["faults.it.groups=6"]));
+    world = AllHealthy::new(cell(&["faults.it.groups=6"]));
     world.leaders.fill(None);
     assert_eq!(world.aim(1), Err(WithheldReason::NoLeader));
-    world = World::new(cell(&["faults.it.target=followers", "faults.it.groups=6"]));
+    world = AllHealthy::new(cell(&["faults.it.target=followers", "faults.it.groups=6"]));
     let leaders: Vec<u16> = world.leaders.iter().flatten().map(|leader| leader.1).collect();
     world.leaders.truncate(1);
     world.alive = vec![leaders[0]];
@@ -173,8 +196,8 @@ fn a_parent_delete_needs_no_healthy_host_and_a_resignation_does() {
 
 #[test]
 fn what_ends_a_shared_session_hits_all_of_its_host() {
-    let world = World::new(cell(&["election.sessions=per-host"]));
-    let mut world = World { cell: Cell { ..world.cell.clone() }, ..world };
+    let world = AllHealthy::new(cell(&["election.sessions=per-host"]));
+    let mut world = AllHealthy { cell: Cell { ..world.cell.clone() }, ..world };
     world.cell.fault.fault = Fault::Expire;
     let hit = world.hit(1);
     assert_eq!((hit.hosts.len(), hit.cands.len()), (1, 20));
@@ -183,7 +206,7 @@ fn what_ends_a_shared_session_hits_all_of_its_host() {
 
 #[test]
 fn a_share_is_of_all_candidates_or_of_all_hosts() {
-    let world = World::new(cell(&["faults.it.target=share", "faults.it.share=0.25"]));
+    let world = AllHealthy::new(cell(&["faults.it.target=share", "faults.it.share=0.25"]));
     assert_eq!(world.hit(1).cands.len(), 25);
     let world = host_world("kind = \"slow\"\nlatency_ms = 5\nfor_ms = 100\ntarget = \"share\"\nshare = 0.8");
     assert_eq!(world.hit(1).hosts.len(), 4);

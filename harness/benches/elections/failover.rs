@@ -6,7 +6,7 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, SamplingMode};
 use hustings_workloads::recipes::RecipeKind;
 
-use crate::group::{Groups, Injection};
+use crate::group::{Groups, LeaderFault};
 use crate::hosts::Electorate;
 use crate::stage::{Lazy, Stage};
 
@@ -28,8 +28,8 @@ fn of_size(criterion: &mut Criterion, stage: &Lazy, electorate: Electorate) {
     let mut group = criterion.benchmark_group(format!("failover/{}", electorate.recipe));
     group.sampling_mode(SamplingMode::Flat);
     let mut groups: Option<Groups<'_>> = None;
-    for injection in Injection::ALL {
-        if injection == Injection::Crash {
+    for injection in LeaderFault::ALL {
+        if injection == LeaderFault::Crash {
             group.measurement_time(CRASHES);
         }
         group.bench_function(BenchmarkId::new(injection.name(), electorate.per_group), |bencher| {
@@ -50,7 +50,7 @@ async fn standing(stage: &Stage, electorate: Electorate) -> anyhow::Result<Group
     Ok(groups)
 }
 
-async fn injections(groups: &mut Groups<'_>, injection: Injection, times: u64) -> anyhow::Result<Duration> {
+async fn injections(groups: &mut Groups<'_>, injection: LeaderFault, times: u64) -> anyhow::Result<Duration> {
     let mut sum = Duration::ZERO;
     for _ in 0..times {
         sum += groups.injection(injection).await?;

@@ -22,14 +22,14 @@ const TRIES_MAX: u32 = 5;
 
 /// A fault of a leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Injection {
+pub(crate) enum LeaderFault {
     Resign,
     Expire,
     /// Its host is killed, with all candidates on it.
     Crash,
 }
 
-impl Injection {
+impl LeaderFault {
     pub(crate) const ALL: [Self; 3] = [Self::Resign, Self::Expire, Self::Crash];
 
     pub(crate) fn name(self) -> &'static str {
@@ -97,7 +97,7 @@ impl<'s> Groups<'s> {
 
     /// Injects a fault into the leader of the only group, and waits until all candidates have settled. Returns the time
     /// from the leader loss to the next grant.
-    pub(crate) async fn injection(&mut self, injection: Injection) -> anyhow::Result<Duration> {
+    pub(crate) async fn injection(&mut self, injection: LeaderFault) -> anyhow::Result<Duration> {
         for _ in 0..TRIES_MAX {
             if let Some(took) = self.try_to_hit(injection).await? {
                 return Ok(took);
@@ -108,15 +108,15 @@ impl<'s> Groups<'s> {
     }
 
     /// None: this injection did not cause the leader loss.
-    async fn try_to_hit(&mut self, injection: Injection) -> anyhow::Result<Option<Duration>> {
+    async fn try_to_hit(&mut self, injection: LeaderFault) -> anyhow::Result<Option<Duration>> {
         let (cand, token) = self.settled().await?;
         self.grants.clear();
         self.revokes.clear();
         let asked = clock::now();
         let outcome = match injection {
-            Injection::Resign => self.hosts.order(cand, |fault| ToHost::Resign { fault, cand }).await?,
-            Injection::Expire => self.hosts.order(cand, |fault| ToHost::Expire { fault, cand }).await?,
-            Injection::Crash => Ok((self.hosts.kill(self.electorate.host_of(cand)).await?, 0)),
+            LeaderFault::Resign => self.hosts.order(cand, |fault| ToHost::Resign { fault, cand }).await?,
+            LeaderFault::Expire => self.hosts.order(cand, |fault| ToHost::Expire { fault, cand }).await?,
+            LeaderFault::Crash => Ok((self.hosts.kill(self.electorate.host_of(cand)).await?, 0)),
         };
         let effect = match outcome {
             Ok((effect, _)) => effect,
@@ -128,15 +128,15 @@ impl<'s> Groups<'s> {
         // A candidate that lost its leadership or process must enrol again before the next injection.
         self.seats[cand as usize] = Seat::default();
         self.hosts.until_led_by_another(token).await?;
-        if injection == Injection::Crash {
+        if injection == LeaderFault::Crash {
             self.restart(self.electorate.host_of(cand)).await?;
         }
         self.settled().await?;
         // On a resignation, the belief ends before the delete is sent. Only the candidate's host knows when.
         let lost = match (injection, self.revokes.get(&token.session)) {
-            (Injection::Resign, None) => return Ok(None),
-            (Injection::Resign, Some(&ended)) => ended.min(effect),
-            (Injection::Expire | Injection::Crash, _) => effect,
+            (LeaderFault::Resign, None) => return Ok(None),
+            (LeaderFault::Resign, Some(&ended)) => ended.min(effect),
+            (LeaderFault::Expire | LeaderFault::Crash, _) => effect,
         };
         let granted = self.watch("the next grant", |groups| groups.granted_after(lost, (injection, token))).await?;
         let between =
@@ -177,9 +177,9 @@ impl<'s> Groups<'s> {
 
     /// Time of the next grant. A session that is ended by force may lead once more during the injection. If a resigned
     /// candidate leads again, it counts as a handover.
-    fn granted_after(&self, lost: Nanos, (injection, token): (Injection, Token)) -> Option<Nanos> {
+    fn granted_after(&self, lost: Nanos, (injection, token): (LeaderFault, Token)) -> Option<Nanos> {
         let counts =
-            |grant: &&Grant| grant.t > lost && (injection == Injection::Resign || grant.session != token.session);
+            |grant: &&Grant| grant.t > lost && (injection == LeaderFault::Resign || grant.session != token.session);
         self.grants.iter().filter(counts).map(|grant| grant.t).min()
     }
 

@@ -21,7 +21,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::{JoinHandle, spawn_local};
 
 use crate::stage::Stage;
-use crate::tail::Tail;
+use crate::tail::RecordTail;
 
 pub(crate) const HOSTS: u16 = 5;
 
@@ -65,12 +65,12 @@ struct Host {
     set_up: HostSetUp,
     /// Generation of the next process.
     generation: u32,
-    tail: Option<Tail>,
+    tail: Option<RecordTail>,
 }
 
 /// Messages received so far.
 #[derive(Default)]
-pub(crate) struct Heard {
+pub(crate) struct HostReports {
     processes: RefCell<BTreeMap<u16, HostProcess>>,
     /// The tokens of the candidates that believe they lead.
     leaders: RefCell<BTreeMap<u32, Token>>,
@@ -87,7 +87,7 @@ pub(crate) struct Hosts<'s> {
     electorate: Electorate,
     name: String,
     hosts: Vec<Host>,
-    heard: Rc<Heard>,
+    heard: Rc<HostReports>,
     inbox: mpsc::Sender<Inbound>,
     serving: JoinHandle<()>,
     faults: u32,
@@ -103,7 +103,7 @@ impl<'s> Hosts<'s> {
         lay_out(&admin, &chroot, &names).await?;
         admin.close(ADMIN_TIMEOUT).await;
         let Inbox { sender, receiver } = Inbox::new();
-        let heard = Rc::<Heard>::default();
+        let heard = Rc::<HostReports>::default();
         let serving = spawn_local(serve(heard.clone(), receiver));
         let set_up = |host| Host { set_up: set_up(stage, electorate, &chroot, host), generation: 0, tail: None };
         let hosts = (0..HOSTS).map(set_up).collect();
@@ -121,7 +121,7 @@ impl<'s> Hosts<'s> {
             host.generation += 1;
             let writer = format!("{}-{number}.{generation}", self.name);
             let segment = self.stage.folder().join(format!("{writer}.{SEGMENT_ENDING}"));
-            host.tail = Some(Tail::of(segment.clone()));
+            host.tail = Some(RecordTail::of(segment.clone()));
             wanted.push((number, generation, HostSetUp { segment, writer, ..host.set_up.clone() }));
         }
         let started = self.stage.factory.start(wanted, &self.inbox).await?;
@@ -175,7 +175,7 @@ impl<'s> Hosts<'s> {
 
     /// Waits until a candidate believes in another token.
     pub(crate) async fn until_led_by_another(&self, than: Token) -> anyhow::Result<()> {
-        let another = |heard: &Heard| heard.leaders.borrow().values().any(|token| *token != than).then_some(());
+        let another = |heard: &HostReports| heard.leaders.borrow().values().any(|token| *token != than).then_some(());
         self.heard.until("another leader", another).await
     }
 
@@ -198,7 +198,7 @@ impl<'s> Hosts<'s> {
     }
 }
 
-impl Heard {
+impl HostReports {
     fn tell(&self, host: u16, message: ToHost) {
         if let Some(process) = self.processes.borrow().get(&host) {
             process.tell(message);
@@ -267,7 +267,7 @@ impl Heard {
     }
 }
 
-async fn serve(heard: Rc<Heard>, mut inbound: mpsc::Receiver<Inbound>) {
+async fn serve(heard: Rc<HostReports>, mut inbound: mpsc::Receiver<Inbound>) {
     while let Some(Inbound { host, generation, message }) = inbound.recv().await {
         heard.take(host, generation, message);
     }

@@ -23,7 +23,7 @@ const SAMPLE_AT_MOST: Duration = Duration::from_secs(10);
 const WATCHERS: &[usize] = &[5, 50, 200];
 
 /// Sessions over the same path to one server: one deletes, the others watch.
-struct Way {
+struct NotificationPath {
     cluster: String,
     deleter: ZkSession,
     watchers: Vec<ZkSession>,
@@ -32,7 +32,7 @@ struct Way {
     sample: u32,
 }
 
-impl Way {
+impl NotificationPath {
     async fn open(stage: &Stage, cluster: String, watchers: usize) -> anyhow::Result<Self> {
         let (deleter, watchers) = sessions(&cluster, watchers).await?;
         Ok(Self { cluster, deleter, watchers, prefix: format!("/told-{}", stage.fresh()), sample: 0 })
@@ -101,7 +101,7 @@ pub(crate) fn bench(criterion: &mut Criterion, stage: &Lazy) {
 
 fn one(criterion: &mut Criterion, stage: &Lazy) {
     let mut group = criterion.benchmark_group("delete-to-notified");
-    let (mut direct, mut linked): (Option<Way>, Option<(Way, RunLinks)>) = (None, None);
+    let (mut direct, mut linked): (Option<NotificationPath>, Option<(NotificationPath, RunLinks)>) = (None, None);
     group.bench_function("direct", |bencher| {
         let stage = stage.get();
         let way = direct.get_or_insert_with(|| stage.measure(directly(stage, 1)));
@@ -138,7 +138,7 @@ fn many(criterion: &mut Criterion, stage: &Lazy) {
     let mut group = criterion.benchmark_group("fan-out");
     group.sampling_mode(SamplingMode::Flat);
     for &watchers in WATCHERS {
-        let mut way: Option<Way> = None;
+        let mut way: Option<NotificationPath> = None;
         group.throughput(Throughput::Elements(watchers as u64));
         group.bench_function(BenchmarkId::new("last-told", watchers), |bencher| {
             let stage = stage.get();
@@ -149,9 +149,9 @@ fn many(criterion: &mut Criterion, stage: &Lazy) {
     group.finish();
 }
 
-async fn directly(stage: &Stage, watchers: usize) -> anyhow::Result<Way> {
+async fn directly(stage: &Stage, watchers: usize) -> anyhow::Result<NotificationPath> {
     // All use one server, so that the ways differ only in the link.
-    Way::open(stage, stage.ensemble.servers()[0].to_string(), watchers).await
+    NotificationPath::open(stage, stage.ensemble.servers()[0].to_string(), watchers).await
 }
 
 /// A link to the same server.
@@ -162,6 +162,6 @@ async fn link(stage: &Stage) -> anyhow::Result<RunLinks> {
     Ok(links)
 }
 
-async fn over(stage: &Stage, links: &RunLinks) -> anyhow::Result<Way> {
-    Way::open(stage, links.endpoints(0)[0].to_string(), 1).await
+async fn over(stage: &Stage, links: &RunLinks) -> anyhow::Result<NotificationPath> {
+    NotificationPath::open(stage, links.endpoints(0)[0].to_string(), 1).await
 }

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use hustings_record::Event;
 
-pub(crate) struct Tail {
+pub(crate) struct RecordTail {
     path: PathBuf,
     /// Bytes of complete blocks that were read.
     read: u64,
 }
 
-impl Tail {
+impl RecordTail {
     pub(crate) fn of(path: PathBuf) -> Self {
         Self { path, read: 0 }
     }

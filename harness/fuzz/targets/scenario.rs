@@ -25,7 +25,7 @@ fuzz_target!(|text: &str| -> Corpus {
     for cell in cells.iter().take(CELLS_MAX) {
         assert!(cell_duration_ms(cell, &plan(cell, 1)) > 0);
     }
-    assert!(!explain(&scenario, &scenario.cells(), 1, 1).is_empty());
+    assert!(!explain(&scenario, &scenario.cells(), 1).is_empty());
     drop(scenario.warnings());
     let written = scenario.to_toml().expect("what was read can be written");
     let again = Scenario::parse(&written, "again.toml", &[]).expect("what was written can be read");

@@ -10,14 +10,15 @@ use serde::Serialize;
 
 use super::target::{Count, FittedMeasure, TargetCell};
 
-/// The first factor, and the factor at which the search ends.
+/// The first factor, and the factor below which the search ends.
 const FACTOR_FIRST: f64 = 2.0;
 const FACTOR_LAST: f64 = 1.04;
 /// Start points: all service times scaled by each of these. The nearest minimum is not always the global one.
 const STARTS: [f64; 3] = [1.0, 2.0, 0.5];
-/// Maximum number of sweeps over all service times.
+/// Maximum number of sweeps over all service times, from each start point.
 const SWEEPS_MAX: usize = 40;
-/// Weight of the squared distance (in ln) of each service time from its start, added to the squared errors (in ln).
+/// Weight of the squared distance (in ln) of each service time from its start, added to the squared errors (in ln) in a
+/// search. The results of the start points are compared by their errors alone.
 /// Start values are known to about a factor of e, medians of a run to about 7 %. A service time that the run does not
 /// determine keeps its start value. Of the timings with the same few medians, plausible ones also match others.
 const STAY: f64 = 0.005;
@@ -70,15 +71,15 @@ pub struct Fitted {
     pub timing: Timing,
     pub compared: Vec<Compared>,
     pub counted: Vec<CountedCell>,
-    /// Number of timings for which all cells were simulated.
+    /// Number of timings for which all cells were simulated that were not held out; 1 where nothing was fitted.
     pub tried: usize,
 }
 
 /// Fits service times to all targets that are not held out. After each sweep it calls `tell` with the number of timings
-/// tried and the error: the root mean square of ln(simulated ÷ measured).
+/// tried and the error so far from this start point: the root mean square of ln(simulated ÷ measured).
 ///
 /// # Errors
-/// A simulation fails.
+/// The simulation of any cell fails, with any of the timings tried; cells that are held out are simulated at the end.
 pub fn fit(targets: &[TargetCell], start: &Timing, tell: impl Fn(usize, f64)) -> anyhow::Result<Fitted> {
     let fitted: Vec<&TargetCell> = targets.iter().filter(|target| !target.held_out).collect();
     let numbers = fitted.iter().map(|target| target.real.len()).sum::<usize>().max(1) as f64;
@@ -97,10 +98,10 @@ pub fn fit(targets: &[TargetCell], start: &Timing, tell: impl Fn(usize, f64)) ->
     Ok(Fitted { tried, ..compared(targets, &best)? })
 }
 
-/// Compares all targets with simulations that use these service times.
+/// Compares all targets, those that are held out too, with simulations that use these service times.
 ///
 /// # Errors
-/// A simulation fails.
+/// The simulation of any cell fails.
 pub fn compared(targets: &[TargetCell], timing: &Timing) -> anyhow::Result<Fitted> {
     let all: Vec<&TargetCell> = targets.iter().collect();
     let simulated = simulate(&all, std::slice::from_ref(timing))?;

@@ -44,7 +44,8 @@ const ZNODES: BorrowedKind = BorrowedKind {
 };
 
 /// Removes the proxies and znodes of `run`, the owner of this folder, and reports the result. `keys`: the same
-/// credentials as the run's. Returns true if none can be left.
+/// credentials as the run's. Returns true if none can be left, or if this is a dry run and its notes can be read: that
+/// removes nothing.
 pub(super) fn clear(folder: &Path, run: &str, keys: &Access, dry_run: bool) -> bool {
     let proxies = proxy_debt(folder, run).map(|debt| {
         debt.map(|debt| Owed {

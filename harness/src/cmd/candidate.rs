@@ -1,16 +1,16 @@
 //! `hustings candidate`: examines foreign programs, and runs this program as one.
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use hustings_record::StepDown;
 use hustings_reports::verdict::Verdict;
 use hustings_workloads::recipes::RecipeKind;
-use hustings_workloads::scenario;
+use hustings_workloads::scenario::{self, is_told_by_command};
 use serde_json::Value;
 
 use crate::cmd::programs::is_there;
 use crate::console::exit::{Exit, Failure, with_codes};
 use crate::console::output::{inform, say};
-use crate::foreign::kit::{CheckOutcome, Command, Examined, KitFinding, Need, examine};
+use crate::foreign::kit::{CheckOutcome, Command, Examined, KitFinding, Need, examine, run_of};
 use crate::foreign::own::{Flaw, Own, stand};
 use crate::process::interrupt::Interrupt;
 
@@ -21,11 +21,12 @@ use crate::process::interrupt::Interrupt;
   hustings candidate check --json -- java Candidate.java
   hustings candidate check --config socket=netty -- java Candidate.java
                                                              with parameters of its own
-  hustings candidate check -- ./program --zk {connect} --path {group}
-                                                             one that does not speak the protocol
   hustings candidate check -- hustings candidate stand lock-race
 
-The protocol is in workloads/adapters/PROTOCOL.md."))]
+The protocol is in workloads/adapters/PROTOCOL.md. workloads/adapters/hustings_candidate.py speaks it for a Python program, and
+the files of that name beside it for Java, C and Go. A program that does not speak it is not checked but run, and judged by its
+writes:
+  hustings run split-brain --candidate './my {connect} {group} {resource}' --set election.groups=1"))]
 pub(super) struct CandidateArgs {
     #[command(subcommand)]
     action: CandidateAction,
@@ -41,8 +42,8 @@ enum CandidateAction {
         /// A parameter of the program's own, as a scenario's `config` has it; may be given several times
         #[arg(long, value_name = "KEY=VALUE", value_parser = parameter)]
         config: Vec<(String, Value)>,
-        /// The program and its arguments, run as they are given, by no shell. For a program that does not speak the protocol
-        /// {connect}, {group}, {resource} and {timeout_ms} in them stand for what it is to be told
+        /// The program and its arguments, run as they are given, by no shell. It speaks the protocol: {connect}, {group},
+        /// {resource} and {timeout_ms} are for programs that do not, and for `hustings run --candidate`
         #[arg(last = true, required = true, value_name = "CMD")]
         command: Vec<String>,
     },
@@ -81,8 +82,20 @@ fn parameter(text: &str) -> Result<(String, Value), String> {
     Ok((key.to_owned(), value))
 }
 
+/// Refuses a program that does not speak the protocol: nearly all that is checked is asked, or answered, by it.
+fn speaks(line: &[String]) -> anyhow::Result<()> {
+    if is_told_by_command(line) {
+        bail!(
+            "{{connect}}, {{group}}, {{resource}} and {{timeout_ms}} are for programs that do not speak the protocol, and a check needs \
+             it; run the program, with {{resource}} for its writes: {} --set election.groups=1",
+            run_of(line)
+        );
+    }
+    Ok(())
+}
+
 async fn check(command: Command, json: bool) -> Result<Exit, Failure> {
-    is_there(&command.line).map_err(Failure::usage)?;
+    speaks(&command.line).and_then(|()| is_there(&command.line)).map_err(Failure::usage)?;
     let exe = std::env::current_exe().map_err(Failure::infrastructure)?;
     let interrupt = Interrupt::listen().context("signals cannot be listened to").map_err(Failure::infrastructure)?;
     // Dropping the future ends the programs and removes its folder.

@@ -9,15 +9,17 @@ use hustings_record::{Damage, RunState};
 use hustings_reports::analysis::Examine;
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
-use hustings_workloads::scenario::{Cell, Possible, Scenario, explain, random};
+use hustings_workloads::scenario::{Cell, Possible, Scenario, explain, explain_on, random};
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 use serde::Serialize;
 
+use crate::cmd::dry::not_asked;
 use crate::cmd::report;
 use crate::console::exit::{Exit, Failure};
 use crate::console::output::{inform, say};
 use crate::coordinator::{Chosen, RunOptions, run as perform};
+use crate::ensemble::start::EnsembleRequest;
 use crate::recording::folder::RecordFolder;
 
 /// Number of rounds that a dry run shows.
@@ -62,7 +64,12 @@ struct FailedRound {
     simulated: Option<String>,
 }
 
-/// Runs rounds with `options`. Exit code 1 if a round failed, 3 if none passed, else 0.
+/// Runs rounds with `options`. Exit code 1 if a round failed, 130 if interrupted, 3 if none passed, else 0:
+/// inconclusive rounds beside one that passed do not count.
+///
+/// # Errors
+/// The folder of the records cannot be used or the scenario has no cell with candidates (exit code 2), or a round was
+/// aborted or its record cannot be read, made or removed (4; 1 if the aborted round had failed before).
 pub(super) async fn run(asked: &ChaosOptions<'_>, mut options: RunOptions) -> Result<Exit, Failure> {
     let (began, interrupt, possible) = (Instant::now(), options.interrupt.clone(), possible(&options));
     let seed = asked.seed.map_or_else(fresh_seed, Ok).map_err(Failure::infrastructure)?;
@@ -105,7 +112,12 @@ pub(super) fn dry(asked: &ChaosOptions<'_>, options: &RunOptions) -> Result<Exit
     say(format_args!("the first rounds of seed {seed}:\n"))?;
     for round in 1..=TOLD_ROUNDS {
         let scenario = drawn(asked, seed, round, possible(options))?;
-        say(explain(&scenario, &scenario.cells(), scenario.seed.unwrap_or(seed)))?;
+        let (cells, seed) = (scenario.cells(), scenario.seed.unwrap_or(seed));
+        say(if let EnsembleRequest::External(external) = &options.request {
+            explain_on(&scenario, &cells, seed, &not_asked(external, &scenario, &cells))
+        } else {
+            explain(&scenario, &cells, seed)
+        })?;
     }
     Ok(Exit::Pass)
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use hustings_record::EnsembleKind;
 use hustings_reports::analysis::Examine;
-use hustings_reports::compare::{Comparing, Rules, compare, names, noise, sides_of};
+use hustings_reports::compare::{Comparing, Rules, compare, names, noise, overall, sides_of};
 use hustings_reports::render;
 use hustings_reports::summary::Summary;
 
@@ -111,10 +111,16 @@ pub(super) fn refuse_one((base, of_base): (&Path, &Summary), (new, of_new): (&Pa
     Ok(())
 }
 
-/// Compares the two sides of a run that has just ended.
+/// Compares the two sides of a run that has just ended. The exit code is that of the run as a whole.
 pub(super) fn of_run(summary: &Summary, rules: Rules, json: bool) -> Result<Exit, Failure> {
     let comparing = sides_of(summary, rules, |_| true).map_err(Failure::usage)?;
-    tell(&comparing, json)
+    let compared = tell(&comparing, json)?;
+    // It uses only the repetitions that are not left out, as the comparison does.
+    let overall = overall(summary, Some(&comparing));
+    if Exit::from(overall) != compared {
+        inform!("the run as a whole: {overall}; the summary above says why");
+    }
+    Ok(overall.into())
 }
 
 fn tell(comparing: &Comparing, json: bool) -> Result<Exit, Failure> {

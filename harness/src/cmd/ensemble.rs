@@ -1,16 +1,23 @@
 //! Options for the ensemble of a run.
 
+use std::env::var_os;
 use std::path::PathBuf;
 
 use anyhow::{bail, ensure};
 use clap::ValueEnum;
+use hustings_record::FaultKind;
+use hustings_workloads::scenario::Cell;
 
 use crate::access::Access;
 use crate::cmd::access::AccessArgs;
 use crate::cmd::connect::{address, servers_and_chroot, word};
+use crate::coordinator::links_of_largest_cell;
 use crate::ensemble::docker::{TOXIPROXY_IMAGE, TOXIPROXY_IMAGE_VARIABLE, ZOOKEEPER_IMAGE, ZOOKEEPER_IMAGE_VARIABLE};
 use crate::ensemble::start::{DockerRequest, EmbeddedRequest, EnsembleRequest, ExternalRequest, LocalRequest};
 use crate::links::External;
+
+/// Names an unpacked release for local servers.
+const HOME_VARIABLE: &str = "ZOOKEEPER_HOME";
 
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct EnsembleArgs {
@@ -21,7 +28,7 @@ pub(super) struct EnsembleArgs {
     #[arg(long, help_heading = "Ensemble")]
     require_real: bool,
     /// Unpacked ZooKeeper release to use instead of the installed packages
-    #[arg(long, value_name = "DIR", env = "ZOOKEEPER_HOME", help_heading = "Local ensemble")]
+    #[arg(long, value_name = "DIR", env = HOME_VARIABLE, help_heading = "Local ensemble")]
     zookeeper_home: Option<PathBuf>,
     /// First port of the servers; without it, any free ports
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Ensemble")]
@@ -85,6 +92,27 @@ fn range(text: &str) -> Result<(u16, u16), String> {
     }
 }
 
+/// Refuses a base port from which on there are too few ports for the servers of these cells.
+///
+/// # Errors
+/// The greatest base port that suffices.
+pub(super) fn check_base_port(request: &EnsembleRequest, cells: &[Cell]) -> anyhow::Result<()> {
+    for cells in cells.chunk_by(Cell::same_ensemble) {
+        let links = u32::try_from(links_of_largest_cell(cells)).unwrap_or(u32::MAX);
+        let between = cells.iter().any(|cell| cell.kinds().any(|kind| kind == FaultKind::ServerPartition));
+        let servers = cells[0].servers;
+        let Some((base, count)) = request.ports(servers, links, between) else { return Ok(()) };
+        let most = (u32::from(u16::MAX) + 1).saturating_sub(count);
+        ensure!(
+            u32::from(base) <= most,
+            "--base-port {base}: {servers} servers and their links need {count} ports from there on, and ports end at {}; \
+             choose {most} at most, or leave it out",
+            u16::MAX
+        );
+    }
+    Ok(())
+}
+
 impl EnsembleArgs {
     /// The first of these options that was given, environment variables excepted. They have no meaning for commands
     /// that start no servers.
@@ -100,6 +128,31 @@ impl EnsembleArgs {
         ]
         .into_iter()
         .find_map(|(given, option)| given.then_some(option))
+    }
+
+    /// The first option that names what servers are started from, and is for servers of another kind than `choice`; and
+    /// that kind. A value from an environment variable counts as not given: it may be set for other runs.
+    fn of_other_servers(&self, choice: EnsembleChoice) -> Option<(&'static str, &'static str)> {
+        let (local, containers) = match choice {
+            EnsembleChoice::Auto => return None,
+            EnsembleChoice::Local => (true, false),
+            EnsembleChoice::Docker => (false, true),
+            EnsembleChoice::Embedded | EnsembleChoice::External => (false, false),
+        };
+        let of_variable = var_os(HOME_VARIABLE);
+        let home = self.zookeeper_home.as_deref().is_some_and(|home| of_variable.as_deref() != Some(home.as_os_str()));
+        let named = |image: &str, usual: &str, variable: &str| {
+            !image.is_empty() && image != usual && var_os(variable).is_none_or(|set| set.as_os_str() != image)
+        };
+        let zookeeper = named(&self.zookeeper_image, ZOOKEEPER_IMAGE, ZOOKEEPER_IMAGE_VARIABLE);
+        let toxiproxy = named(&self.toxiproxy_image, TOXIPROXY_IMAGE, TOXIPROXY_IMAGE_VARIABLE);
+        [
+            (home && !local, ("--zookeeper-home", "local servers")),
+            (zookeeper && !containers, ("--zookeeper-image", "servers in containers")),
+            (toxiproxy && !containers, ("--toxiproxy-image", "servers in containers")),
+        ]
+        .into_iter()
+        .find_map(|(ignored, option)| ignored.then_some(option))
     }
 
     /// The requested ensemble.
@@ -171,6 +224,9 @@ impl EnsembleArgs {
                     "{option} is for servers that run already: name those by --connect HOST:PORT,HOST:PORT,…, or leave it out"
                 );
             }
+        }
+        if let Some((option, servers)) = self.of_other_servers(choice) {
+            bail!("{option} is for {servers}, and --ensemble {name} has none: leave one of the two out");
         }
         if choice == EnsembleChoice::Docker && self.toxiproxy.is_some() {
             bail!("--ensemble docker brings a Toxiproxy of its own (--toxiproxy-image): leave --toxiproxy out");
@@ -248,6 +304,10 @@ mod tests {
             ("--ensemble external", "--connect"),
             ("--ensemble local --connect 127.0.0.1:1", "--ensemble external"),
             ("--connect 127.0.0.1:1 --base-port 1", "--base-port"),
+            ("--ensemble embedded --zookeeper-home /zk", "--zookeeper-home is for local servers"),
+            ("--connect 127.0.0.1:1 --zookeeper-home /zk", "--ensemble external has none"),
+            ("--ensemble embedded --zookeeper-image mine", "--zookeeper-image is for servers in containers"),
+            ("--ensemble local --toxiproxy-image mine", "--toxiproxy-image is for servers in containers"),
             ("--ensemble docker --toxiproxy 127.0.0.1:8474", "leave --toxiproxy out"),
             ("--toxiproxy-ports 1-2", "needs --toxiproxy"),
             ("--connect 127.0.0.1:1 --toxiproxy-upstreams zoo1:1", "needs --toxiproxy"),

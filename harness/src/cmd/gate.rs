@@ -8,6 +8,7 @@ use hustings_reports::compare::{Comparing, compare, sides_of};
 use hustings_reports::gate::{
     FIGURES, GateRequirements, Gated, Limits, annotations, bencher, benchmark_action, gate, history, markdown,
 };
+use hustings_reports::render::side_names;
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
 use wildmatch::WildMatch;
@@ -145,7 +146,7 @@ pub(super) fn run(args: &GateArgs) -> Result<Exit, Failure> {
         Failure::usage(anyhow::Error::new(error).context(file))
     };
     let gated = gate(&summary, &asked, like).map_err(of_limits)?;
-    tell(&gated);
+    tell(&gated, comparing.as_ref());
     if args.json {
         say(serde_json::to_string_pretty(&gated).map_err(Failure::infrastructure)?)?;
     }
@@ -206,7 +207,7 @@ fn write_all(args: &GateArgs, summary: &Summary, gated: &Gated, comparing: Optio
     Ok(())
 }
 
-fn tell(gated: &Gated) {
+fn tell(gated: &Gated, comparing: Option<&Comparing>) {
     if let Some(why) = &gated.hopeless {
         inform!("! {why}");
     }
@@ -222,6 +223,7 @@ fn tell(gated: &Gated) {
     if more > 0 {
         inform!("  … and {more} more");
     }
+    comparing.map(side_names).unwrap_or_default().iter().for_each(|side| inform!("{side}"));
     let untestable = gated.items.iter().filter(|item| item.not_testable.is_some()).count();
     inform!(
         "gate: {}; of {} things asked {} passed ({untestable} could not have failed), {} failed, {} are inconclusive",

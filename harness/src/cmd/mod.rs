@@ -12,6 +12,7 @@ mod clean;
 mod compare;
 mod connect;
 mod doctor;
+mod dry;
 mod embedded;
 mod ensemble;
 mod explain;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use hustings_workloads::adapters::Adapter;
-use hustings_workloads::scenario::Cell;
+use hustings_workloads::scenario::{Cell, ForeignSpec, Scenario, TOLD_BY_COMMAND, is_told_by_command};
 use rustix::fs::{Access, access};
 use tokio::process::Command;
 
@@ -20,6 +20,36 @@ pub(super) fn can_be_started(cells: &[Cell]) -> anyhow::Result<()> {
         is_there(&program.command).with_context(|| format!("cell {}", cell.name))?;
     }
     Ok(())
+}
+
+/// Refuses a program that does not speak the protocol in a scenario with several candidates a host, and names everything
+/// that the command line lacks.
+pub(super) fn holds_one_candidate(option: &str, spec: &ForeignSpec, scenario: &Scenario) -> anyhow::Result<()> {
+    let cells = scenario.cells();
+    let several = cells.iter().find(|cell| cell.candidates() > u64::from(cell.hosts));
+    let Some(cell) = several.filter(|_| is_told_by_command(&spec.command)) else { return Ok(()) };
+    let size = cell.candidates_per_group.min(cell.hosts.into());
+    let set = |key: &str, is_varied: bool, value: u32| {
+        let section = if is_varied { "matrix" } else { "election" };
+        format!("--set {section}.{key}={value}")
+    };
+    let matrix = &scenario.matrix;
+    let sets = [
+        set("groups", matrix.groups.is_some(), 1),
+        set("hosts", matrix.hosts.is_some(), size),
+        set("candidates_per_group", matrix.candidates_per_group.is_some(), size),
+    ];
+    let writes = spec.command.iter().any(|word| word.contains(TOLD_BY_COMMAND));
+    let url = format!(", and {TOLD_BY_COMMAND} to its command, the URL to which it POSTs while it leads");
+    let resource = if writes { "" } else { url.as_str() };
+    bail!(
+        "{option}: {} does not speak the protocol (its command has placeholders), so each of its processes holds one candidate, \
+         and the scenario has {} candidates on {} hosts; add {}{resource}",
+        spec.command[0],
+        cell.candidates(),
+        cell.hosts,
+        sets.join(" ")
+    )
 }
 
 /// Checks that a command names a program that can be started.

@@ -10,21 +10,22 @@ use clap::Parser as _;
 use hustings_record::{Damage, FaultKind, REPETITIONS_MAX, Reading, RunState};
 use hustings_reports::analysis::{Examine, summarise_read};
 use hustings_reports::compare::undecided;
-use hustings_reports::sound::{decided, to_run_again};
+use hustings_reports::sound::to_run_again;
 use hustings_reports::summary::Summary;
 use hustings_workloads::scenario::{
-    Cell, ForeignSpec, SHIPPED, Scenario, ScenarioError, Shipped, check_rounds, declared_program, explain, meant,
+    Cell, ForeignSpec, SHIPPED, Scenario, ScenarioError, Shipped, check_rounds, declared_program, meant,
 };
 
 use crate::cmd::chaos;
 use crate::cmd::compare;
-use crate::cmd::ensemble::EnsembleArgs;
+use crate::cmd::dry::dry;
+use crate::cmd::ensemble::{EnsembleArgs, check_base_port};
 use crate::cmd::in_full;
 use crate::cmd::only::Only;
 use crate::cmd::programs;
 use crate::cmd::report::{self, ReportOutput};
 use crate::console::exit::{Exit, Failure, with_codes};
-use crate::console::output::{inform, is_screen, say};
+use crate::console::output::{inform, is_screen};
 use crate::coordinator::{Again, Against, Chosen, RunError, RunOptions, run as perform};
 use crate::ensemble::start::EnsembleRequest;
 use crate::files::bounded;
@@ -45,6 +46,7 @@ const CANDIDATE: &str = "candidate";
   hustings run quick --set election.groups=50     with a parameter changed
   hustings run quick --only '*-crash'             some of its cells
   hustings run quick --repeat 5                   each cell five times, in five rounds; figures of all together
+  hustings run gate --repeat 2 --further 0        two rounds, and none more, whatever they leave open
   hustings run my.toml --dry-run                  what a scenario of your own would do
   hustings run quick --json > summary.json        the summary for machines
   hustings run quick --ensemble docker            on containers
@@ -56,6 +58,8 @@ const CANDIDATE: &str = "candidate";
                                                   candidates of a program of yours, in any language
   hustings run split-brain --candidate ./mine --candidate-set step_down=on-expiry
                                                   the same, of a program that leads until its session has ended
+  hustings run split-brain --candidate './my {connect} {group} {resource}' --set election.groups=1
+                                                  a program that does not speak the protocol: judged by its writes and its znodes
   hustings run pull-request --candidate ./new --against-candidate ./old
                                                   two programs in turn: is the new one worse? `hustings gate` reads it
   hustings run quick --candidate ./mine --chaos --for 2h
@@ -79,6 +83,10 @@ pub(super) struct RunArgs {
     /// 1000]
     #[arg(long, value_name = "N", value_parser = times)]
     repeat: Option<u32>,
+    /// Run cells again in at most N further rounds, where a stall of the harness spoils a repetition, or the planned rounds do not
+    /// tell the two sides of a comparison apart; 0: none. Needs two repetitions or more [default: the scenario's `further_rounds`]
+    #[arg(long, value_name = "N", value_parser = further_rounds)]
+    further: Option<u32>,
     /// Use this program in place of the scenario's recipes; `hustings candidate check -- CMD` says whether it can take part. Words
     /// are split as a shell does; no shell runs
     #[arg(long, value_name = "CMD", conflicts_with = "against_exe")]
@@ -113,7 +121,7 @@ pub(super) struct RunArgs {
     delta: Option<f64>,
     /// Run random scenarios, one after the other, until time is up or one shows what must not be. Recipes, policies and timeouts
     /// are the scenario's; servers, sizes, faults and their times are drawn. Only records that do not pass are kept
-    #[arg(long, conflicts_with = "repeat")]
+    #[arg(long, conflicts_with_all = ["repeat", "further"])]
     chaos: bool,
     /// How long to begin rounds of chaos, as `90s`, `10m` or `2h`
     #[arg(long = "for", value_name = "TIME", default_value = "10m", value_parser = some_time, requires = "chaos")]
@@ -261,6 +269,12 @@ pub(super) fn times(text: &str) -> Result<u32, String> {
     times.ok_or_else(|| format!("a whole number from 1 to {REPETITIONS_MAX}, as in `--repeat 5`"))
 }
 
+/// Parses the largest number of further rounds.
+fn further_rounds(text: &str) -> Result<u32, String> {
+    let rounds = text.parse::<u32>().ok().filter(|rounds| *rounds <= REPETITIONS_MAX);
+    rounds.ok_or_else(|| format!("a whole number from 0 to {REPETITIONS_MAX}, as in `--further 10`"))
+}
+
 /// The scenario with the repetitions of `--repeat`.
 pub(super) fn repeated(scenario: Scenario, repeat: Option<u32>) -> Result<Scenario, ScenarioError> {
     match repeat {
@@ -300,9 +314,12 @@ fn side(
     let verbatim = text(name)?;
     let choose = || {
         let mut scenario = repeated(Scenario::parse(&verbatim, name, set)?, args.repeat)?;
+        scenario.further_rounds = args.further.unwrap_or(scenario.further_rounds);
         if let Some(ProgramOption { option, command, sets }) = program {
+            let spec = program_of(option, command, sets)?;
+            programs::holds_one_candidate(option, &spec, &scenario)?;
             let left_out;
-            (scenario, left_out) = scenario.with_program(CANDIDATE, program_of(option, command, sets)?, option)?;
+            (scenario, left_out) = scenario.with_program(CANDIDATE, spec, option)?;
             left_out.iter().for_each(|what| inform!("! left out with {option}: {what}"));
         }
         refuse_programs_where_they_have_no_way_in(request, &scenario)?;
@@ -320,6 +337,10 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     let request = args.ensemble.clone().request().map_err(Failure::usage)?;
     let own = side(&args, &args.scenario, &args.set, ProgramOption::own(&args).as_ref(), &request)?;
     let scenario = own.scenario.clone();
+    if scenario.repeat < 2 && args.further.is_some_and(|further| further > 0) {
+        let why = "--further has no effect on cells that run once; add --repeat 2, or more";
+        return Err(Failure::usage(anyhow::anyhow!(why)));
+    }
     let seed = args.seed.or(scenario.seed).unwrap_or(DEFAULT_SEED);
     args.out.as_deref().map_or(Ok(()), Archive::check).map_err(Failure::usage)?;
     let exe = std::env::current_exe().context("this executable cannot be found").map_err(Failure::infrastructure)?;
@@ -327,9 +348,9 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     let all = own.all(against.as_ref(), Clone::clone).map_err(Failure::usage)?;
     check_rounds(&all, scenario.rounds_max()).map_err(|problem| Failure::usage(anyhow::anyhow!("{problem}")))?;
     programs::can_be_started(&all).map_err(Failure::usage)?;
+    check_base_port(&request, &all).map_err(Failure::usage)?;
     if args.dry_run && !args.chaos {
-        say(explain(&scenario, &all, seed))?;
-        return Ok(Exit::Pass);
+        return dry(&request, &own, against.as_ref(), seed).await;
     }
     let interrupt = Interrupt::listen().context("signals cannot be listened to").map_err(Failure::infrastructure)?;
     let (request, why) = tokio::select! {
@@ -372,7 +393,7 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     }
     let folder = RecordFolder::new(args.out.as_deref(), &scenario.name).map_err(Failure::usage)?;
     folder.path().clone_into(&mut options.out);
-    let outcome = perform(&options).await?;
+    let outcome = perform(&options).await.map_err(|error| or_simulated(error, &args.scenario, &all))?;
     let held = options.against.is_some();
     let told = ReportOutput { json: args.json && !held, quiet: args.quiet };
     let made = report::make(&outcome.folder, &told);
@@ -387,12 +408,18 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     if outcome.state == RunState::Interrupted {
         return Ok(Exit::Interrupted);
     }
-    Ok(if held {
-        // The comparison uses only the repetitions that are not excluded.
-        Exit::from(decided(&summary)).or_worse(compare::of_run(&summary, rules, args.json)?)
-    } else {
-        Exit::from(summary.verdict)
-    })
+    Ok(if held { compare::of_run(&summary, rules, args.json)? } else { Exit::from(summary.verdict) })
+}
+
+/// Adds to an error about this machine's limits that a simulation does not have them.
+fn or_simulated(error: RunError, name: &str, cells: &[Cell]) -> Failure {
+    let exceeds = matches!(error, RunError::Capacity(_)) && cells.iter().all(|cell| cell.program.is_none());
+    let failure = Failure::from(error);
+    if !exceeds {
+        return failure;
+    }
+    let why = format!("{:#}; or run it in virtual time: `hustings simulate {name}`", failure.error);
+    Failure { error: anyhow::anyhow!(why), ..failure }
 }
 
 /// The other side of the comparison, if any.

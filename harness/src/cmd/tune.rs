@@ -44,13 +44,15 @@ const WIDTH: usize = 120;
 /// after each crash. Give the pauses of your own processes; what pauses do to sessions is measured on a real ensemble (some nine
 /// minutes), read from the record of an earlier measurement, or modelled. Says how many false failovers a week each timeout costs,
 /// how far your logs can show that, and which one to take. Ends in 0 where they show it, in 3 where they are too short for
-/// that, in 1 where no timeout that the servers grant is long enough.
+/// that, in 1 where no timeout that the servers grant is long enough. With `--timeout-ms` the exit code is about that timeout.
 #[derive(Debug, clap::Args)]
 #[command(after_help = with_codes("Examples:
   hustings tune --pauses safepoint.log                    measure, then answer
   hustings tune --pauses safepoint.log --record runs/20260102-030405-pauses
                                                           answer by what was measured before
   hustings tune --pauses pauses.txt --weeks 8 --model     answer by the model alone
+  hustings tune --pauses gc.log.* --timeout-ms 10000 --model
+                                                          is the timeout that I have long enough? Logs that were rotated
   hustings tune --pauses hiccup.hlog --model --json | jq .advice.recommended
   hustings tune --pauses pauses.txt --weeks 8 --model --page timeout.html
 
@@ -61,9 +63,10 @@ Pauses:
   an interval log of HdrHistogram, as jHiccup and `hustings doctor --watch` write it
   a number of milliseconds a line, # before comments"))]
 pub(super) struct TuneArgs {
-    /// Log of the pauses of your processes; what it is, is seen from its lines. `-` is standard input
-    #[arg(long, value_name = "FILE")]
-    pauses: PathBuf,
+    /// Log of the pauses of your processes; what it is, is seen from its lines. `-` is standard input. Of several files, as of a
+    /// log that is rotated, each covers the time between its own first and last line
+    #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
+    pauses: Vec<PathBuf>,
     /// How many weeks the pauses are of [default: by the times of the log]
     #[arg(long, value_name = "WEEKS", allow_negative_numbers = true, value_parser = number)]
     weeks: Option<f64>,
@@ -74,10 +77,10 @@ pub(super) struct TuneArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 0.25, allow_negative_numbers = true, value_parser = number)]
     false_per_week: f64,
     /// The session timeout that you have, or think of, in milliseconds
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", value_parser = milliseconds)]
     timeout_ms: Option<u64>,
     /// The tick of your servers, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = TICK_MS)]
+    #[arg(long, value_name = "MS", default_value_t = TICK_MS, value_parser = milliseconds)]
     tick_ms: u64,
     /// The client library of your processes: rust, java (and Curator), python (kazoo), go
     #[arg(long, value_name = "NAME", default_value = "java", value_parser = client)]
@@ -117,6 +120,10 @@ fn number(text: &str) -> Result<f64, String> {
     text.parse().map_err(|_| "a number, as 8 or 0.25".to_owned())
 }
 
+fn milliseconds(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "a whole number of milliseconds, as 10000".to_owned())
+}
+
 fn client(text: &str) -> Result<Client, String> {
     let known = || Client::ALL.map(Client::name).join(", ");
     Client::ALL.into_iter().find(|client| client.name() == text).ok_or_else(|| format!("there are {}", known()))
@@ -151,9 +158,9 @@ pub(super) async fn run(args: TuneArgs, command: String) -> Result<Exit, Failure
         interrupt::ends(|| ()).map_err(Failure::infrastructure)?;
     }
     let outputs = [("--json", args.json.then_some(&Output::Standard)), ("--page", args.page.as_ref())];
-    check_outputs(&outputs, &[&args.pauses])?;
+    check_outputs(&outputs, &args.pauses.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
     // Reads the pauses before anything is measured for them.
-    let log = read(&args.pauses).with_context(|| format!("{}", args.pauses.display())).map_err(Failure::usage)?;
+    let log = read_all(&args.pauses).map_err(Failure::usage)?;
     let weeks = weeks(&args, &log).map_err(Failure::usage)?;
     let folder = match &args.record {
         Some(folder) => Some(folder.clone()),
@@ -179,7 +186,7 @@ pub(super) async fn run(args: TuneArgs, command: String) -> Result<Exit, Failure
         seed: SEED,
     });
     tell(&args, &log, &advice, basis.seen.as_ref())?;
-    Ok(match advice.recommended.grade {
+    Ok(match advice.used.as_ref().unwrap_or(&advice.recommended).grade {
         Grade::Shown => Exit::Pass,
         Grade::Estimated => Exit::Inconclusive,
         Grade::Missed => Exit::Fail,
@@ -205,6 +212,30 @@ fn in_range(args: &TuneArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The logs of all these files as one.
+fn read_all(paths: &[PathBuf]) -> anyhow::Result<PauseLog> {
+    let mut all = None::<PauseLog>;
+    for (place, path) in paths.iter().enumerate() {
+        ensure!(!paths[..place].contains(path), "--pauses: {} is named twice", path.display());
+        let mut log = read(path).with_context(|| path.display().to_string())?;
+        if paths.len() > 1 {
+            let lines = [log.unread.first.as_mut(), log.first_skipped.as_mut()];
+            lines.into_iter().flatten().for_each(|(_, text)| *text = format!("{text} in {}", path.display()));
+        }
+        match &mut all {
+            None => all = Some(log),
+            Some(all) => {
+                let about = all.shape.about();
+                all.append(log).map_err(|other| {
+                    let (path, other) = (path.display(), other.about());
+                    anyhow!("{path}: it is {other}, and the files before it are {about}; give files of one kind")
+                })?;
+            }
+        }
+    }
+    all.context("--pauses wants a file")
+}
+
 fn read(path: &Path) -> anyhow::Result<PauseLog> {
     let log = |input: &mut dyn BufRead| pauses::read(input).map_err(anyhow::Error::new);
     if path == Path::new("-") {
@@ -217,7 +248,7 @@ fn weeks(args: &TuneArgs, log: &PauseLog) -> anyhow::Result<f64> {
     args.weeks.or(log.weeks().filter(|own| *own <= WEEKS_MAX)).ok_or_else(|| {
         anyhow!(
             "{}: it does not tell of how long a time it is ({}): give --weeks, as in `--weeks 8`",
-            args.pauses.display(),
+            args.pauses.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
             log.shape.about()
         )
     })

@@ -1,6 +1,7 @@
 //! The exit codes, and the condition for each.
 
 use hustings_record::RunState;
+use hustings_reports::compare::{compared_sides, overall};
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
 
@@ -36,10 +37,11 @@ pub fn with_codes(examples: &str) -> String {
 }
 
 impl Exit {
-    /// Exit status of a record's summary. A failure that was found before the run was aborted still counts.
+    /// Exit status of a record's summary, and of the comparison of its two sides, if it has any. A failure that was
+    /// found before the run was aborted still counts.
     #[must_use]
     pub fn of(summary: &Summary) -> Self {
-        Self::of_run(summary.verdict, summary.manifest.state)
+        Self::of_run(overall(summary, compared_sides(summary).as_ref()), summary.manifest.state)
     }
 
     /// Exit status of a verdict on a run that ended in this state.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerLoad, ServerMetrics, ServerState};
 use hustings_workloads::driver::{
-    Backend, Effect, FloorPair, FloorTaken, Injury, Proof, Remedy, Standing, State, as_planned,
+    Backend, Effect, EnrolmentProgress, FloorPair, FloorTaken, Injury, Proof, Remedy, State, as_planned,
 };
 use hustings_workloads::plan::{Hit, PlannedFault};
 use hustings_workloads::write_gaps::TIMEOUT;
@@ -84,8 +84,8 @@ impl Backend for LiveCell {
         }
     }
 
-    fn standing(&self) -> Standing {
-        let mut all = Standing::default();
+    fn standing(&self) -> EnrolmentProgress {
+        let mut all = EnrolmentProgress::default();
         for host in self.hosts.borrow().values().filter(|host| host.process.is_some()) {
             let (connected, standing) = host.progress;
             all.candidates += host.set_up.candidates.len() as u64;

@@ -5,6 +5,7 @@ use hustings_record::{Warning, WarningKind};
 use hustings_workloads::scenario::Scenario;
 
 use crate::ensemble::Ensemble;
+use crate::ensemble::external::ReportedServers;
 
 /// The scenario with the ensemble's own figures, and warnings for the user.
 pub(super) fn corrected(asked: &Scenario, ensemble: &dyn Ensemble) -> (Scenario, Vec<Warning>) {
@@ -13,6 +14,11 @@ pub(super) fn corrected(asked: &Scenario, ensemble: &dyn Ensemble) -> (Scenario,
         None => (asked.clone(), asked.warnings()),
         Some(tick_ms) => correct(asked, servers, tick_ms, ensemble.timeout_bounds_ms()),
     }
+}
+
+/// As [`corrected`], for servers of somebody else before a run.
+pub(crate) fn corrected_by(asked: &Scenario, servers: &ReportedServers) -> (Scenario, Vec<Warning>) {
+    correct(asked, servers.count, servers.tick_ms, Some(servers.timeout_bounds_ms))
 }
 
 fn correct(asked: &Scenario, servers: u32, tick_ms: u64, bounds: Option<(u64, u64)>) -> (Scenario, Vec<Warning>) {

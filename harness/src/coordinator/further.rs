@@ -36,6 +36,18 @@ pub(super) struct Further<'a> {
     pub(super) progress: &'a Progress,
 }
 
+/// Says before a run how many rounds there may be beyond the planned ones.
+pub(super) fn announce(progress: &Progress, planned: u32, at_most: u32, two_sides: bool) {
+    if at_most > planned {
+        let further = plural((at_most - planned).into(), "further round", "further rounds");
+        let undecided = if two_sides { " or the two sides cannot be told apart" } else { "" };
+        progress.line(&format!(
+            "{planned} rounds are planned, and at most {further} where stalls spoil repetitions{undecided}; --further \
+             sets that limit"
+        ));
+    }
+}
+
 impl Further<'_> {
     /// Repeats cells with repetitions spoilt by stalls until the planned number of unspoilt ones exists. Then repeats
     /// cells whose sides are indistinguishable, for as many rounds as they need. `run` runs some cells in the rounds of
@@ -45,6 +57,7 @@ impl Further<'_> {
         mut left: RangeInclusive<u32>,
         mut run: impl AsyncFnMut(Vec<Cell>, RangeInclusive<u32>) -> Result<(), CutShort>,
     ) -> Result<(), CutShort> {
+        let limits = (left.start().saturating_sub(1), *left.end());
         while !left.is_empty() {
             let cells = self.choose(&self.again.spoilt, "looking for repetitions that stalls spoilt").await;
             if cells.is_empty() {
@@ -53,7 +66,7 @@ impl Further<'_> {
             let Some(number) = left.next() else { break };
             let cells: Vec<Cell> = cells.into_iter().map(|(cell, _)| cell).collect();
             let numbers = number..=number;
-            self.tell(&cells, &numbers, "stalls of the harness spoilt repetitions");
+            self.tell(&cells, &numbers, limits, "stalls of the harness spoilt repetitions");
             run(cells, numbers).await?;
         }
         if !self.two_sides || left.is_empty() {
@@ -65,20 +78,21 @@ impl Further<'_> {
         for end in ends.filter(|end| left.contains(end)).collect::<BTreeSet<u32>>() {
             let wanted = open.iter().filter(|(_, rounds)| *rounds >= end);
             let cells: Vec<Cell> = wanted.map(|(cell, _)| cell.clone()).collect();
-            self.tell(&cells, &(from..=end), "the planned rounds do not tell how the two sides differ");
+            self.tell(&cells, &(from..=end), limits, "the planned rounds do not tell how the two sides differ");
             run(cells, from..=end).await?;
             from = end + 1;
         }
         Ok(())
     }
 
-    fn tell(&self, cells: &[Cell], numbers: &RangeInclusive<u32>, why: &str) {
+    fn tell(&self, cells: &[Cell], numbers: &RangeInclusive<u32>, (planned, at_most): (u32, u32), why: &str) {
         let (many, rounds) = (cells.len() as u64, numbers.clone().count() as u64);
         let which = match rounds {
-            1 => format!("round {}", numbers.start()),
-            _ => format!("rounds {} to {}", numbers.start(), numbers.end()),
+            1 => format!("further round {}", numbers.start()),
+            _ => format!("further rounds {} to {}", numbers.start(), numbers.end()),
         };
-        self.progress.line(&format!("{which}: {} once more, for {why}", plural(many, "cell", "cells")));
+        let (limits, again) = (format!("{planned} planned, {at_most} at most"), plural(many, "cell is", "cells are"));
+        self.progress.line(&format!("{which} ({limits}): {again} run again, because {why}"));
         self.progress.more(many * rounds);
     }
 

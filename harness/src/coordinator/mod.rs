@@ -32,5 +32,7 @@ mod watching;
 mod winner;
 
 pub use chosen::{Against, Chosen};
+pub(crate) use correction::corrected_by;
 pub use further::Again;
 pub use run::{RunError, RunOptions, RunOutcome, run};
+pub(crate) use run_links::most as links_of_largest_cell;

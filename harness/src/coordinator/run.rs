@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use hustings_record::words::duration;
-use hustings_record::{FaultKind, MANIFEST_FILE, Manifest, RunState, SCHEMA, Warning, WarningKind};
+use hustings_record::{BASE_BUILD, FaultKind, MANIFEST_FILE, Manifest, RunState, SCHEMA, Warning, WarningKind};
 use hustings_workloads::scenario::{Cell, Rounds, Scenario, in_turn};
 
 use crate::client::secret::secret;
@@ -20,7 +20,7 @@ use crate::coordinator::cell;
 use crate::coordinator::chosen::{Against, Chosen};
 use crate::coordinator::cut_short::CutShort;
 use crate::coordinator::environment::Environment;
-use crate::coordinator::further::{Again, Further};
+use crate::coordinator::further::{Again, Further, announce};
 use crate::coordinator::hosts::HostFactory;
 use crate::coordinator::run_links::Named;
 use crate::coordinator::{correction, debts, liveness_monitor, run_links, warm};
@@ -134,6 +134,7 @@ pub async fn run(options: &RunOptions) -> Result<RunOutcome, RunError> {
     let planned = cells.len() as u32 * repeat;
     let at_most = options.chosen.scenario.rounds_max();
     let progress = Progress::new(planned.into(), "cells", options.screen, options.quiet);
+    announce(&progress, repeat, at_most, options.against.is_some());
     let run = RunContext {
         options,
         run_id,
@@ -458,6 +459,9 @@ fn manifest(run: &RunContext<'_>, warnings: Vec<Warning>, ensemble: &dyn Ensembl
     let mut versions = BTreeMap::new();
     versions.insert("hustings".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
     versions.insert("zookeeper".to_owned(), ensemble.version().to_owned());
+    if let Some(against) = options.against.as_ref().filter(|against| against.exe != options.exe) {
+        versions.insert(BASE_BUILD.to_owned(), against.exe.display().to_string());
+    }
     Manifest {
         schema: SCHEMA,
         run: run.run_id.clone(),

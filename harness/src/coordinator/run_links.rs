@@ -80,7 +80,7 @@ pub(super) async fn of_run(
 }
 
 /// Links of the cell that has most of them.
-pub(super) fn most(cells: &[Cell]) -> usize {
+pub(crate) fn most(cells: &[Cell]) -> usize {
     let linked = cells.iter().filter(|cell| cell.over_links);
     linked.map(|cell| usize::from(cell.hosts) * cell.servers as usize).max().unwrap_or(0)
 }

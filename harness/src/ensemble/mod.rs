@@ -114,18 +114,20 @@ pub trait Ensemble {
         })
     }
 
-    /// Fails if a server died without a kill fault, with its exit status and last log lines. Returns the names of the
-    /// processes that are stopped without a fault.
+    /// Fails if a process of the ensemble died without a kill fault, with its exit status and, if it has a log, the
+    /// last lines. Returns the names of the processes that are stopped without a fault; of external servers, those that
+    /// answer slowly.
     ///
     /// # Errors
-    /// [`EnsembleError::Died`].
+    /// A server died ([`EnsembleError::Died`]), the process of the embedded servers, a proxy of the links between
+    /// servers or the links' Toxiproxy did, an external server does not answer, or the Docker engine does not tell.
     fn check_alive(&self) -> LocalBoxFuture<'_, Result<Vec<String>, EnsembleError>>;
 
     /// Makes our processes that stand in for servers, or carry the links between them, record their own stalls. Each
     /// gets a segment of its own from `segment`.
     ///
     /// # Errors
-    /// A segment cannot be made.
+    /// A segment cannot be made, or the process that is to write it does not take the order.
     fn begin_cell<'a>(&'a self, _cell: u32, _segment: AddSegment<'a>) -> LocalBoxFuture<'a, anyhow::Result<()>> {
         Box::pin(std::future::ready(Ok(())))
     }

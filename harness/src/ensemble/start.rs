@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::docker::{self, DockerEnsemble, DockerOptions};
 use super::embedded::{EmbeddedEnsemble, EmbeddedOptions};
-use super::external::{ExternalEnsemble, ExternalOptions};
+use super::external::{ExternalEnsemble, ExternalError, ExternalOptions, ReportedServers, ask_servers};
 use super::local::{Install, LocalEnsemble, LocalOptions, Places};
 use super::server_options::ServerOptions;
 use super::{Ensemble, EnsembleError};
@@ -16,6 +16,8 @@ use crate::links::External;
 
 /// Servers of somebody else that are just starting are waited for so long.
 const STARTING: Duration = Duration::from_secs(10);
+/// The same for a dry run, which starts nothing.
+const STARTING_DRY: Duration = Duration::from_secs(1);
 
 /// What the user wants to run on.
 #[derive(Clone, Debug)]
@@ -71,6 +73,28 @@ pub struct ExternalRequest {
     pub access: Access,
 }
 
+impl ExternalRequest {
+    fn options(&self, sessions: u64, within: Duration, why: String) -> ExternalOptions {
+        ExternalOptions {
+            connect: self.connect.clone(),
+            upstreams: self.upstreams.clone(),
+            toxiproxy: self.toxiproxy.clone(),
+            access: self.access.clone(),
+            sessions,
+            within,
+            why,
+        }
+    }
+
+    /// Asks the servers about themselves, for a run with this many sessions. Opens no session, and changes nothing there.
+    ///
+    /// # Errors
+    /// They cannot be reached, or a run could not use them.
+    pub async fn ask(&self, sessions: u64) -> Result<ReportedServers, ExternalError> {
+        ask_servers(&self.options(sessions, STARTING_DRY, String::new())).await
+    }
+}
+
 /// What a run needs of its ensemble: the most that any of its cells asks for.
 #[derive(Clone, Debug)]
 pub struct Needs {
@@ -113,6 +137,23 @@ impl EnsembleRequest {
         match self {
             Self::External(external) => u32::try_from(external.connect.len()).ok(),
             Self::Auto { .. } | Self::Local(_) | Self::Embedded(_) | Self::Docker(_) => None,
+        }
+    }
+
+    /// The first port of `--base-port`, and how many in a row the servers and links of a run take from there on. `None`:
+    /// any free ports. `links`: of the cell that has most; `between`: whether servers reach each other over links, too.
+    #[must_use]
+    pub fn ports(&self, servers: u32, links: u32, between: bool) -> Option<(u16, u32)> {
+        match self {
+            Self::Auto { local, .. } | Self::Local(local) => {
+                // A client, a quorum and an election port; the last two once more for each pair of servers.
+                let pairs = if between { servers * servers.saturating_sub(1) } else { 0 };
+                Some((local.base_port?, 3 * servers + 2 * pairs))
+            }
+            // The Toxiproxy's own port stands before its links.
+            Self::Docker(docker) => Some((docker.base_port?, servers + if links == 0 { 0 } else { links + 1 })),
+            Self::Embedded(embedded) => Some((embedded.base_port?, servers)),
+            Self::External(_) => None,
         }
     }
 
@@ -197,15 +238,7 @@ pub async fn start(
             Rc::new(EmbeddedEnsemble::start(embedded_options(embedded, needs), work).await?)
         }
         EnsembleRequest::External(external) => {
-            let options = ExternalOptions {
-                connect: external.connect.clone(),
-                upstreams: external.upstreams.clone(),
-                toxiproxy: external.toxiproxy.clone(),
-                access: external.access.clone(),
-                sessions: needs.sessions,
-                within: STARTING,
-                why: needs.why,
-            };
+            let options = external.options(needs.sessions, STARTING, needs.why);
             Rc::new(ExternalEnsemble::connect(options, work, run_id).await?)
         }
     })

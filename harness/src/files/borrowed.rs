@@ -18,7 +18,7 @@ impl Note {
     /// Writes the note, atomically. Call it before borrowing anything.
     ///
     /// # Errors
-    /// The folder cannot be written to.
+    /// The folder cannot be written to, or `what` is not representable in JSON.
     pub(crate) fn write(folder: &Path, name: &str, what: &impl Serialize) -> io::Result<Self> {
         let (path, draft) = (folder.join(name), folder.join(format!("{name}.draft")));
         fs::write(&draft, serde_json::to_vec(what)?)?;
@@ -38,7 +38,7 @@ impl Note {
 /// The note of this name in a run's folder. None: no cleanup is pending.
 ///
 /// # Errors
-/// It cannot be read.
+/// It cannot be read, is no plain file, is longer than a note of a run, or contains something else than a `T`.
 pub(crate) fn read<T: DeserializeOwned>(folder: &Path, name: &str) -> io::Result<Option<T>> {
     let path = folder.join(name);
     let meta = match fs::symlink_metadata(&path) {

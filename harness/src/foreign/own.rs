@@ -50,7 +50,7 @@ pub enum Flaw {
     NeverRevokes,
     /// It reports terms in seats that it was not given.
     StrangeSeats,
-    /// Its lines are right, and come late.
+    /// It reports late that it leads no more; the times in the report are right.
     SpeaksLate,
     /// It says that it has resigned before it does.
     ResignsByWord,
@@ -66,7 +66,7 @@ pub enum Flaw {
     IgnoresStop,
 }
 
-/// Delay of a deliberately late report.
+/// Delay of a deliberately late report of a grant. Reports of a revoke are twice as late.
 const LATE: Duration = Duration::from_millis(400);
 /// Lead of a deliberately wrong clock.
 const AHEAD_NS: Nanos = 5_000_000_000;
@@ -77,7 +77,7 @@ const DIES_AFTER_NS: Nanos = 4_000_000_000;
 /// Enrols as ordered on standard input, until that ends.
 ///
 /// # Errors
-/// An order cannot be read.
+/// SIGTERM cannot be listened to, an order cannot be read or understood, or its flaw is to end by itself.
 pub async fn stand(own: Own) -> anyhow::Result<()> {
     let name = own.recipe.to_string();
     let can = vec![Ability::Report, Ability::Token, Ability::Session, Ability::Resign, Ability::Many];

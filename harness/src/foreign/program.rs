@@ -36,7 +36,7 @@ const SECOND_NS: Nanos = 1_000_000_000;
 
 /// Input from a program.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Heard {
+pub enum ProgramInput {
     /// A message; `t` is when the line was received.
     Said { t: Nanos, message: FromProgram },
     /// A line that is no message: why, and its beginning.
@@ -47,7 +47,7 @@ pub enum Heard {
     Over { t: Nanos },
 }
 
-impl Heard {
+impl ProgramInput {
     /// Whether it has no information on leadership.
     fn is_chatter(&self) -> bool {
         match self {
@@ -87,7 +87,7 @@ impl Program {
         command: &[String],
         environment: &BTreeMap<String, String>,
         own_group: bool,
-    ) -> anyhow::Result<(Self, mpsc::Receiver<Heard>)> {
+    ) -> anyhow::Result<(Self, mpsc::Receiver<ProgramInput>)> {
         let name = command.first().context("no command is given")?;
         let mut guarded = Command::new(exe);
         guarded
@@ -198,7 +198,7 @@ struct Chatter {
 
 impl Chatter {
     /// Filters the input: drops messages above the limit per second, and reports that once.
-    fn taken(&mut self, t: Nanos, heard: Heard) -> Option<Heard> {
+    fn taken(&mut self, t: Nanos, heard: ProgramInput) -> Option<ProgramInput> {
         if !heard.is_chatter() {
             return Some(heard);
         }
@@ -208,13 +208,13 @@ impl Chatter {
         self.count = self.count.saturating_add(1);
         match self.count.checked_sub(CHATTER_A_SECOND) {
             None | Some(0) => Some(heard),
-            Some(1) => Some(Heard::TooMuch { t }),
+            Some(1) => Some(ProgramInput::TooMuch { t }),
             Some(_) => None,
         }
     }
 }
 
-async fn listen(stdout: impl AsyncRead + Unpin, tell: mpsc::Sender<Heard>) {
+async fn listen(stdout: impl AsyncRead + Unpin, tell: mpsc::Sender<ProgramInput>) {
     let mut chatter = Chatter::default();
     let mut lines = StreamLines::of(stdout);
     while let Some(line) = lines.next().await {
@@ -222,10 +222,10 @@ async fn listen(stdout: impl AsyncRead + Unpin, tell: mpsc::Sender<Heard>) {
         let heard = match line {
             Ok(line) if line.trim().is_empty() => continue,
             Ok(line) => match serde_json::from_str(&line) {
-                Ok(message) => Heard::Said { t, message },
-                Err(error) => Heard::Garbage { t, why: error.to_string(), line: begin_of(&line, GARBAGE_CHARS) },
+                Ok(message) => ProgramInput::Said { t, message },
+                Err(error) => ProgramInput::Garbage { t, why: error.to_string(), line: begin_of(&line, GARBAGE_CHARS) },
             },
-            Err(why) => Heard::Garbage { t, why, line: String::new() },
+            Err(why) => ProgramInput::Garbage { t, why, line: String::new() },
         };
         let Some(heard) = chatter.taken(t, heard) else { continue };
         if tell.send(heard).await.is_err() {
@@ -233,7 +233,7 @@ async fn listen(stdout: impl AsyncRead + Unpin, tell: mpsc::Sender<Heard>) {
         }
     }
     // The receiver may be dropped.
-    let _ = tell.send(Heard::Over { t: clock::now() }).await;
+    let _ = tell.send(ProgramInput::Over { t: clock::now() }).await;
 }
 
 async fn keep_last_words(stderr: impl AsyncRead + Unpin, last_words: Rc<RefCell<VecDeque<String>>>) {
@@ -268,10 +268,10 @@ mod tests {
         let (mut chatter, mut told, mut grants) = (0, 0, 0);
         while let Some(heard) = heard.recv().await {
             match heard {
-                Heard::TooMuch { .. } => told += 1,
-                Heard::Said { message: FromProgram::Grant { .. }, .. } => grants += 1,
-                Heard::Said { .. } | Heard::Garbage { .. } => chatter += 1,
-                Heard::Over { .. } => {}
+                ProgramInput::TooMuch { .. } => told += 1,
+                ProgramInput::Said { message: FromProgram::Grant { .. }, .. } => grants += 1,
+                ProgramInput::Said { .. } | ProgramInput::Garbage { .. } => chatter += 1,
+                ProgramInput::Over { .. } => {}
             }
         }
         assert!((1_000..=1_000 * seconds).contains(&chatter) && (1..=seconds).contains(&told), "{chatter} {told}");

@@ -27,7 +27,7 @@ impl ApiError {
     }
 
     pub(super) fn too_slow(within: std::time::Duration) -> Self {
-        Self::new(StatusCode::REQUEST_TIMEOUT, format!("the request was not there within {} s", within.as_secs()))
+        Self::new(StatusCode::REQUEST_TIMEOUT, format!("the body was not there within {} s", within.as_secs()))
     }
 
     pub(super) fn bad_query(part: &str) -> Self {

@@ -24,8 +24,12 @@ use super::error::ApiError;
 
 /// Concurrent connections to the API. Further ones are closed at once.
 const CONNECTIONS_MAX: usize = 256;
-/// A request is there as a whole within this, from its first byte, or from the beginning of its connection.
-const REQUEST_WITHIN: Duration = Duration::from_secs(10);
+/// A request's body must arrive within this, counted from the end of its head.
+const BODY_WITHIN: Duration = Duration::from_secs(10);
+/// Head and body together must arrive within this, counted from the request's first byte, or from the beginning of its
+/// connection. It leaves time for the head: the limit on the body usually expires first, and the client receives an
+/// answer.
+const REQUEST_WITHIN: Duration = Duration::from_secs(20);
 /// Maximum body size, and the number of further bytes that are discarded so that the sender can read the answer.
 const BODY_BYTES_MAX: usize = 4 << 20;
 const DRAINED_BYTES_MAX: usize = 64 << 20;
@@ -33,11 +37,11 @@ const DRAINED_BYTES_MAX: usize = 64 << 20;
 /// Reads the whole request before it is handled, within the limits of size and time.
 pub(super) async fn bounded(request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
-    match timeout(REQUEST_WITHIN, read(body)).await {
+    match timeout(BODY_WITHIN, read(body)).await {
         Ok(Ok(Some(bytes))) => next.run(Request::from_parts(parts, Body::from(bytes))).await,
         Ok(Ok(None)) => ApiError::too_large(BODY_BYTES_MAX).into_response(),
         Ok(Err(error)) => ApiError::bad_body(error).into_response(),
-        Err(_) => ApiError::too_slow(REQUEST_WITHIN).into_response(),
+        Err(_) => ApiError::too_slow(BODY_WITHIN).into_response(),
     }
 }
 
@@ -107,9 +111,9 @@ impl Visitor {
     }
 }
 
-/// Twice the limit: the limit on the body expires first, and the client receives an answer.
+/// The deadline of a request that begins now.
 fn in_time() -> Pin<Box<Sleep>> {
-    Box::pin(sleep_until(Instant::now() + 2 * REQUEST_WITHIN))
+    Box::pin(sleep_until(Instant::now() + REQUEST_WITHIN))
 }
 
 impl AsyncRead for Visitor {

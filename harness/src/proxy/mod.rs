@@ -8,10 +8,11 @@
 //! `lose_reply` decodes connections of ZooKeeper clients. It closes one instead of forwarding the answer to an executed
 //! create.
 //!
-//! Deliberate differences: half-closed connections stay half-closed (Toxiproxy closes both ways); unknown toxic
-//! attributes and out-of-range values are refused; a toxic's toxicity is drawn once per connection. During a `hold` in
-//! either direction, handshakes are not answered, as if the network dropped all packets. If a hold affects only some
-//! connections (toxicity below 1), they reach their upstream when it ends. Timers have a resolution of about 1 ms.
+//! Deliberate differences: half-closed connections stay half-closed (Toxiproxy closes both ways); a toxic's toxicity is
+//! drawn once per connection. During a `hold` in either direction, handshakes are not answered, as if the network
+//! dropped all packets. If a hold affects only some connections (toxicity below 1), they reach their upstream when it
+//! ends. Timers have a resolution of about 1 ms. As in Toxiproxy, unknown toxic attributes are ignored, and any whole
+//! number of 64 bits is taken; values out of range act like the nearest one in range.
 
 mod active_toxic;
 mod api;

@@ -48,7 +48,8 @@ pub struct ProxyStats {
     pub oldest_open: Option<u64>,
     /// No connection accepted so far has this id or a higher one.
     pub next_id: u64,
-    /// Closed ones first, then open ones, each in order of id; empty when asked for `?brief=true`.
+    /// Closed ones first, in the order in which they closed, then open ones, in order of id. Empty when asked for
+    /// `?brief=true`.
     pub connections: Vec<ConnectionStats>,
     /// Closed connections that are not listed.
     pub forgotten: u64,

@@ -135,6 +135,15 @@ fn a_parameter_without_a_value_is_refused() {
 }
 
 #[test]
+fn a_program_that_does_not_speak_the_protocol_is_refused_with_the_run_that_judges_it() {
+    let checked = check(&["./mute", "--zk", "{connect}", "--path", "{group}"]);
+    assert_eq!(checked.code, Some(2), "{}", checked.log);
+    for told in ["with {resource} for its writes: hustings run split-brain --candidate", "--set election.groups=1"] {
+        assert!(checked.log.contains(told), "{told}: {}", checked.log);
+    }
+}
+
+#[test]
 fn curator_s_selector_is_fit_by_a_short_adapter() {
     is_fit(&[adapter!("java.sh"), "CuratorSelector"], 20);
 }

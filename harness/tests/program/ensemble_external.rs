@@ -137,6 +137,26 @@ async fn a_run_leaves_servers_and_foreign_znodes_as_they_were_and_counts_by_the_
 }
 
 #[tokio::test]
+async fn a_dry_run_asks_the_servers_and_changes_nothing_there() {
+    let others = Others::start(3, "").await;
+    let bench = Bench::new();
+    let ran = run(&bench, &with_a_partition(), &["--connect", &others.cluster(), "--dry-run"]).end().expect(0);
+    for told in ["tick 200 ms", "timeouts from 400 to 4000 ms", "srvr, conf and mntr", "44 connections", "T 2000 ms"] {
+        assert!(ran.out.contains(told), "{told}: {}", ran.out);
+    }
+    assert!(ran.out.contains("warning: the scenario asks for a tick of 100 ms"), "{}", ran.out);
+    assert!(!ran.out.contains("fsync"), "nobody said so: {}", ran.out);
+    assert_eq!(others.znodes_of_runs().await, Vec::<String>::new());
+    assert!(!bench.path("record").exists());
+    others.ensemble.stop().await.expect("stopped");
+
+    let ran = run(&bench, &with_a_partition(), &["--connect", &others.cluster(), "--dry-run"]).end().expect(4);
+    ran.error(&["cannot be reached"]);
+    assert!(ran.out.contains("not asked") && ran.out.contains("expected: "), "the plan all the same: {}", ran.out);
+    bench.assert_nothing_left();
+}
+
+#[tokio::test]
 async fn a_toxiproxy_of_somebody_else_carries_the_links_to_servers_by_name() {
     let others = Others::start(3, "").await;
     let bench = Bench::new();

@@ -110,6 +110,24 @@ fn a_figure_that_nobody_recounts_is_told() {
     assert_eq!(code, 1, "{said}");
 }
 
+/// Not every fault shows a bug: a resignation shows nothing of one that ignores the end of its session.
+#[test]
+fn a_self_test_that_one_of_its_cells_catches_is_a_pass_for_the_recount_too() {
+    let bench = Bench::new();
+    let test = "self_test={recipe=\"broken:ignores-session-loss\"}";
+    let faults = "matrix.fault=[\"resign\",\"partition\"]";
+    let one = "matrix.recipe=[\"naive\"]";
+    simulated(&bench, "quick", &["--set", "election.groups=3", "--set", test, "--set", faults, "--set", one]);
+    let (code, said) = recount(&bench, &["record"]);
+    assert_eq!(code, 0, "{said}");
+    let (code, said) = broken(&bench, |summary| {
+        let cells = summary["cells"].as_array_mut().expect("cells");
+        let tests = cells.iter_mut().filter(|cell| cell["info"]["self_test"] == true);
+        tests.for_each(|cell| cell["verdict"] = json!("inconclusive"));
+    });
+    assert!(code == 1 && said.contains("whole: recounted inconclusive at least"), "{said}");
+}
+
 #[test]
 fn figures_of_all_repetitions_together_are_recounted() {
     let bench = Bench::new();

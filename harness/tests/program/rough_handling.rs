@@ -256,6 +256,14 @@ fn what_is_missing_or_has_no_meaning_is_told_before_anything_is_done() {
         (&["run", "quick", "--candidate", "./no-such", "--dry-run"][..], "no program \"./no-such\""),
         (&["run", "quick", "--candidate", "no-such-at-all", "--dry-run"], "\"no-such-at-all\" in PATH"),
         (&["run", "quick", "--candidate", "./pauses.txt", "--dry-run"], "not executable"),
+        (
+            &["run", "split-brain", "--candidate", "/bin/true {connect} {group}", "--dry-run"],
+            "--set election.groups=1 --set election.hosts=5 --set election.candidates_per_group=5, and {resource}",
+        ),
+        (
+            &["run", "quick", "--candidate", "/bin/true {group}", "--set", "election.groups=1", "--dry-run"],
+            "foreign.candidate.command: tells the program its election, and not where to write; add {resource}",
+        ),
         (&["tune", "--pauses", "pauses.txt", "--weeks", "8", "--model", "--page", "pauses.txt"], "it is read"),
         (&["tune", "--pauses", "pauses.txt", "--weeks", "-8", "--model"], "--weeks -8"),
         (&["gate", "record", "--limits", "marked.toml", "--junit", "marked.toml"], "it is read"),
@@ -274,6 +282,9 @@ fn what_is_missing_or_has_no_meaning_is_told_before_anything_is_done() {
         (&["tune", "--pauses", "pauses.txt", "--weeks", "1e-300", "--model"], "--weeks 1e-300"),
         (&["tune", "--pauses", "pauses.txt", "--weeks", "8w", "--model"], "a number"),
         (&["run", "quick", "--base-port", "0", "--dry-run"], "--base-port"),
+        (&["run", "quick", "--base-port", "65528", "--dry-run"], "choose 65527 at most"),
+        (&["run", "quick", "--base-port", "65535", "--ensemble", "embedded", "--dry-run"], "ports end at 65535"),
+        (&["run", "--zookeeper-home", "/zk", "--ensemble", "embedded", "--dry-run"], "leave one of the two out"),
         (&["run", "quick", "--chaos", "--for", "0s", "--dry-run"], "--for"),
         (&["export", "record", "--csv", "record/events/x"], "lies in a record"),
         (&["gate", "record", "--junit", "one", "--markdown", "./one"], "name the same file"),
@@ -292,6 +303,9 @@ fn what_is_missing_or_has_no_meaning_is_told_before_anything_is_done() {
         assert!(ran.err.contains(told) && ran.err.len() < 4_000, "{command:?}: {}", ran.err);
     }
     bench.run(&["gate", "record", "--limits", "marked.toml"]).expect(0);
+    let mute = ["run", "split-brain", "--candidate", "/bin/true {connect} {group} {resource}", "--dry-run"];
+    let sets = ["election.groups=1", "election.hosts=5", "election.candidates_per_group=5"].map(|set| ["--set", set]);
+    bench.run(&[&mute[..], sets.as_flattened()].concat()).expect(0);
     // No seed is too large.
     bench.run(&["simulate", "quick", "--seeds", "18446744073709551614..18446744073709551615"]).expect(0);
     bench.assert_nothing_left();

@@ -132,6 +132,12 @@ fn a_descriptor_limit_that_is_too_low_is_told_with_the_arithmetic() {
 }
 
 #[test]
+fn what_exceeds_every_machine_is_refused_with_the_simulation_that_does_not() {
+    let bench = Bench::new();
+    refused(&bench, bench.command(&["run", "million", "--out", "record"]), 4, &["`hustings simulate million`"]);
+}
+
+#[test]
 fn folders_that_cannot_hold_a_record_are_refused_before_anything_is_started() {
     let bench = Bench::new();
     bench.file("file", "mine");

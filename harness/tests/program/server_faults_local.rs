@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 const ASK_WITHIN: Duration = Duration::from_secs(3);
 
 /// An ensemble with the folders that it lives in.
-struct Bench {
+struct EnsembleBench {
     ensemble: LocalEnsemble,
     work: WorkDir,
     root: TempDir,
@@ -31,7 +31,7 @@ fn quick(servers: u32, quorum_links: bool) -> LocalOptions {
     options
 }
 
-impl Bench {
+impl EnsembleBench {
     async fn start(options: LocalOptions) -> Self {
         let root = tempfile::tempdir().expect("a temp dir");
         let work = WorkDir::create_in(root.path(), "faults").expect("a folder");
@@ -129,7 +129,7 @@ fn is_timed(line: &str) -> bool {
 
 #[tokio::test]
 async fn a_killed_leader_is_replaced_and_follows_once_it_is_started_again() {
-    let bench = Bench::start(quick(3, false)).await;
+    let bench = EnsembleBench::start(quick(3, false)).await;
     let old = bench.leader_of(&[1, 2, 3]).await;
     let control = bench.control();
     let process = ProcessId::of(bench.ensemble.pids()[old as usize - 1]).expect("it lives");
@@ -161,7 +161,7 @@ async fn a_killed_leader_is_replaced_and_follows_once_it_is_started_again() {
 
 #[tokio::test]
 async fn a_server_that_died_by_itself_is_missed_and_not_started_again() {
-    let bench = Bench::start(quick(1, false)).await;
+    let bench = EnsembleBench::start(quick(1, false)).await;
     let process = bench.processes()[0];
     process.kill_if(|_| true).expect("killed");
     assert!(all_gone(&[process]).await);
@@ -173,7 +173,7 @@ async fn a_server_that_died_by_itself_is_missed_and_not_started_again() {
 
 #[tokio::test]
 async fn a_paused_leader_is_replaced_and_follows_once_it_goes_on() {
-    let bench = Bench::start(quick(3, false)).await;
+    let bench = EnsembleBench::start(quick(3, false)).await;
     let old = bench.leader_of(&[1, 2, 3]).await;
     let control = bench.control();
     let pid = bench.ensemble.pids()[old as usize - 1];
@@ -194,7 +194,7 @@ async fn a_paused_leader_is_replaced_and_follows_once_it_goes_on() {
 
 #[tokio::test]
 async fn all_servers_at_once_are_killed_and_keep_their_data() {
-    let bench = Bench::start(quick(3, false)).await;
+    let bench = EnsembleBench::start(quick(3, false)).await;
     bench.write(1, "/before").await;
     let control = bench.control();
     for seen in futures::future::join_all((1..=3).map(|server| control.kill(server))).await {
@@ -214,7 +214,7 @@ async fn all_servers_at_once_are_killed_and_keep_their_data() {
 
 #[tokio::test]
 async fn a_server_that_is_started_empty_gets_its_data_from_the_leader() {
-    let bench = Bench::start(quick(3, false)).await;
+    let bench = EnsembleBench::start(quick(3, false)).await;
     let leader = bench.leader_of(&[1, 2, 3]).await;
     let follower = bench.others(leader)[0];
     bench.write(leader, "/told").await;
@@ -233,7 +233,7 @@ async fn a_server_that_is_started_empty_gets_its_data_from_the_leader() {
 
 #[tokio::test]
 async fn a_leader_that_is_cut_off_is_replaced_and_follows_once_it_rejoins() {
-    let bench = Bench::start(quick(3, true)).await;
+    let bench = EnsembleBench::start(quick(3, true)).await;
     let old = bench.leader_of(&[1, 2, 3]).await;
     let control = bench.control();
     refused(control.rejoin(&[old]).await, "does not bear the toxic");
@@ -261,7 +261,7 @@ async fn a_leader_that_is_cut_off_is_replaced_and_follows_once_it_rejoins() {
 
 #[tokio::test]
 async fn five_servers_lose_two_behind_a_cut_and_one_to_a_kill_and_serve_on() {
-    let bench = Bench::start(quick(5, true)).await;
+    let bench = EnsembleBench::start(quick(5, true)).await;
     let old = bench.leader_of(&[1, 2, 3, 4, 5]).await;
     let control = bench.control();
     let with = bench.others(old)[0];
@@ -283,13 +283,13 @@ async fn five_servers_lose_two_behind_a_cut_and_one_to_a_kill_and_serve_on() {
 
 #[tokio::test]
 async fn a_cut_that_severs_nothing_is_refused() {
-    let bench = Bench::start(quick(1, true)).await;
+    let bench = EnsembleBench::start(quick(1, true)).await;
     for servers in [&[][..], &[1]] {
         refused(bench.control().cut(servers).await, "both of its sides");
     }
     assert!(matches!(bench.control().cut(&[2]).await, Err(EnsembleError::NoSuchServer(2))));
     bench.stop().await;
-    let bench = Bench::start(quick(3, false)).await;
+    let bench = EnsembleBench::start(quick(3, false)).await;
     refused(bench.control().cut(&[1]).await, "quorum links");
     refused(bench.control().rejoin(&[1]).await, "quorum links");
     bench.stop().await;
@@ -307,7 +307,7 @@ async fn limits_of_no_ticks_are_refused() {
 
 #[tokio::test]
 async fn an_ensemble_with_dead_paused_and_cut_servers_leaves_nothing_behind() {
-    let bench = Bench::start(quick(3, true)).await;
+    let bench = EnsembleBench::start(quick(3, true)).await;
     assert_eq!(bench.ensemble.link_pids().len(), 1);
     assert_eq!(bench.processes().len(), 4);
     let control = bench.control();
@@ -319,7 +319,7 @@ async fn an_ensemble_with_dead_paused_and_cut_servers_leaves_nothing_behind() {
 
 #[tokio::test]
 async fn an_ensemble_with_links_that_is_dropped_takes_its_proxies_along() {
-    let bench = Bench::start(quick(3, true)).await;
+    let bench = EnsembleBench::start(quick(3, true)).await;
     let processes = bench.processes();
     assert_eq!(processes.len(), 4);
     drop(bench.ensemble);
@@ -344,7 +344,7 @@ fn connections(pid: u32) -> Vec<(u16, u16)> {
 }
 
 /// Quorum and election port of a server of the configuration of `of`.
-fn peer(bench: &Bench, of: u32, server: u32) -> [u16; 2] {
+fn peer(bench: &EnsembleBench, of: u32, server: u32) -> [u16; 2] {
     let path = bench.ensemble.folder().join(format!("server-{of}/zoo.cfg"));
     let text = fs::read_to_string(path).expect("read");
     let line = text.lines().find_map(|line| line.strip_prefix(&format!("server.{server}=127.0.0.1:")));
@@ -353,7 +353,7 @@ fn peer(bench: &Bench, of: u32, server: u32) -> [u16; 2] {
 }
 
 /// Every connection that a server makes to another one goes to a link, and there are enough of them.
-fn all_go_over_links(bench: &Bench) {
+fn all_go_over_links(bench: &EnsembleBench) {
     let own: BTreeSet<u16> = (1..=3).flat_map(|id| peer(bench, id, id)).collect();
     let mut over_links = 0;
     for (id, pid) in (1..).zip(bench.ensemble.pids()) {
@@ -370,7 +370,7 @@ fn all_go_over_links(bench: &Bench) {
 
 #[tokio::test]
 async fn no_server_finds_a_way_past_the_links() {
-    let bench = Bench::start(quick(3, true)).await;
+    let bench = EnsembleBench::start(quick(3, true)).await;
     let old = bench.leader_of(&[1, 2, 3]).await;
     all_go_over_links(&bench);
     let control = bench.control();

@@ -77,6 +77,42 @@ fn no_pause_says_what_zero_means() {
 }
 
 #[test]
+fn rotated_logs_are_watched_between_their_own_lines() {
+    let bench = Bench::new();
+    let line = |at: u32| {
+        format!("[{at}.000s][info][safepoint] Total time for which application threads were stopped: 0.5 seconds\n")
+    };
+    // A week in each of two files, and ten weeks between them that nobody logged.
+    bench.file("gc.log.0", &(line(0) + &line(604_800)));
+    bench.file("gc.log.1", &(line(6_652_800) + &line(7_257_600)));
+    let both = answer(&bench, &["--pauses", "gc.log.0", "gc.log.1", "--model"], 3);
+    let advice = &both["advice"];
+    assert!((advice["weeks"].as_f64().expect("weeks") - 2.0).abs() < 1e-9 && advice["pauses"] == 4, "{advice}");
+    bench.file("ms.txt", "12\n");
+    let mixed = bench.run(&["tune", "--pauses", "gc.log.0", "ms.txt", "--model"]).expect(2);
+    mixed.error(&["ms.txt", "a file of milliseconds", "one kind"]);
+    bench.run(&["tune", "--pauses", "gc.log.0", "gc.log.0", "--model"]).expect(2).error(&["gc.log.0", "twice"]);
+}
+
+#[test]
+fn the_exit_code_is_about_the_timeout_that_was_asked_about() {
+    let bench = Bench::new();
+    bench.file("pauses.txt", &("1000\n".repeat(400) + &"9000\n".repeat(10)));
+    for (timeout, code, said) in [
+        ("6000", 1, "Your T = 6 s is too short"),
+        ("14000", 0, "Your T = 14 s is long enough"),
+        ("60000", 0, "Your T = 60 s (granted as 40 s) is long enough"),
+        ("10000", 3, "Your T = 10 s is probably too short"),
+    ] {
+        let ask = ["tune", "--pauses", "pauses.txt", "--weeks", "26", "--model", "--timeout-ms", timeout];
+        let ran = bench.run(&[&ask[..], &["--false-per-week", "0.15"]].concat()).expect(code);
+        assert!(ran.err.split_whitespace().collect::<Vec<_>>().join(" ").contains(said), "{}", ran.err);
+    }
+    let ask = ["tune", "--pauses", "pauses.txt", "--weeks", "26", "--model", "--timeout-ms", "10s"];
+    bench.run(&ask).expect(2).error(&["--timeout-ms", "10000"]);
+}
+
+#[test]
 fn logs_that_cannot_be_used_are_refused_by_the_line() {
     let bench = Bench::new();
     for (content, told) in [

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::real_support::{Stage, Start, on_one_thread};
+use crate::real_support::{ServerStage, Start, on_one_thread};
 use hustings::access::Access;
 use hustings::client::session::ZkSession;
 use hustings::client::take_over::take_over_and_close;
@@ -63,7 +63,7 @@ fn states(events: &[Event]) -> Vec<bool> {
 
 fn outlives_its_session<E: Start>() {
     on_one_thread(async {
-        let stage = Stage::<E>::set_up(TICK_MS).await;
+        let stage = ServerStage::<E>::set_up(TICK_MS).await;
         let (first, second) = (stage.direct(TIMEOUT).await, stage.direct(TIMEOUT).await);
         first.create(ROOT, b"", CreateMode::Persistent).await.expect("created");
         for group in ["a", "b"] {
@@ -134,7 +134,7 @@ fn it_outlives_its_session_on_real_servers() {
 /// The owner of a lead changes while the observer's server, follower or leader of the ensemble, is cut off.
 fn knows_no_owner_while_cut_off(leader: bool) {
     on_one_thread(async {
-        let stage = Stage::<EmbeddedEnsemble>::set_up(TICK_MS).await;
+        let stage = ServerStage::<EmbeddedEnsemble>::set_up(TICK_MS).await;
         let setting_up = stage.direct(TIMEOUT).await;
         for path in [ROOT.to_owned(), format!("{ROOT}/a")] {
             setting_up.create(&path, b"", CreateMode::Persistent).await.expect("created");

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::real_support::{CLOSE_AT_MOST, Stage, joined, on_one_thread};
+use crate::real_support::{CLOSE_AT_MOST, ServerStage, joined, on_one_thread};
 use futures::future::join_all;
 use hustings::access::Access;
 use hustings::client::session::ZkSession;
@@ -30,7 +30,7 @@ struct Victim {
 #[test]
 fn sessions_whose_holders_come_back_at_once_are_ended_within_seconds() {
     on_one_thread(async {
-        let stage = <Stage>::set_up(TICK_MS).await;
+        let stage = <ServerStage>::set_up(TICK_MS).await;
         let victims = join_all((0..SESSIONS).map(|number| victim(&stage, number))).await;
 
         let started = Instant::now();
@@ -57,7 +57,7 @@ fn sessions_whose_holders_come_back_at_once_are_ended_within_seconds() {
     });
 }
 
-async fn victim(stage: &Stage, number: usize) -> Victim {
+async fn victim(stage: &ServerStage, number: usize) -> Victim {
     let (session, cluster) = if number < LINKED {
         let session = stage.linked(TIMEOUT).await;
         let endpoints = stage.links.endpoints(stage.link_of(session.id()));
@@ -83,7 +83,7 @@ async fn learns_of_its_end(session: &ZkSession) {
     assert_eq!(state, SessionState::Ended(SessionEnd::Expired));
 }
 
-async fn one_after_the_other(stage: &Stage) {
+async fn one_after_the_other(stage: &ServerStage) {
     let mut longest = Duration::ZERO;
     for number in LINKED..LINKED + 50 {
         let victim = victim(stage, number).await;
@@ -95,14 +95,14 @@ async fn one_after_the_other(stage: &Stage) {
     assert!(longest < AT_MOST / 2, "{longest:?}");
 }
 
-async fn a_session_that_has_ended_gives_no_receipt(stage: &Stage, victim: &Victim) {
+async fn a_session_that_has_ended_gives_no_receipt(stage: &ServerStage, victim: &Victim) {
     let error = take_over_and_close(&Access::default(), &stage.cluster, victim.session.info(), AT_MOST)
         .await
         .expect_err("it has ended");
     assert!(error.contains("had already ended"), "{error}");
 }
 
-async fn a_paused_server_delays_it_and_no_more(stage: &Stage) {
+async fn a_paused_server_delays_it_and_no_more(stage: &ServerStage) {
     let victims = join_all((LINKED..LINKED + 12).map(|number| victim(stage, number))).await;
     let control = stage.ensemble.control().expect("servers of our own");
     let leader = leader(&stage.cluster).await;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::real_support::{CLOSE_AT_MOST, Stage, on_one_thread};
+use crate::real_support::{CLOSE_AT_MOST, ServerStage, on_one_thread};
 use futures::future::{join, join_all};
 use hustings::client::session::ZkSession;
 use hustings::process::clock;
@@ -26,7 +26,7 @@ const LATE_NS: u64 = 5_000 * MS;
 #[test]
 fn links_and_real_servers_agree_on_sessions() {
     on_one_thread(async {
-        let stage = <Stage>::set_up(TICK_MS).await;
+        let stage = <ServerStage>::set_up(TICK_MS).await;
         a_partitioned_session_expires_in_its_window(&stage).await;
         a_partition_that_the_client_does_not_notice_heals_without_a_trace(&stage).await;
         a_partition_shorter_than_the_timeout_keeps_the_session(&stage).await;
@@ -41,19 +41,19 @@ struct Watched {
     node: String,
 }
 
-async fn watched(stage: &Stage, timeout: Duration) -> Watched {
+async fn watched(stage: &ServerStage, timeout: Duration) -> Watched {
     let session = stage.linked(timeout).await;
     let (link, node) = (stage.link_of(session.id()), format!("/links-{}", stage.fresh()));
     session.create(&node, b"", CreateMode::Ephemeral).await.expect("created");
     Watched { session, link, node }
 }
 
-async fn touches(stage: &Stage, links: &[u16]) -> BTreeMap<i64, u64> {
+async fn touches(stage: &ServerStage, links: &[u16]) -> BTreeMap<i64, u64> {
     let touches = stage.links.touches(links).await.expect("counted");
     touches.list.into_iter().map(|touch| (touch.session, touch.last_up)).collect()
 }
 
-async fn a_partitioned_session_expires_in_its_window(stage: &Stage) {
+async fn a_partitioned_session_expires_in_its_window(stage: &ServerStage) {
     let outsider = stage.direct(LONG).await;
     let all: Vec<Watched> = join_all((0..8).map(|_| watched(stage, SHORT))).await;
     let links: Vec<u16> = all.iter().map(|one| one.link).collect();
@@ -95,7 +95,7 @@ async fn goes_on(one: &Watched, id: i64) {
     assert_eq!(stat.ephemeral_owner, id);
 }
 
-async fn accepted(stage: &Stage, link: u16) -> u64 {
+async fn accepted(stage: &ServerStage, link: u16) -> u64 {
     let prefix = format!("h{link:03}-");
     let stats = stage.links.stats().await.expect("counted");
     // Probes connect as well: only connections with a session count.
@@ -103,7 +103,7 @@ async fn accepted(stage: &Stage, link: u16) -> u64 {
     of_link.flat_map(|(_, stats)| &stats.connections).filter(|c| c.head.len() > 60).count() as u64
 }
 
-async fn a_partition_that_the_client_does_not_notice_heals_without_a_trace(stage: &Stage) {
+async fn a_partition_that_the_client_does_not_notice_heals_without_a_trace(stage: &ServerStage) {
     let one = watched(stage, LONG).await;
     let (id, mut states) = (one.session.id(), one.session.states());
     assert_eq!(states.now(), SessionState::Connected);
@@ -124,7 +124,7 @@ async fn a_partition_that_the_client_does_not_notice_heals_without_a_trace(stage
     assert!(one.session.close(CLOSE_AT_MOST).await);
 }
 
-async fn a_partition_shorter_than_the_timeout_keeps_the_session(stage: &Stage) {
+async fn a_partition_shorter_than_the_timeout_keeps_the_session(stage: &ServerStage) {
     let one = watched(stage, LONG).await;
     let (id, mut states) = (one.session.id(), one.session.states());
     stage.links.partition(&[one.link], Direction::Both).await.expect("held");

@@ -39,7 +39,7 @@ const WORDS_OTHERWISE: &[(&str, &str)] = &[
 
 /// The result of a request: the error's number and the rest of the answer, or the end of the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Heard {
+enum Reply {
     Answer { xid: i32, error: i32, body: Vec<u8> },
     Closed,
 }
@@ -57,30 +57,30 @@ fn framed(xid: i32, op: i32, body: &[u8]) -> Vec<u8> {
 }
 
 /// All results before the answer to a later ping, on a separate session.
-async fn ask(server: SocketAddr, xid: i32, op: i32, body: &[u8]) -> Vec<Heard> {
+async fn ask(server: SocketAddr, xid: i32, op: i32, body: &[u8]) -> Vec<Reply> {
     let mut stream = open(server).await;
     let mut heard = Vec::new();
     let _ = stream.write_all(&framed(xid, op, body)).await;
     let _ = stream.write_all(&framed(PING, 11, &[])).await;
     loop {
         let Ok(message) = timeout(WITHIN, read_frame(&mut stream)).await.expect("an answer or an end in time") else {
-            heard.push(Heard::Closed);
+            heard.push(Reply::Closed);
             return heard;
         };
         let number = |at: usize| i32::from_be_bytes(message[at..at + 4].try_into().expect("four bytes"));
         if number(0) == PING && (op != 11 || !heard.is_empty()) {
             if refused(&heard) && closes(&mut stream).await {
-                heard.push(Heard::Closed);
+                heard.push(Reply::Closed);
             }
             return heard;
         }
-        heard.push(Heard::Answer { xid: number(0), error: number(12), body: message[16..].to_vec() });
+        heard.push(Reply::Answer { xid: number(0), error: number(12), body: message[16..].to_vec() });
     }
 }
 
 /// The rejection of an unknown operation ends the connection after its answer; a ping may be answered before that.
-fn refused(heard: &[Heard]) -> bool {
-    matches!(heard, [Heard::Answer { error: -6, .. }])
+fn refused(heard: &[Reply]) -> bool {
+    matches!(heard, [Reply::Answer { error: -6, .. }])
 }
 
 async fn closes(stream: &mut TcpStream) -> bool {
@@ -192,13 +192,13 @@ fn requests() -> Vec<(String, i32, i32, Vec<u8>)> {
 }
 
 /// Answers whose bytes differ between any two servers are compared only by kind.
-fn plain(name: &str, heard: Vec<Heard>) -> Vec<Heard> {
+fn plain(name: &str, heard: Vec<Reply>) -> Vec<Reply> {
     let timed = ["exists", "create2", "create with ttl", "set ", "children", "get"]
         .iter()
         .any(|begins| name.starts_with(begins));
     let plain = |one| match one {
-        Heard::Answer { xid, error, body } if timed || body.len() > 60 => {
-            Heard::Answer { xid, error, body: vec![0; usize::from(!body.is_empty())] }
+        Reply::Answer { xid, error, body } if timed || body.len() > 60 => {
+            Reply::Answer { xid, error, body: vec![0; usize::from(!body.is_empty())] }
         }
         other => other,
     };

@@ -27,7 +27,7 @@ const UNKNOWN: i32 = 77;
 
 /// A message from a server, without the parts that differ between any two servers.
 #[derive(Clone, Debug, PartialEq)]
-enum Heard {
+enum ServerMessage {
     Answer { xid: i32, since: Zxid, result: Result<Response, i32> },
     Told(Event),
     Ended,
@@ -51,7 +51,7 @@ fn embedded_and_real_servers_answer_alike() {
 }
 
 /// A server's answers to each of the requests.
-async fn transcript(server: SocketAddr) -> Vec<(String, Vec<Heard>)> {
+async fn transcript(server: SocketAddr) -> Vec<(String, Vec<ServerMessage>)> {
     let (mut stream, granted) = open(server, &Connect { timeout_ms: 10_000, ..Connect::default() }).await;
     let Connected { session, password, timeout_ms } = granted;
     let again = Connect { session, password, timeout_ms, ..Connect::default() };
@@ -79,13 +79,13 @@ async fn transcript(server: SocketAddr) -> Vec<(String, Vec<Heard>)> {
                 panic!("{asked:?} was not answered; heard were {heard:?}");
             };
             let Ok(message) = message else {
-                heard.push(Heard::Ended);
+                heard.push(ServerMessage::Ended);
                 break;
             };
             heard.push(match read_told(&message).expect("a message") {
                 // All results of the request arrive before the answer to the ping after it.
                 SessionEvent::Reply { xid: PING, .. } if answered => break,
-                SessionEvent::Event(event) => Heard::Told(event),
+                SessionEvent::Event(event) => ServerMessage::Told(event),
                 SessionEvent::Reply { xid, zxid, error, body } => {
                     answered |= xid == own;
                     let base = *base.get_or_insert(zxid);
@@ -96,7 +96,7 @@ async fn transcript(server: SocketAddr) -> Vec<(String, Vec<Heard>)> {
                         (_, 0) => Ok(Response::Done),
                         (_, error) => Err(error),
                     };
-                    Heard::Answer { xid, since: zxid - base, result }
+                    ServerMessage::Answer { xid, since: zxid - base, result }
                 }
             });
             if answered {
@@ -104,7 +104,7 @@ async fn transcript(server: SocketAddr) -> Vec<(String, Vec<Heard>)> {
                 let _ = stream.write_all(&write_ping()).await;
             }
         }
-        if heard.contains(&Heard::Ended) && !matches!(asked, Ask::Request(Request::CloseSession)) {
+        if heard.contains(&ServerMessage::Ended) && !matches!(asked, Ask::Request(Request::CloseSession)) {
             stream = open(server, &again).await.0;
         }
         all.push((format!("{asked:?}"), heard));

@@ -14,13 +14,13 @@ use hustings_workloads::host::Event;
 use hustings_workloads::recipes::RecipeKind;
 
 use crate::real_recipes::group::Group;
-use crate::real_support::{Stage, joined, on_one_thread};
+use crate::real_support::{ServerStage, joined, on_one_thread};
 
 const TICK_MS: u64 = 500;
 const TIMEOUT: Duration = Duration::from_secs(8);
 
 /// A relay in front of every server, and all messages over them.
-struct Witness {
+struct RelayWitness {
     relays: Vec<Relay>,
     heard: Rc<RefCell<Vec<(u64, Happened)>>>,
 }
@@ -35,8 +35,8 @@ struct Deeds {
     woken: Vec<(String, WatchEvent)>,
 }
 
-impl Witness {
-    async fn before(stage: &Stage) -> Self {
+impl RelayWitness {
+    async fn before(stage: &ServerStage) -> Self {
         let heard: Rc<RefCell<Vec<_>>> = Rc::default();
         let told = heard.clone();
         let tell: Tell = Rc::new(move |connection, what| told.borrow_mut().push((connection, what)));
@@ -97,9 +97,9 @@ fn own(group: &Group<'_>, cand: u32, timeout_ms: u64) -> Deeds {
 #[test]
 fn what_is_read_off_connections_is_what_candidates_say_of_themselves() {
     on_one_thread(async {
-        let stage = Stage::set_up(TICK_MS).await;
+        let stage = ServerStage::set_up(TICK_MS).await;
         for recipe in RecipeKind::sound() {
-            let witness = Witness::before(&stage).await;
+            let witness = RelayWitness::before(&stage).await;
             let group = Group::new(&stage, recipe).await;
             for _ in 0..4 {
                 group.joins(witness.session().await).await;

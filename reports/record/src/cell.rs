@@ -14,6 +14,9 @@ use crate::names::names;
 use crate::repetition::Repetition;
 use crate::step_down::StepDown;
 
+/// Name of the parameter that holds the command of an external program.
+pub const PROGRAM_PARAMETER: &str = "program";
+
 /// Resolved parameters of one cell. Names of groups and hosts come from outside and may hold anything.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellInfo {
@@ -91,6 +94,12 @@ impl CellInfo {
     #[must_use]
     pub fn has_equal_paths(&self) -> bool {
         self.parameters.get("paths").is_some_and(|paths| paths == "equal")
+    }
+
+    /// The command of the external program that took part. None: a built-in recipe, or not recorded.
+    #[must_use]
+    pub fn program(&self) -> Option<&str> {
+        self.parameters.get(PROGRAM_PARAMETER).map(String::as_str)
     }
 
     /// The step-down policy, in words.

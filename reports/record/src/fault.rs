@@ -331,10 +331,13 @@ impl FaultKind {
         self.facts().hits == Hits::Hosts
     }
 
-    /// Whether it removes the znodes of its targets at once, or orders the targets to delete them.
+    /// Whether it removes the znodes of its targets at once, or orders the targets to delete them. A crash leaves them
+    /// to expire with their sessions.
     #[must_use]
     pub const fn takes_znodes(self) -> bool {
-        matches!(self.facts().hits, Hits::Candidates) || matches!(self.facts().process, ProcessFate::Ended)
+        let facts = self.facts();
+        let ends_in_order = matches!(facts.process, ProcessFate::Ended) && !facts.lets_sessions_expire;
+        matches!(facts.hits, Hits::Candidates) || ends_in_order
     }
 
     /// True for faults that hit single candidates.

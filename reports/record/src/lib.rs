@@ -37,7 +37,7 @@ pub mod words;
 
 pub use candidate::{Departure, RevokeReason, Token};
 pub use caught::Caught;
-pub use cell::{CellInfo, Fencing, FencingMethod, LinkUse, SessionUse};
+pub use cell::{CellInfo, Fencing, FencingMethod, LinkUse, PROGRAM_PARAMETER, SessionUse};
 pub use contest::{Contest, Side};
 pub use declaration::Declaration;
 pub use direction::Direction;
@@ -50,7 +50,7 @@ pub use fault::{
 };
 pub use grade::Grade;
 pub use holdings::Holdings;
-pub use manifest::{CellEntry, MANIFEST_FILE, Machine, Manifest, RunState, SCHEMA, SegmentEntry, sum_of};
+pub use manifest::{BASE_BUILD, CellEntry, MANIFEST_FILE, Machine, Manifest, RunState, SCHEMA, SegmentEntry, sum_of};
 pub use misbehaviour::Misbehaviour;
 pub use nanos::Nanos;
 pub use observed::{LeadOwner, ObserverWeight};

@@ -10,11 +10,14 @@ use serde_json::Value;
 use crate::ensemble::EnsembleKind;
 use crate::warning::Warning;
 
-/// Version of the record's schema. A reader refuses those that it cannot put into today's words.
+/// Version of the record's schema. A reader refuses records of any other version.
 pub const SCHEMA: u32 = 3;
 
 /// Name of the manifest within a record's folder.
 pub const MANIFEST_FILE: &str = "manifest.json";
+
+/// Entry of [`Manifest::versions`]: the executable of the base's hosts, if it is another one than that of the run.
+pub const BASE_BUILD: &str = "hustings of the base";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Manifest {

@@ -19,3 +19,23 @@ pub struct Repetition {
     #[serde(default)]
     pub at_most: u32,
 }
+
+impl Repetition {
+    /// Its number in words: `repetition 2 of 5`, or `further repetition 6` beyond the planned ones.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let Self { number, count, .. } = self;
+        if number > count { format!("further repetition {number}") } else { format!("repetition {number} of {count}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repetitions_beyond_the_planned_ones_are_further_ones() {
+        let words = |number| Repetition { of: String::new(), number, count: 5, at_most: 40 }.words();
+        assert_eq!([words(5), words(6)], ["repetition 5 of 5", "further repetition 6"]);
+    }
+}

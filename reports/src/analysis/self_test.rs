@@ -1,7 +1,7 @@
 //! Self-tests: cells whose recipe is broken on purpose. The defect must be detected. If it is not, the same faults and
 //! checkers would have missed it in a sound recipe too, and the record cannot pass.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::check::Section as _;
 use crate::summary::{
@@ -9,7 +9,8 @@ use crate::summary::{
     StrayWrites, Writes,
 };
 use crate::verdict::Verdict;
-use hustings_record::Caught;
+use hustings_record::words::plural;
+use hustings_record::{Caught, Side};
 
 /// Name of the check that it adds to a cell.
 const NAME: &str = "self-test";
@@ -93,15 +94,23 @@ pub(super) fn judge(cell: &mut CellSummary) {
     (cell.verdict, cell.unsafe_as_expected) = (verdict, caught);
 }
 
-/// The self-tests' doubt about the whole record. None without self-tests, or if one of their cells was caught.
-pub(super) fn doubts(cells: &[CellSummary]) -> Option<String> {
-    let broken: Vec<&CellSummary> = cells.iter().filter(|cell| cell.info.self_test).collect();
-    let missed = !broken.is_empty() && broken.iter().all(|cell| !cell.unsafe_as_expected);
-    missed.then(|| {
-        format!(
-            "self-test: {} was not caught in any of its {} cells: a bug like it would not have been seen in this run",
-            broken[0].info.recipe,
-            broken.len()
-        )
-    })
+/// The self-tests' doubts about the whole record: one for each broken recipe that was caught in none of its cells. One
+/// cell of a recipe suffices, since not every fault gives its defect an opportunity. The cells of another recipe, or of
+/// the other side of a comparison, show nothing about it.
+pub(super) fn doubts(cells: &[CellSummary]) -> Vec<String> {
+    let mut broken: BTreeMap<(Option<Side>, &str), Vec<&CellSummary>> = BTreeMap::new();
+    for cell in cells.iter().filter(|cell| cell.info.self_test) {
+        let side = cell.info.contest.as_ref().map(|contest| contest.side);
+        broken.entry((side, cell.info.recipe.as_str())).or_default().push(cell);
+    }
+    let missed = broken.into_iter().filter(|(_, of_it)| of_it.iter().all(|cell| !cell.unsafe_as_expected));
+    missed
+        .map(|((side, recipe), of_it)| {
+            let side = side.map_or_else(String::new, |side| format!(" on the {side} side"));
+            format!(
+                "self-test: {recipe} was not caught{side}, in {}: a bug like it would not have been seen in this run",
+                plural(of_it.len() as u64, "cell", "cells")
+            )
+        })
+        .collect()
 }

@@ -8,8 +8,9 @@ use super::answer::{Answer, Comparison, InjectionValues, Rules, decide};
 use super::differences::{Difference, of_cells, of_runs};
 use super::measure::Measure;
 use super::rounds::InRounds;
+use super::side_names::side_name;
 use super::sides::{Refused, list, round_trip, values};
-use crate::sound::{Configuration, configurations, of_new_side, round};
+use crate::sound::{Configuration, configurations, decided, of_new_side, round};
 use crate::stats::proportions::more_often;
 use crate::summary::Summary;
 use crate::verdict::Verdict;
@@ -45,6 +46,9 @@ pub struct SideRun {
     pub run: String,
     pub scenario: String,
     pub command: String,
+    /// Its programs or its build. None: not recorded, or built-in recipes of one build on both sides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 /// A configuration on both sides.
@@ -143,6 +147,19 @@ pub fn sides_of(summary: &Summary, rules: Rules, wanted: impl Fn(&str) -> bool) 
     Ok(held(summary, summary, (true, rules, Vec::new()), &both))
 }
 
+/// Compares the two sides of one run by the default rules. None: the run has no two sides.
+#[must_use]
+pub fn compared_sides(summary: &Summary) -> Option<Comparing> {
+    sides_of(summary, Rules::default(), |_| true).ok()
+}
+
+/// The verdict on a run, which the exit code and the headline of its report give. If it has two sides: on the
+/// repetitions that are not left out, and on the comparison.
+#[must_use]
+pub fn overall(summary: &Summary, comparing: Option<&Comparing>) -> Verdict {
+    comparing.map_or(summary.verdict, |comparing| decided(summary).merge(comparing.answer.verdict()))
+}
+
 fn held(
     base: &Summary,
     new: &Summary,
@@ -173,17 +190,24 @@ fn held(
         let few = in_turn.then(|| few_rounds(one, other)).flatten();
         pairs.push(pair(one, other, own, few));
     }
-    let run = |summary: &Summary| SideRun {
-        run: summary.manifest.run.clone(),
-        scenario: summary.manifest.scenario.clone(),
-        command: summary.manifest.command.clone(),
+    let run = |summary: &Summary, of_turn: Place| {
+        let has_sides = summary.cells.iter().any(|cell| cell.info.contest.is_some());
+        // Of two runs with two sides each, the new ones are compared.
+        let side = if in_turn { Some(of_turn) } else { has_sides.then_some(Place::New) };
+        SideRun {
+            run: summary.manifest.run.clone(),
+            scenario: summary.manifest.scenario.clone(),
+            command: summary.manifest.command.clone(),
+            name: side_name(summary, side),
+        }
     };
     let answer = pairs.iter().map(|pair| pair.answer).max().unwrap_or(Answer::CannotTell);
     let sides =
         if in_turn { vec![("the record", new)] } else { vec![("the base's record", base), ("the new record", new)] };
     let doubt = sides.into_iter().find_map(|(which, summary)| not_whole(which, summary)).or_else(|| stalls(both));
     let answer = if doubt.is_some() { answer.max(Answer::CannotTell) } else { answer };
-    Comparing { answer, base: run(base), new: run(new), in_turn, looks, rules, forced, doubt, pairs }
+    let (base, new) = (run(base, Place::Base), run(new, Place::New));
+    Comparing { answer, base, new, in_turn, looks, rules, forced, doubt, pairs }
 }
 
 /// One look at its end, and one before further rounds for undecided cells, if there may be any.

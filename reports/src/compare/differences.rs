@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::check::CellSummary;
-use hustings_record::{CellInfo, Manifest};
+use hustings_record::{CellInfo, Manifest, PROGRAM_PARAMETER};
 
 /// Fields that only identify a cell within its run, or describe other fields in words.
 const NAMES: [&str; 5] = ["index", "name", "repetition", "contest", "fault"];
@@ -51,7 +51,10 @@ fn fields(info: &CellInfo) -> Map<String, Value> {
     match serde_json::to_value(info) {
         Ok(Value::Object(mut fields)) => {
             NAMES.iter().for_each(|name| _ = fields.remove(*name));
-            flat(&fields)
+            let mut all = flat(&fields);
+            // Programs are what is compared, and often lie at another path. The sides are named by them.
+            all.remove(&format!("parameters.{PROGRAM_PARAMETER}"));
+            all
         }
         _ => Map::new(),
     }

@@ -10,11 +10,12 @@ mod orders;
 mod round_variance;
 mod rounds;
 mod share;
+mod side_names;
 mod sides;
 mod undecided;
 
 pub use answer::{Answer, Comparison, Figures, Rules};
-pub use contest::{ComparedPair, Comparing, PairSide, compare, sides_of};
+pub use contest::{ComparedPair, Comparing, PairSide, compare, compared_sides, overall, sides_of};
 pub use differences::Difference;
 pub use measure::{Measure, Unit};
 pub use noise::{Noise, noise};

@@ -30,7 +30,7 @@ impl InRounds {
         self.0.iter().filter(move |(_, values)| both(values)).map(|(round, (base, new))| (*round, base, new))
     }
 
-    /// How far the new side's logarithms lie above the base's, by round, of rounds that both have. None where the
+    /// How far the new side's logarithms lie above the base's, by round, of rounds that both have. None where the lower
     /// median of a side in a round has no logarithm, being 0 or hidden.
     pub(super) fn shifts(&self) -> Option<Vec<f64>> {
         let logs = |values: &[f64]| -> Vec<f64> { values.iter().map(|value| value.ln()).collect() };
@@ -70,9 +70,9 @@ impl InRounds {
         aligned.map(|_, value| f64::from(u8::from(value > limit)))
     }
 
-    /// The values without round effects. Each round is scaled to the same median of both sides together (aligned ranks,
-    /// Hodges and Lehmann 1962), then all to restore the base's own. Unchanged with fewer than two rounds, or where one
-    /// has no scale.
+    /// The values without round effects. Each round is scaled to the same lower median of both sides together (aligned
+    /// ranks, Hodges and Lehmann 1962), then all to restore the base's own. Unchanged with fewer than two rounds, or
+    /// where one has no scale.
     pub(super) fn aligned(&self) -> Self {
         let middles: BTreeMap<u32, f64> =
             self.of_both().map(|(round, base, new)| (round, middle(&[&base[..], &new[..]].concat()))).collect();
@@ -99,7 +99,9 @@ pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The lower median: infinite where more than half of the values are.
+/// The lower median, as in all reports: the smallest value that at least half of the values are no more than. Of an
+/// even number it is the lower of the two in the middle, never their mean. Infinite where more than half of the values
+/// are.
 pub(super) fn middle(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -120,6 +122,13 @@ mod tests {
         assert!((ratio(&base) - 1.1).abs() < 1e-9, "{base:?}");
         assert!((new[0] / base[0] - 1.2).abs() < 1e-9, "what sets the sides apart stays");
         assert!((middle(&base) - 22.0).abs() < 1e-9, "and so does the base's median: {base:?}");
+    }
+
+    #[test]
+    fn of_an_even_number_the_lower_of_the_two_in_the_middle_is_the_median() {
+        assert_eq!([middle(&[4.0, 1.0, 3.0, 2.0]), middle(&[3.0, 1.0, 2.0])], [2.0, 2.0]);
+        assert_eq!(middle(&[1.0, f64::INFINITY]), 1.0, "half of them are not hidden");
+        assert!(middle(&[1.0, f64::INFINITY, f64::INFINITY]).is_infinite() && middle(&[]).is_infinite());
     }
 
     #[test]

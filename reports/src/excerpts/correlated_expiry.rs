@@ -68,7 +68,8 @@ fn correlated_expiry(index: &Index<'_>, losses: &[&Loss]) -> Option<CorrelatedEx
     })
 }
 
-/// When the first other candidate was notified; if none was, when the next leader was granted its term.
+/// When the first other candidate was notified, or the next leader was granted its term, whichever was earlier. A
+/// candidate that looks without being notified has noticed the loss by its grant.
 fn noticed_at(index: &Index<'_>, loss: &Loss) -> Option<Nanos> {
     let granted = match loss.outcome {
         LossOutcome::Completed { successor } => index.terms.all[successor].granted,

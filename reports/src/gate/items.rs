@@ -6,6 +6,7 @@ use super::figures::FigureReading;
 use super::limits::{Limit, Limits, LimitsError};
 use crate::check::{CellSummary, Testability};
 use crate::compare::{Answer, ComparedPair, Comparing, Comparison};
+use crate::render::compared::from_to;
 use crate::render::format;
 use crate::sound::{Configuration, decided, of_all_sides};
 use crate::summary::Summary;
@@ -68,7 +69,7 @@ impl Gated {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LeftOut {
     pub cell: String,
-    /// The check that a stall left open, and the number of repetitions left.
+    /// The check that a stall left open, and how many repetitions decide without it.
     pub why: String,
 }
 
@@ -156,8 +157,9 @@ pub fn gate(
 fn left_out(summary: &Summary) -> Vec<LeftOut> {
     let of = |cell: &CellSummary, (left, all): (usize, usize)| {
         let open = cell.checks.iter().find(|check| check.verdict == Verdict::Inconclusive);
-        let open = open.map_or_else(String::new, |check| format!("{}: {}; ", check.name, check.reason()));
-        LeftOut { cell: cell.info.name.clone(), why: format!("{open}{left} of {all} repetitions are left") }
+        let open = open.map_or_else(String::new, |check| format!(" ({}: {})", check.name, check.reason()));
+        let why = format!("a stall of the harness spoilt it{open}; the other {left} of {all} repetitions decide");
+        LeftOut { cell: cell.info.name.clone(), why }
     };
     let of_one = |one: Configuration<'_>| {
         let counts = (one.cells.len(), one.all().count());
@@ -298,6 +300,7 @@ fn in_words(found: &Comparison) -> String {
     let by = found
         .relative()
         .map_or_else(String::new, |by| format!(" by {} % of the baseline's median", format::signed(by * 100.0)));
+    let by = format!("{by} ({})", from_to(found));
     let needs = found.needs.map_or_else(String::new, |needs| {
         format!("; {} a side would", plural(needs, "more injection", "more injections"))
     });

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::items::{Gated, Item};
 use crate::compare::Comparing;
 use crate::render::clean::markdown as escaped;
-use crate::render::compared::{HEAD, NOT_IN_TURN, counted, row, telling};
+use crate::render::compared::{HEAD, NOT_IN_TURN, counted, row, side_names, telling};
 use crate::verdict::Verdict;
 use hustings_record::words::plural;
 
@@ -72,7 +72,11 @@ pub fn markdown(gated: &Gated, comparing: Option<&Comparing>) -> String {
 /// The failover of every pair and its other differences, within `bytes_max`.
 fn compared(comparing: &Comparing, bytes_max: usize) -> String {
     let of_row = |cells: &mut dyn Iterator<Item = String>| cells.map(|cell| format!("| {cell} ")).collect::<String>();
-    let mut text = format!("{}|\n", of_row(&mut HEAD.iter().map(|&head| head.to_owned())));
+    let mut text: String = side_names(comparing).iter().map(|name| format!("- {}\n", escaped(name))).collect();
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(&format!("{}|\n", of_row(&mut HEAD.iter().map(|&head| head.to_owned()))));
     text.push_str("|---|---|--:|--:|--:|--:|--:|---|\n");
     let rows: Vec<_> = comparing.pairs.iter().flat_map(|pair| telling(pair).map(move |found| (pair, found))).collect();
     for (shown, (pair, found)) in rows.iter().enumerate() {

@@ -128,7 +128,8 @@ impl<'a> Index<'a> {
         let candidates = candidates.cut_at_deaths(|host, generation| lives.death(host, generation));
         let terms = Terms::new(cell, (&candidates, &znodes), &lives, span.1);
         let intervals = OwnershipIntervals::new(cell, observed_until(&phases, span), span.1);
-        // Expiry rounds up to a tick, followers batch touches for half a tick, and one tick is for other delays.
+        // Expiry rounds up to a tick, followers batch touches for half a tick, and one and a half ticks are for other
+        // delays. It is an upper limit: a session taken for expired too early would be a false finding.
         let lingers = timeout.unwrap_or(ms(info.timeout_asked_ms)) + 3 * tick;
         // A client that receives nothing looks for a server after 2/5 of T, and pings every 3/20 of T. Affected clients
         // know by then.

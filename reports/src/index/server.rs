@@ -75,7 +75,7 @@ impl ServerHistory<'_> {
         self.log[first..last.max(first)].iter()
     }
 
-    /// When it certainly was in `state`, and might have been, at `t`.
+    /// Whether it certainly was in `state` at `t`.
     #[must_use]
     pub fn certainly(&self, state: ServerState, t: Nanos) -> bool {
         self.spells.iter().any(|s| s.state == state && s.certain().is_some_and(|c| c.0 <= t && t <= c.1))

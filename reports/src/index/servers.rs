@@ -53,7 +53,7 @@ fn paused(logged: Nanos, ms: u64, bound: Nanos) -> Paused {
 #[derive(Default)]
 pub struct Servers<'a> {
     pub all: BTreeMap<u32, ServerHistory<'a>>,
-    /// The stated resolution, and when the watch began. None: nobody watched.
+    /// When the watch began, and its stated resolution. None: nobody watched.
     pub watch: Option<(Nanos, Nanos)>,
     pub until: Nanos,
     /// In order of time.

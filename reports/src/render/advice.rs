@@ -1,23 +1,26 @@
 //! Renders the advice on a session timeout for a terminal.
 
-use super::format::{NOTHING, count, duration, plural, setting_ms, share};
+use hustings_record::StepDown;
+
+use super::format::{count, duration, plural, setting_ms, share};
 use super::lines::{columns, lines, marked};
 use crate::tune::pauses::WEEK_NS;
-use crate::tune::{Advice, Band, Curve, Grade, TimeoutRow};
+use crate::tune::{Advice, Band, Curve, Grade, JudgedTimeout, TimeoutRow};
 
-/// Columns of the table of timeouts that hold figures.
-pub(super) const COSTS: [&str; 10] = [
+/// Columns of the table of timeouts.
+pub(super) const COSTS: [&str; 7] = [
     "T",
     "false failovers a week",
-    "upper 95 %",
+    "at most (95 %)",
     "step-downs a week",
     "crash: mean downtime",
     "crash: worst",
-    "downtime a week: crashes",
-    "downtime a week: false",
-    "waiting a week",
-    "φ",
+    "downtime a week",
 ];
+/// What the marks in it mean.
+pub(super) const MARKS: &str = "→ the one to take; * none has both fewer false failovers and less downtime. A false failover: a pause \
+    outlasts the session, and another process takes the lead. A step-down: a pause outlasts the connection, and the leader of an \
+    on-disconnect policy gives the lead up. Downtime: nobody leads, after true crashes and false failovers";
 
 /// The advice as text, for a terminal of this width. `measured` are the bands of the measured expiry curve.
 #[must_use]
@@ -32,14 +35,19 @@ pub fn advice(advice: &Advice, measured: &[Band], width: usize) -> String {
     let mut table = |head: &str, table: String| text.push_str(&format!("\n{}{table}\n", lines(head, width)));
     table(
         &format!(
-            "What each timeout costs a week, with {}; * none has both fewer false failovers and less time without a leader",
+            "What each timeout costs, with {} a week",
             plural_of(advice.crashes_per_week, "true crash of a leader", "true crashes of leaders")
         ),
-        columns(COSTS, advice.rows.iter().map(|row| cost(row, advice)), 0..COSTS.len(), width),
+        columns(COSTS, worth_showing(advice).iter().map(|row| cost(row, advice)), 0..COSTS.len(), width),
     );
+    text.push_str(&lines(&format!("{MARKS}."), width));
     if !measured.is_empty() {
         let head = ["pause / T", "sessions", "expired", "95 %", "fitted", "model"];
-        table("What pauses did to sessions", columns(head, measured.iter().map(band), 0..head.len(), width));
+        text.push_str(&format!(
+            "\n{}{}\n",
+            lines("What pauses did to sessions", width),
+            columns(head, measured.iter().map(band), 0..head.len(), width)
+        ));
     }
     text.push('\n');
     for warning in &advice.warnings {
@@ -48,20 +56,60 @@ pub fn advice(advice: &Advice, measured: &[Band], width: usize) -> String {
     text
 }
 
-/// The headline: first the timeout in use, if there is one, then the recommended one.
-pub(super) fn headline(advice: &Advice) -> String {
-    let used = advice.used_row().map(|row| of_used(row, advice));
-    used.into_iter().chain([of_recommended(advice)]).collect::<Vec<_>>().join(" ")
+/// The rows up to the last that is recommended, in use, or beaten by no other: a longer timeout has more downtime and nothing else.
+pub(super) fn worth_showing(advice: &Advice) -> &[TimeoutRow] {
+    let is_named =
+        |row: &TimeoutRow| row.on_front || row.timeout_ms == advice.recommended.timeout_ms || is_used(row, advice);
+    let last = advice.rows.iter().rposition(is_named).unwrap_or(0);
+    advice.rows.get(..=last).unwrap_or_default()
 }
 
-fn of_used(row: &TimeoutRow, advice: &Advice) -> String {
-    let (seen, bound) = (rate(row.false_failovers.per_week), rate_up(row.false_failovers.high));
+fn is_used(row: &TimeoutRow, advice: &Advice) -> bool {
+    advice.used.as_ref().is_some_and(|used| used.timeout_ms == row.timeout_ms)
+}
+
+/// The headline: whether the timeout in use is long enough, if there is one, then the recommended one.
+pub(super) fn headline(advice: &Advice) -> String {
+    let used = advice.used.as_ref().zip(advice.used_row()).map(|(used, row)| of_used(used, row, advice));
+    let is_the_same = advice.used.as_ref().is_some_and(|used| used.timeout_ms == advice.recommended.timeout_ms);
+    let recommended = if is_the_same { "No other timeout is better.".to_owned() } else { of_recommended(advice) };
+    used.into_iter().chain([recommended]).collect::<Vec<_>>().join(" ")
+}
+
+fn of_used(used: &JudgedTimeout, row: &TimeoutRow, advice: &Advice) -> String {
+    let timeout = match advice.asked_ms {
+        Some(asked) if asked != row.timeout_ms => {
+            format!("Your T = {} (granted as {})", setting_ms(asked), setting_ms(row.timeout_ms))
+        }
+        _ => format!("Your T = {}", setting_ms(row.timeout_ms)),
+    };
+    let answer = match used.grade {
+        Grade::Shown => "is long enough",
+        Grade::Missed => "is too short",
+        Grade::Estimated if row.estimate_per_week() > advice.acceptable_per_week => "is probably too short",
+        Grade::Estimated => "may be long enough, but this log cannot show it",
+    };
+    format!("{timeout} {answer}: {}.{}", falsely(row, advice), of_missing(used, advice))
+}
+
+/// What a timeout costs in false failovers, step-downs and after a crash.
+fn falsely(row: &TimeoutRow, advice: &Advice) -> String {
+    let bound = rate_up(row.false_failovers.high);
+    let log = weeks(advice.weeks);
+    let seen = match row.false_failovers.per_week {
+        0.0 => format!("no false failover in {log} of pauses, so at most {bound} a week (95 %)"),
+        seen => format!("{} false failovers a week, at most {bound} (95 %)", rate(seen)),
+    };
+    let step_downs = match row.given_up_per_week {
+        0.0 => String::new(),
+        _ if advice.step_down != StepDown::OnDisconnect.to_string() => String::new(),
+        given_up => format!(", and {} a week", plural_of(given_up, "step-down", "step-downs")),
+    };
     format!(
-        "Your T = {}: {seen} false failovers a week, at most {bound} (95 %), where {} are acceptable; a crash costs {} on average, {} at most.",
-        setting_ms(row.timeout_ms),
+        "{seen}, where {} are acceptable{step_downs}; a crash costs {} on average, {} at most",
         rate(advice.acceptable_per_week),
         milliseconds(row.outage_ms),
-        milliseconds(row.outage_ms_max),
+        milliseconds(row.outage_ms_max)
     )
 }
 
@@ -69,40 +117,36 @@ fn of_recommended(advice: &Advice) -> String {
     let recommended = &advice.recommended;
     let timeout = setting_ms(recommended.timeout_ms);
     let ticks = recommended.timeout_ms as f64 / advice.tick_ms as f64;
-    let ticks = format!("{} ticks of {}", rate(ticks), setting_ms(advice.tick_ms));
+    let timeout = format!("T = {timeout} ({} ticks of {})", rate(ticks), setting_ms(advice.tick_ms));
     let Some(row) = advice.recommended_row() else { return "there is no timeout to speak of".to_owned() };
-    let costs = format!(
-        "a crash costs {} on average, {} at most",
-        milliseconds(row.outage_ms),
-        milliseconds(row.outage_ms_max)
-    );
-    let (seen, bound) = (rate(row.false_failovers.per_week), rate_up(row.false_failovers.high));
-    let acceptable = rate(advice.acceptable_per_week);
+    let costs = falsely(row, advice);
     match recommended.grade {
-        Grade::Shown => format!(
-            "Take T = {timeout} ({ticks}): {seen} false failovers a week, at most {bound} (95 %), where {acceptable} are acceptable; {costs}."
-        ),
-        Grade::Estimated if advice.unread.count > 0 => format!(
-            "T = {timeout} ({ticks}) is the best guess: {seen} false failovers a week, at most {bound} (95 %) by the pauses that could \
-             be read, where {acceptable} are acceptable; {} more could not; {costs}.",
-            count(advice.unread.count)
-        ),
-        Grade::Estimated => format!(
-            "T = {timeout} ({ticks}) is the best guess: {seen} false failovers a week, but no log of {} shows fewer than {bound} (95 %), \
-             and {acceptable} are acceptable; {costs}. {}",
-            weeks(advice.weeks),
-            more(recommended.weeks_missing)
-        ),
-        Grade::Missed => format!(
-            "No timeout keeps false failovers below {acceptable} a week. The fewest, {seen} (at most {bound}, 95 %), come with T = {timeout} \
-             ({ticks}); {costs}."
-        ),
+        Grade::Shown if advice.used.as_ref().is_some_and(|used| used.grade == Grade::Shown) => {
+            format!("{timeout} suffices: {costs}.")
+        }
+        Grade::Shown => format!("Take {timeout}: {costs}."),
+        Grade::Estimated => {
+            format!(
+                "{timeout} is the best guess, which this log cannot show: {costs}.{}",
+                of_missing(recommended, advice)
+            )
+        }
+        Grade::Missed => {
+            format!("No timeout keeps false failovers that rare. The fewest come with {timeout}: {costs}.")
+        }
     }
 }
 
-fn more(missing: Option<f64>) -> String {
-    let missing = missing.filter(|weeks| weeks.is_finite());
-    missing.map_or_else(String::new, |more| format!("{} more, with nothing worse in them, would show it.", weeks(more)))
+/// What is missing for the claim, as a sentence to be appended.
+fn of_missing(judged: &JudgedTimeout, advice: &Advice) -> String {
+    if judged.grade == Grade::Estimated && advice.unread.count > 0 {
+        let lines = plural(advice.unread.count, "pause", "pauses");
+        return format!(" {lines} in the log could not be read, and may have been longer.");
+    }
+    match judged.weeks_missing.filter(|weeks| weeks.is_finite() && *weeks > 0.0) {
+        Some(more) => format!(" {} more of logs, with nothing worse in them, would show it.", weeks(more)),
+        None => String::new(),
+    }
 }
 
 pub(super) fn reasons(advice: &Advice) -> Vec<String> {
@@ -123,10 +167,13 @@ pub(super) fn reasons(advice: &Advice) -> Vec<String> {
         ),
     });
     if let Some(row) = advice.recommended_row() {
+        let timeout = setting_ms(row.timeout_ms);
         all.push(match row.false_failovers.beyond_midpoint {
-            0 => "No pause was long enough to expire every other session of this T".to_owned(),
-            1 => "One incident was long enough to expire every other session of this T".to_owned(),
-            seen => format!("{} incidents were long enough to expire every other session of this T", count(seen)),
+            0 => format!("No pause was long enough to expire half of the sessions with T = {timeout}"),
+            seen => format!(
+                "{} long enough to expire half of the sessions with T = {timeout}",
+                plural(seen, "incident was", "incidents were")
+            ),
         });
         if let Some(extrapolated) = row.extrapolated_per_week {
             all.push(format!(
@@ -134,17 +181,8 @@ pub(super) fn reasons(advice: &Advice) -> Vec<String> {
                 rate(extrapolated)
             ));
         } else if let Some(why) = &row.not_extrapolated {
-            all.push(format!("Nothing is extrapolated beyond the longest pause: {why}"));
+            all.push(format!("How often longer pauses come than were seen is unknown, but for the bound: {why}"));
         }
-    }
-    let shorter = advice.rows.iter().rev().find(|row| row.timeout_ms < advice.recommended.timeout_ms);
-    if let Some(row) = shorter {
-        all.push(format!(
-            "T = {} would have {} false failovers a week, at most {}",
-            setting_ms(row.timeout_ms),
-            rate(row.false_failovers.per_week),
-            rate_up(row.false_failovers.high)
-        ));
     }
     all.push(match &advice.curve {
         Curve::Model => "How pauses expire sessions is modelled, and was not measured".to_owned(),
@@ -167,14 +205,12 @@ pub(super) fn reasons(advice: &Advice) -> Vec<String> {
 }
 
 pub(super) fn cost(row: &TimeoutRow, advice: &Advice) -> Vec<String> {
-    let seconds = |s: f64| milliseconds(s * 1e3);
     let mark = match (row.timeout_ms == advice.recommended.timeout_ms, row.on_front) {
         (true, _) => "→ ",
         (false, true) => "* ",
         (false, false) => "",
     };
-    let is_yours = advice.used_ms == Some(row.timeout_ms);
-    let timeout = if is_yours { yours(row.timeout_ms) } else { setting_ms(row.timeout_ms) };
+    let timeout = if is_used(row, advice) { yours(row.timeout_ms) } else { setting_ms(row.timeout_ms) };
     vec![
         format!("{mark}{timeout}"),
         rate(row.false_failovers.per_week),
@@ -182,10 +218,7 @@ pub(super) fn cost(row: &TimeoutRow, advice: &Advice) -> Vec<String> {
         rate(row.given_up_per_week),
         milliseconds(row.outage_ms),
         milliseconds(row.outage_ms_max),
-        seconds(row.crashed_s_per_week),
-        seconds(row.falsely_s_per_week),
-        seconds(row.waited_s_per_week),
-        row.phi.map_or_else(|| NOTHING.to_owned(), |phi| format!("{phi:.1}")),
+        milliseconds(row.downtime_s_per_week() * 1e3),
     ]
 }
 
@@ -261,7 +294,6 @@ mod tests {
     use super::*;
     use crate::tune::pauses::read;
     use crate::tune::{Client, Failover, PausedSession, Question, Setting, advise, bands};
-    use hustings_record::StepDown;
 
     fn text(log: &str, weeks: f64, measured: bool, timeout_ms: Option<u64>) -> String {
         let log = read(log.as_bytes()).expect("a log");
@@ -300,6 +332,7 @@ mod tests {
         let log: String = (0..300).map(|i| format!("{}\n", 20.0 + f64::from(i * i) / 10.0)).collect();
         insta::assert_snapshot!("shown", text(&log, 26.0, true, None));
         insta::assert_snapshot!("yours", text(&log, 26.0, true, Some(6_000)));
+        insta::assert_snapshot!("clamped", text("# none\n", 20.0, false, Some(60_000)));
         insta::assert_snapshot!("zero", text("# none\n", 2.0, false, None));
         insta::assert_snapshot!("missed", text("90000\n120000\n", 2.0, false, None));
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{clean, format};
 use crate::summary::CellSummary;
-use hustings_record::{SessionUse, Side};
+use hustings_record::{Repetition, SessionUse, Side};
 
 /// A parameter in which cells may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,10 +92,7 @@ impl Axis {
                 Side::Base => "base".into(),
                 Side::New => "new".into(),
             }),
-            Self::Repetition => info
-                .repetition
-                .as_ref()
-                .map_or_else(String::new, |one| format!("repetition {} of {}", one.number, one.count)),
+            Self::Repetition => info.repetition.as_ref().map_or_else(String::new, Repetition::words),
             Self::FencingMethod => of_candidates(format!("old active fenced by {}", info.fencing_method)),
             Self::Links => of_candidates(format!("links {}", info.links)),
             Self::Paths => (if info.has_equal_paths() { "by a program's paths" } else { "" }).to_owned(),

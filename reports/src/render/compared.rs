@@ -3,12 +3,16 @@
 use super::{clean, format};
 use crate::compare::{Answer, ComparedPair, Comparing, Comparison, Measure, Rules, Unit};
 use crate::state::{Chip, State};
+use crate::verdict::Verdict;
 use hustings_record::Nanos;
 use hustings_record::words::{duration, plural, three_digits};
 
 /// Why two runs tell less than two sides of one.
 pub(crate) const NOT_IN_TURN: &str = "two runs, one after the other: a machine that was busier in one of them looks like a difference; \
                                       `hustings run A --against B` runs both sides in turn";
+
+/// Limit of the characters that name a side.
+const SIDE_CHARS_MAX: usize = 300;
 
 /// What a table of comparisons has above its columns.
 pub(crate) const HEAD: [&str; 8] = ["cell", "figure", "base", "new", "change", "95 % interval", "p", "answer"];
@@ -38,6 +42,91 @@ pub(crate) fn telling(pair: &ComparedPair) -> impl Iterator<Item = &Comparison> 
 /// What an answer looks like.
 pub(super) fn state(answer: Answer) -> State {
     State::told(answer.verdict(), false)
+}
+
+/// What the two sides are, in a line each. Empty if the record does not tell.
+#[must_use]
+pub fn side_names(comparing: &Comparing) -> Vec<String> {
+    let of = |which: &str, run: &str, name: Option<&String>| {
+        let run = (!comparing.in_turn).then(|| format!("run {run}"));
+        let parts: Vec<String> = run.into_iter().chain(name.cloned()).collect();
+        (!parts.is_empty()).then(|| clean::short(&format!("{which}: {}", parts.join(", ")), SIDE_CHARS_MAX))
+    };
+    let (base, new) = (&comparing.base, &comparing.new);
+    let sides = [of("base", &base.run, base.name.as_ref()), of("new", &new.run, new.name.as_ref())];
+    sides.into_iter().flatten().collect()
+}
+
+/// The parameters in which the sides differ.
+pub(crate) fn differences(comparing: &Comparing) -> Vec<String> {
+    let all = comparing.pairs.iter().flat_map(|pair| &pair.differences);
+    let mut all: Vec<String> = all.map(|one| clean::line(&one.to_string())).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// The answer as a sentence, with the finding that decides it.
+pub(crate) fn sentence(comparing: &Comparing) -> String {
+    let answer = match comparing.answer {
+        Answer::Same => "The new side is the same as the base",
+        Answer::Better => "The new side is better than the base",
+        Answer::CannotTell => "Whether the new side is worse than the base cannot be told",
+        Answer::Worse => "The new side is worse than the base",
+    };
+    let finding = finding(comparing).map_or_else(String::new, |finding| format!(": {finding}"));
+    clean::line(&format!("{answer}{finding}."))
+}
+
+/// What decides the answer: a reason beside the figures, or the figure in which the sides differ most.
+fn finding(comparing: &Comparing) -> Option<String> {
+    let of_answer = || comparing.pairs.iter().filter(|pair| pair.answer == comparing.answer);
+    let fails = |pair: &&ComparedPair| pair.new.verdict == Verdict::Fail && pair.base.verdict != Verdict::Fail;
+    let reason = |pair: &ComparedPair| Some(format!("{}: {}", pair.name, pair.why.as_ref()?));
+    match comparing.answer {
+        Answer::Same => None,
+        Answer::Better => figure(comparing),
+        Answer::Worse => of_answer().find(fails).and_then(reason).or_else(|| figure(comparing)),
+        Answer::CannotTell => {
+            comparing.doubt.clone().or_else(|| of_answer().find_map(reason)).or_else(|| figure(comparing))
+        }
+    }
+}
+
+/// Of all figures that came to the answer, the one in which the sides differ most.
+fn figure(comparing: &Comparing) -> Option<String> {
+    let all = comparing.pairs.iter().flat_map(|pair| pair.comparisons.iter().map(move |found| (pair, found)));
+    let size = |found: &Comparison| found.relative().map_or(f64::INFINITY, f64::abs);
+    let (pair, found) = all
+        .filter(|(_, found)| found.answer == comparing.answer)
+        .max_by(|one, other| size(one.1).total_cmp(&size(other.1)))?;
+    let name = format!("{} in {}", subject(found.measure), pair.name);
+    Some(match (found.answer, found.needs) {
+        (Answer::CannotTell, Some(needs)) => {
+            format!("{name} needs {} a side", plural(needs, "more injection", "more injections"))
+        }
+        (Answer::CannotTell, None) => format!("more injections would not decide {name}"),
+        _ => {
+            let (base, new) = (found.base.injections, found.new.injections);
+            format!("{name} {}, {}, {base} and {new} injections", from_to(found), change(found))
+        }
+    })
+}
+
+/// What a measure is of, within a sentence.
+fn subject(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Failover => "failover",
+        Measure::UntilWrite => "time until the next accepted write",
+        Measure::Slow => "share of slow injections",
+        Measure::Censored => "share of leads that nobody took over",
+        Measure::Woken => "candidates woken",
+    }
+}
+
+/// `971 ms → 1.20 s`: the base's figure, and the new side's.
+pub(crate) fn from_to(found: &Comparison) -> String {
+    format!("{} → {}", value(found.measure, found.base.typical), value(found.measure, found.new.typical))
 }
 
 /// How many comparisons came to which answer.

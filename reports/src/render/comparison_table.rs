@@ -1,13 +1,16 @@
 //! A comparison for a terminal: a line a figure that tells something, why a pair is what it is, and the answer last.
 
-use super::compared::{self, HEAD, NOT_IN_TURN, change, counted, interval, row, state, typical, words};
+use super::compared::{
+    self, HEAD, NOT_IN_TURN, change, counted, differences, interval, row, sentence, side_names, state, typical, words,
+};
 use super::format;
 use super::lines::{NARROW, WIDE, columns, entry, lines, marked, paint, paint_table};
-use crate::compare::{ComparedPair, Comparing, Comparison, Noise};
+use crate::compare::{Answer, ComparedPair, Comparing, Comparison, Noise};
 use crate::state::Chip;
 use hustings_record::words::plural;
 
 const WIDTH_MIN: usize = 40;
+const DIFFERENCES_CHARS_MAX: usize = 600;
 
 struct ComparisonLine<'a> {
     pair: &'a ComparedPair,
@@ -20,7 +23,12 @@ struct ComparisonLine<'a> {
 pub fn comparison(comparing: &Comparing, width: usize, colour: bool) -> String {
     let width = width.max(WIDTH_MIN);
     let telling: Vec<ComparisonLine<'_>> = comparing.pairs.iter().flat_map(telling).collect();
-    let mut text = String::new();
+    let mut text: String = side_names(comparing).iter().map(|name| lines(name, width)).collect();
+    let differences = differences(comparing).join(", ");
+    if comparing.in_turn && !differences.is_empty() {
+        let told = super::clean::short(&format!("they differ in {differences}"), DIFFERENCES_CHARS_MAX);
+        text.push_str(&lines(&told, width));
+    }
     if width < NARROW {
         for line in &telling {
             let head = format!("{} {} {}", line.state.sign, super::clean::line(&line.pair.name), words(line.found));
@@ -59,13 +67,16 @@ pub fn comparison(comparing: &Comparing, width: usize, colour: bool) -> String {
     if left_out > 0 {
         let told = plural(
             left_out,
-            "repetition is left out, for a stall of the harness spoilt it",
-            "repetitions are left out, for stalls of the harness spoilt them",
+            "repetition is left out, because a stall of the harness spoilt it",
+            "repetitions are left out, because stalls of the harness spoilt them",
         );
         text.push_str(&lines(&told, width));
     }
     if !comparing.in_turn {
         text.push_str(&lines(NOT_IN_TURN, width));
+    }
+    if matches!(comparing.answer, Answer::Worse | Answer::Better) {
+        text.push_str(&lines(&sentence(comparing), width));
     }
     text.push_str(&verdict(comparing, colour));
     text

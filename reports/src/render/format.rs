@@ -203,7 +203,7 @@ fn share_of(seen: u64, n: u64) -> String {
     format!("{} of {} ({})", count(seen), count(n), share.replace(' ', NO_BREAK))
 }
 
-/// Kibibytes as B, KB, MB or GB (powers of 1,024), three digits.
+/// Kibibytes as KB, MB or GB (powers of 1,024), three digits.
 #[must_use]
 pub fn memory_kb(kb: f64) -> String {
     match kb {

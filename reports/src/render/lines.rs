@@ -10,7 +10,7 @@ use crate::state::{Chip, State};
 /// Narrower than this, recipe and policy share a column, and so do fault and T, p50 and p99.
 pub(super) const WIDE: usize = 142;
 /// Narrower than this a table would break its words: there each cell has lines of its own.
-pub(super) const NARROW: usize = 64;
+pub(super) const NARROW: usize = 68;
 
 pub(super) fn verdict_words(state: &Chip) -> String {
     format!("{} {}", state.sign, state.words)

@@ -22,6 +22,7 @@ mod view;
 
 pub use advice::advice;
 pub use clean::{line as clean_line, prose as clean_prose};
+pub use compared::side_names;
 pub use comparison_table::{comparison, noise};
 pub use league::league;
 pub use plots::PlotError;

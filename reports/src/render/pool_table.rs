@@ -20,14 +20,14 @@ pub(super) fn pool_table(summary: &Summary, width: usize, colour: bool) -> Strin
         text.push('\n');
     }
     text.push_str(&lines(
-        "medians: the least and the most of the repetitions' own; runs: how many repetitions show the verdict",
+        "n: failovers behind p50 and the tail; medians: the least and the most of the repetitions' own; runs: how many \
+         repetitions show the verdict",
         width,
     ));
     for pool in pools.iter().filter(|pool| !pool.left_out.is_empty()) {
         text.push_str(&marked("!", &pool.left_out, width));
     }
     text.push('\n');
-    text.push_str(&lines("Each repetition:", width));
     text
 }
 
@@ -40,19 +40,19 @@ fn medians(pool: &PoolRow) -> String {
 fn listed(pool: &PoolRow, tail: &str, width: usize, colour: bool) -> String {
     let row = &pool.row;
     let head = format!("{}, {} runs: {}", verdict_words(&row.state), pool.show_it, row.title.join(", "));
-    let figures =
-        format!("{}, T {}: p50 {}, {tail} {}; medians {}", row.fault, row.t, row.p50, row.tail, medians(pool));
+    let times = format!("p50 {}, {tail} {}, n {}; medians {}", row.p50, row.tail, row.n, medians(pool));
+    let figures = format!("{}, T {}: {times}", row.fault, row.t);
     let found = format!("overlaps {}; stale writes {}", row.overlaps_short, row.stale_short);
     entry(&head, [figures, found], &row.state, width, colour)
 }
 
 fn table(pools: &[PoolRow], tail: &str, width: usize) -> String {
     let wide = width >= WIDE;
-    let stacked_tail = format!("p50\n{tail}");
+    let stacked_tail = format!("p50\n{tail}\nn");
     let (head, numbers) = if wide {
         let head =
-            ["configuration", "fault", "T", "p50", tail, "medians", "overlaps", "stale writes", "verdict", "runs"];
-        (head.to_vec(), 3..8)
+            ["configuration", "fault", "T", "p50", tail, "n", "medians", "overlaps", "stale writes", "verdict", "runs"];
+        (head.to_vec(), 3..9)
     } else {
         let end = ["medians", "overlaps", "stale\nwrites", "verdict\nruns"];
         ([&["configuration", "fault\nT", &stacked_tail][..], &end].concat(), 2..6)
@@ -64,7 +64,7 @@ fn table(pools: &[PoolRow], tail: &str, width: usize) -> String {
 fn wide_row(pool: &PoolRow) -> Vec<String> {
     let row = &pool.row;
     let title = row.title.join(", ");
-    let figures = [title.as_str(), &row.fault, &row.t, &row.p50, &row.tail].map(str::to_owned);
+    let figures = [title.as_str(), &row.fault, &row.t, &row.p50, &row.tail, &row.n].map(str::to_owned);
     let found = [medians(pool), row.overlaps_short.clone(), row.stale_short.clone(), verdict_words(&row.state)];
     figures.into_iter().chain(found).chain([pool.show_it.clone()]).collect()
 }
@@ -75,7 +75,7 @@ fn narrow_row(pool: &PoolRow) -> Vec<String> {
     vec![
         row.title.join(",\n"),
         format!("{}\n{}", row.fault, row.t.replacen(" (", "\n(", 1)),
-        format!("{}\n{}", row.p50, row.tail),
+        format!("{}\n{}\n{}", row.p50, row.tail, row.n),
         medians(pool).replacen('–', "–\n", 1),
         row.overlaps_short.replacen(' ', "\n", 1),
         row.stale_short.replacen(' ', "\n", 1),

@@ -10,6 +10,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("runs.html", include_str!("../../templates/runs.html")),
     ("tune.html", include_str!("../../templates/tune.html")),
     ("macros.html", include_str!("../../templates/macros.html")),
+    ("times.html", include_str!("../../templates/times.html")),
     ("answers.html", include_str!("../../templates/answers.html")),
     ("overview.html", include_str!("../../templates/overview.html")),
     ("costs.html", include_str!("../../templates/costs.html")),

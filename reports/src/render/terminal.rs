@@ -1,9 +1,11 @@
 //! The summary for a terminal: the answers in sentences, a line a cell, what failed and why, and the verdict last, where the eye
 //! rests.
 
+use super::format::NOTHING;
 use super::lines::{NARROW, WIDE, columns, entry, lines, marked, paint, paint_table, verdict_words, wrapped};
 use super::pool_table::pool_table;
 use super::view::{Banner, CellRow, Problem, Rows, SummaryAnswer, answers, banner, not_shown, remarks, rows, shown};
+use crate::compare::compared_sides;
 use crate::summary::Summary;
 
 const WIDTH_MIN: usize = 40;
@@ -12,10 +14,22 @@ const WIDTH_MIN: usize = 40;
 #[must_use]
 pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
     let width = width.max(WIDTH_MIN);
-    let Rows { rows, tail_name, shared } = rows(summary, &shown(summary));
-    let banner = banner(summary);
+    let Rows { mut rows, tail_name, shared } = rows(summary, &shown(summary));
+    let banner = banner(summary, compared_sides(summary).as_ref());
     let mut text: String = answers(summary).iter().map(|answer| answered(answer, width, colour)).collect();
-    text.push_str(&pool_table(summary, width, colour));
+    let pools = pool_table(summary, width, colour);
+    let legend = legend(&rows, width);
+    if !pools.is_empty() {
+        text.push_str(&pools);
+        // Five rounds of a gate have a hundred rows, and what they show together stands above.
+        rows.retain(|row| row.state.state.is_open_or_failed());
+        let head = if rows.is_empty() { "Every repetition passed." } else { "Repetitions that did not pass:" };
+        text.push_str(&lines(head, width));
+        if rows.is_empty() {
+            text.push_str(&legend);
+            text.push('\n');
+        }
+    }
     if !rows.is_empty() {
         if !shared.is_empty() {
             text.push_str(&lines(&format!("All cells: {shared}"), width));
@@ -30,7 +44,7 @@ pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
             text.push_str(&wrapped(&more, width).join("\n"));
             text.push('\n');
         }
-        text.push_str(&legend(&rows, width));
+        text.push_str(&legend);
         text.push('\n');
     }
     let elections = elections(&rows, width);
@@ -63,14 +77,17 @@ fn answered(answer: &SummaryAnswer, width: usize, colour: bool) -> String {
     format!("{question}\n{below}\n")
 }
 
-/// What the figures with a bound say.
+/// What n and the figures with a bound say.
 fn legend(rows: &[CellRow], width: usize) -> String {
+    let open = if rows.iter().any(|row| row.n.contains('+')) { "; a+b: b more that had not ended" } else { "" };
+    let is_measured = rows.iter().any(|row| row.n != NOTHING);
+    let n = if is_measured { lines(&format!("n: failovers behind the times{open}"), width) } else { String::new() };
     if rows.iter().all(|row| !row.overlaps_short.contains('·')) {
-        return String::new();
+        return n;
     }
     let words = "a/b·c ≤p: a seen at b handovers that came of c injections; all that was planned for one moment is one injection, and p \
                  is the 95 % bound of the share of injections";
-    lines(words, width)
+    n + &lines(words, width)
 }
 
 /// A line for each cell whose servers were watched.
@@ -83,7 +100,7 @@ fn elections(rows: &[CellRow], width: usize) -> String {
 fn list(rows: &[CellRow], tail_name: &str, width: usize, colour: bool) -> String {
     let cell = |row: &CellRow| {
         let head = format!("{} {}", verdict_words(&row.state), row.title.join(", "));
-        let figures = format!("{}, T {}: p50 {}, {tail_name} {}", row.fault, row.t, row.p50, row.tail);
+        let figures = format!("{}, T {}: p50 {}, {tail_name} {}, n {}", row.fault, row.t, row.p50, row.tail, row.n);
         let found =
             format!("wake-ups {}; overlaps {}; stale writes {}", row.woken, row.overlaps_short, row.stale_short);
         entry(&head, [figures, found], &row.state, width, colour)
@@ -93,11 +110,11 @@ fn list(rows: &[CellRow], tail_name: &str, width: usize, colour: bool) -> String
 
 fn table(rows: &[CellRow], tail_name: &str, width: usize) -> String {
     let wide = width >= WIDE;
-    let stacked_tail = format!("p50\n{tail_name}");
+    let stacked_tail = format!("p50\n{tail_name}\nn");
     let [wake_ups, stale] = if wide { ["wake-ups", "stale writes"] } else { ["wake-\nups", "stale\nwrites"] };
     let tail = [wake_ups, "overlaps", stale, "verdict"];
     let (head, numbers) = if wide {
-        (vec!["cell", "fault", "T", "p50", tail_name], 3..8)
+        (vec!["cell", "fault", "T", "p50", tail_name, "n"], 3..9)
     } else {
         (vec!["cell", "fault\nT", &stacked_tail], 2..6)
     };
@@ -107,7 +124,7 @@ fn table(rows: &[CellRow], tail_name: &str, width: usize) -> String {
 
 fn wide_row(row: &CellRow) -> Vec<String> {
     let title = row.title.join(", ");
-    let cells = [title.as_str(), &row.fault, &row.t, &row.p50, &row.tail, &row.woken];
+    let cells = [title.as_str(), &row.fault, &row.t, &row.p50, &row.tail, &row.n, &row.woken];
     let end = [row.overlaps_short.as_str(), &row.stale_short];
     cells.into_iter().chain(end).map(str::to_owned).chain([verdict_words(&row.state)]).collect()
 }
@@ -117,7 +134,7 @@ fn narrow_row(row: &CellRow) -> Vec<String> {
     vec![
         row.title.join(",\n"),
         format!("{}\n{}", row.fault, row.t.replacen(" (", "\n(", 1)),
-        format!("{}\n{}", row.p50, row.tail),
+        format!("{}\n{}\n{}", row.p50, row.tail, row.n),
         row.woken.replacen(" (", "\n(", 1),
         row.overlaps_short.replacen(' ', "\n", 1),
         row.stale_short.replacen(' ', "\n", 1),
@@ -133,6 +150,7 @@ fn problem_line(problem: &Problem, width: usize, colour: bool) -> String {
 
 fn verdict_line(banner: &Banner, width: usize, colour: bool) -> String {
     let verdict = paint(&verdict_words(&banner.state).to_uppercase(), &banner.state, colour);
-    let lines = wrapped(&banner.sentence, width);
-    format!("{verdict}\n{}\n", lines.join("\n"))
+    let sides: String = banner.sides.iter().map(|side| lines(side, width)).collect();
+    let sentences: Vec<&str> = banner.compared.iter().chain([&banner.sentence]).map(String::as_str).collect();
+    format!("{verdict}\n{sides}{}\n", wrapped(&sentences.join(" "), width).join("\n"))
 }

@@ -2,7 +2,7 @@
 
 use minijinja::{Value, context};
 
-use super::advice::{COSTS, band, cost, headline, reasons};
+use super::advice::{COSTS, MARKS, band, cost, headline, reasons, worth_showing};
 use super::plots::{expiry, front};
 use super::templates::filled;
 use super::{RenderError, clean};
@@ -18,7 +18,7 @@ const MEASURED: [&str; 6] = ["pause / T", "sessions", "expired", "95 %", "fitted
 /// Faults of this program.
 pub fn tune_page(advice: &Advice, measured: &[Band], notes: &[String]) -> Result<String, RenderError> {
     let figures = [expiry(advice, measured)?.svg("expiry"), front(advice)?.svg("front")];
-    let rows = advice.rows.iter().map(|row| {
+    let rows = worth_showing(advice).iter().map(|row| {
         context! { cells => cost(row, advice), recommended => row.timeout_ms == advice.recommended.timeout_ms }
     });
     let page = context! {
@@ -28,6 +28,7 @@ pub fn tune_page(advice: &Advice, measured: &[Band], notes: &[String]) -> Result
         notes => notes.iter().map(|note| clean::line(note)).collect::<Vec<_>>(),
         figures => figures.map(Value::from_safe_string),
         costs => COSTS,
+        marks => MARKS,
         rows => rows.collect::<Vec<_>>(),
         heads => MEASURED,
         measured => measured.iter().map(band).collect::<Vec<_>>(),

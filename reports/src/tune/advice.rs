@@ -4,13 +4,13 @@ use serde::Serialize;
 
 use super::curve::Curve;
 use super::downtime::Failover;
-use super::pauses::{Coverage, Shape, Unread, WEEK_NS};
+use super::pauses::{Coverage, Shape, Unread};
 use super::poisson::upper_95;
 use super::question::{Question, TICKS_MAX, TICKS_MIN};
 use super::rate::false_failovers;
-use super::row::{Grade, Recommended, TimeoutRow};
+use super::row::{Grade, JudgedTimeout, TimeoutRow};
 use super::setting::Client;
-use super::tail::{Tail, TailError};
+use super::tail::{PauseTail, TailError};
 use super::warnings::warnings;
 
 /// The answer.
@@ -32,12 +32,14 @@ pub struct Advice {
     pub curve: Curve,
     pub failover: Failover,
     pub reconnect_ms: f64,
-    pub tail: Option<Tail>,
+    pub tail: Option<PauseTail>,
     /// A row for each timeout, rising.
     pub rows: Vec<TimeoutRow>,
-    pub recommended: Recommended,
-    /// The timeout that is in use, or thought of, as the servers grant it.
-    pub used_ms: Option<u64>,
+    pub recommended: JudgedTimeout,
+    /// The timeout that is in use, or thought of.
+    pub used: Option<JudgedTimeout>,
+    /// The same as it was asked for, before servers clamp it.
+    pub asked_ms: Option<u64>,
     /// The least bound that a log of so many weeks can give: that of no pause at all, 3 in these weeks.
     pub zero_means_per_week: f64,
     pub warnings: Vec<String>,
@@ -53,7 +55,7 @@ impl Advice {
     /// The row of the timeout that is in use.
     #[must_use]
     pub fn used_row(&self) -> Option<&TimeoutRow> {
-        self.row(self.used_ms?)
+        self.row(self.used.as_ref()?.timeout_ms)
     }
 
     fn row(&self, timeout_ms: u64) -> Option<&TimeoutRow> {
@@ -65,11 +67,13 @@ impl Advice {
 #[must_use]
 pub fn advise(question: &Question<'_>) -> Advice {
     let lengths: Vec<f64> = question.log.pauses.iter().map(|pause| pause.lasted as f64 / 1e6).collect();
-    let tail = Tail::fit(&lengths, question.weeks);
+    let tail = PauseTail::fit(&lengths, question.weeks);
     let mut rows: Vec<TimeoutRow> =
         timeouts(question).into_iter().map(|timeout| row(question, timeout, &lengths, tail)).collect();
     mark_front(&mut rows);
     let recommended = recommended(question, &rows);
+    let used = used(question).and_then(|used| rows.iter().find(|row| row.timeout_ms == used));
+    let used = used.map(|row| judged(question, row));
     let longest_ms = lengths.iter().copied().fold(0.0, f64::max);
     Advice {
         shape: question.log.shape,
@@ -90,7 +94,8 @@ pub fn advise(question: &Question<'_>) -> Advice {
         warnings: warnings(question, &recommended, &rows),
         rows,
         recommended,
-        used_ms: used(question),
+        used,
+        asked_ms: question.timeout_ms,
         zero_means_per_week: upper_95(0) / question.weeks,
     }
 }
@@ -109,7 +114,7 @@ fn used(question: &Question<'_>) -> Option<u64> {
     question.timeout_ms.map(|timeout| timeout.clamp(TICKS_MIN * tick, TICKS_MAX * tick))
 }
 
-fn row(question: &Question<'_>, timeout_ms: u64, lengths: &[f64], tail: Result<Tail, TailError>) -> TimeoutRow {
+fn row(question: &Question<'_>, timeout_ms: u64, lengths: &[f64], tail: Result<PauseTail, TailError>) -> TimeoutRow {
     let (setting, curve, weeks) = (question.setting(timeout_ms), &question.curve, question.weeks);
     let false_failovers = false_failovers(question.log, weeks, &setting, curve, question.seed);
     let midpoint = curve.midpoint_ms(&setting);
@@ -118,9 +123,6 @@ fn row(question: &Question<'_>, timeout_ms: u64, lengths: &[f64], tail: Result<T
     let (outage_ms, outage_ms_max) = question.failover.outage_ms(&setting);
     let gives_up = question.client.gives_up_at_t() * setting.timeout_ms;
     let given_up = lengths.iter().filter(|ms| **ms > gives_up).count();
-    let waited: f64 = lengths.iter().map(|ms| ms * (1.0 - curve.expired_share(&setting, *ms))).sum();
-    let pings_per_week = WEEK_NS / 1e6 / setting.ping_ms;
-    let late = false_failovers.per_week / pings_per_week;
     TimeoutRow {
         timeout_ms,
         false_failovers,
@@ -131,8 +133,6 @@ fn row(question: &Question<'_>, timeout_ms: u64, lengths: &[f64], tail: Result<T
         outage_ms_max,
         crashed_s_per_week: question.crashes_per_week * outage_ms / 1e3,
         falsely_s_per_week: false_failovers.per_week * outage_ms / 1e3,
-        waited_s_per_week: waited / 1e3 / weeks,
-        phi: (late > 0.0).then(|| -late.log10()),
         on_front: false,
     }
 }
@@ -147,32 +147,43 @@ fn mark_front(rows: &mut [TimeoutRow]) {
 }
 
 /// The one that costs least time among those whose false failovers are within what is acceptable: by their bound if there is such a
-/// one, else by the estimate, with what the tail adds to it; else the one with the fewest.
-fn recommended(question: &Question<'_>, rows: &[TimeoutRow]) -> Recommended {
+/// one, else by the estimate; else the one with the fewest.
+fn recommended(question: &Question<'_>, rows: &[TimeoutRow]) -> JudgedTimeout {
     let within = |of: fn(&TimeoutRow) -> f64| {
         let fit = rows.iter().filter(|row| of(row) <= question.acceptable_per_week);
         fit.min_by(|a, b| a.downtime_s_per_week().total_cmp(&b.downtime_s_per_week()))
     };
-    let estimate = |row: &TimeoutRow| row.false_failovers.per_week + row.extrapolated_per_week.unwrap_or(0.0);
-    let fewest = || rows.iter().min_by(|a, b| estimate(a).total_cmp(&estimate(b)));
-    let (row, grade) = match (within(|row| row.false_failovers.high), within(estimate)) {
-        // What could not be read may have been longer than all the others.
-        (Some(row), _) if question.log.unread.count > 0 => (Some(row), Grade::Estimated),
-        (Some(row), _) => (Some(row), Grade::Shown),
-        (None, Some(row)) => (Some(row), Grade::Estimated),
-        (None, None) => (fewest(), Grade::Missed),
+    let fewest = || rows.iter().min_by(|a, b| a.estimate_per_week().total_cmp(&b.estimate_per_week()));
+    let shown = within(|row| row.false_failovers.high);
+    match shown.or_else(|| within(TimeoutRow::estimate_per_week)) {
+        Some(row) => judged(question, row),
+        None => JudgedTimeout {
+            timeout_ms: fewest().map_or(0, |row| row.timeout_ms),
+            grade: Grade::Missed,
+            weeks_missing: None,
+        },
+    }
+}
+
+/// What the log shows of one timeout.
+fn judged(question: &Question<'_>, row: &TimeoutRow) -> JudgedTimeout {
+    let (acceptable, rate) = (question.acceptable_per_week, &row.false_failovers);
+    // What could not be read may have been longer than all the others.
+    let is_whole = question.log.unread.count == 0;
+    let grade = match () {
+        () if rate.low > acceptable => Grade::Missed,
+        () if rate.high <= acceptable && is_whole => Grade::Shown,
+        () => Grade::Estimated,
     };
     let weeks_missing = match grade {
         Grade::Shown => Some(0.0),
         // If nothing more is seen, the bound of what was seen is spread over more weeks.
-        Grade::Estimated if question.log.unread.count > 0 => None,
-        Grade::Estimated => {
-            let bound = row.map_or(0.0, |row| row.false_failovers.high * question.weeks);
-            Some((bound / question.acceptable_per_week - question.weeks).max(0.0))
+        Grade::Estimated if is_whole && row.estimate_per_week() <= acceptable => {
+            Some((rate.high * question.weeks / acceptable - question.weeks).max(0.0))
         }
-        Grade::Missed => None,
+        Grade::Estimated | Grade::Missed => None,
     };
-    Recommended { timeout_ms: row.map_or(0, |row| row.timeout_ms), grade, weeks_missing }
+    JudgedTimeout { timeout_ms: row.timeout_ms, grade, weeks_missing }
 }
 
 #[cfg(test)]

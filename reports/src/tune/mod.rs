@@ -25,6 +25,6 @@ pub use measured::{Left, Measured, measured};
 pub use poisson::{Bounds, bounds, upper_95};
 pub use question::Question;
 pub use rate::FalseFailovers;
-pub use row::{Grade, Recommended, TimeoutRow};
+pub use row::{Grade, JudgedTimeout, TimeoutRow};
 pub use setting::{Client, Setting};
-pub use tail::{Tail, TailError};
+pub use tail::{PauseTail, TailError};

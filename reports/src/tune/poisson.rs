@@ -46,7 +46,7 @@ fn at_most(k: u64, mean: f64) -> f64 {
 }
 
 /// P(X ≥ k) of a Poisson variable, k > 0.
-fn at_least(k: u64, mean: f64) -> f64 {
+pub(super) fn at_least(k: u64, mean: f64) -> f64 {
     if mean <= 0.0 { 0.0 } else { checked_gamma_lr(k as f64, mean).unwrap_or(f64::NAN) }
 }
 

@@ -23,36 +23,40 @@ pub struct TimeoutRow {
     /// Without a leader that acts, seconds a week: after true crashes, after false failovers.
     pub crashed_s_per_week: f64,
     pub falsely_s_per_week: f64,
-    /// Pauses that are waited out, since they cost no failover: seconds a week. They are no failure, and nobody acts meanwhile.
-    pub waited_s_per_week: f64,
-    /// φ = −log₁₀ of the share of pings that are as late as this; None where no pause is.
-    pub phi: Option<f64>,
     /// No other timeout has both fewer false failovers and less time without a leader.
     pub on_front: bool,
 }
 
 impl TimeoutRow {
+    /// False failovers a week by the pauses that were seen, and by what is extrapolated beyond them.
+    #[must_use]
+    pub fn estimate_per_week(&self) -> f64 {
+        self.false_failovers.per_week + self.extrapolated_per_week.unwrap_or(0.0)
+    }
+
     #[must_use]
     pub fn downtime_s_per_week(&self) -> f64 {
         self.crashed_s_per_week + self.falsely_s_per_week
     }
 }
 
-/// How well a timeout is founded.
+/// What the log shows of a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grade {
-    /// The bound of its false failovers is within what is acceptable.
+    /// The upper bound of its false failovers is within what is acceptable.
     Shown,
-    /// Only the estimate is: the log is too short, or the pauses are too near.
+    /// What is acceptable lies between the bounds: the log is too short, or the pauses are too near.
     Estimated,
-    /// No timeout that the servers grant is within it.
+    /// It has too many. Of the recommended one: its estimate is beyond what is acceptable, and so are those of all others. Of the
+    /// user's own: its lower bound is.
     Missed,
 }
 
-/// The timeout to take.
+/// A timeout, and what the log shows of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Recommended {
+pub struct JudgedTimeout {
+    /// As the servers grant it.
     pub timeout_ms: u64,
     pub grade: Grade,
     /// Weeks of logs that are missing for the claim, if nothing more is seen in them; 0: none. None: no logs would do.

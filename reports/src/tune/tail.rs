@@ -2,16 +2,26 @@
 
 use serde::Serialize;
 
+use super::poisson::at_least;
+
 /// Fewer exceedances say nothing about a tail.
 const EXCEEDANCES_MIN: usize = 50;
-/// The share of all pauses that is its tail, where these are more.
+/// The share of all pauses that is its tail, where these are more, and the most that are.
 const TAIL_SHARE: f64 = 0.1;
+const EXCEEDANCES_MAX: usize = 1_000;
+/// The share of the exceedances, the longest, that the fit has to explain.
+const EXPLAINED_SHARE: f64 = 0.2;
+/// A fit is refused if, by it, so many pauses as long as those that were seen had less than this chance. Of true samples of one
+/// distribution about one in a hundred is refused: fitting to them leaves less to be explained.
+const CHANCE_MIN: f64 = 0.01;
+/// From this shape on the tail has no mean: it is the mark of two kinds of pauses, and no base for a rate.
+const SHAPE_MAX: f64 = 1.0;
 /// Nothing is said of pauses longer than so many times the longest.
 const REACH: f64 = 3.0;
 
 /// How often pauses are longer than any threshold, from the longest ones.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Tail {
+pub struct PauseTail {
     /// Pauses longer than this make the tail.
     pub threshold_ms: f64,
     pub exceedances: usize,
@@ -30,17 +40,21 @@ pub enum TailError {
     TooFew { found: usize },
     #[error("it is longer than {REACH} times the longest pause that was seen")]
     TooFar,
+    #[error(
+        "the longest pauses are of another kind than the rest (full collections among young ones, say): no one distribution fits both"
+    )]
+    TwoKinds,
 }
 
-impl Tail {
+impl PauseTail {
     /// The tail of these pauses of so many weeks, in any order.
     ///
     /// # Errors
-    /// There are too few of them.
+    /// There are too few of them, or the longest do not belong to the distribution of the others.
     pub fn fit(pauses_ms: &[f64], weeks: f64) -> Result<Self, TailError> {
         let mut sorted = pauses_ms.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
-        let wanted = ((sorted.len() as f64 * TAIL_SHARE) as usize).max(EXCEEDANCES_MIN);
+        let wanted = ((sorted.len() as f64 * TAIL_SHARE) as usize).clamp(EXCEEDANCES_MIN, EXCEEDANCES_MAX);
         let too_few = || TailError::TooFew { found: pauses_ms.len() };
         let at = sorted.len().checked_sub(wanted + 1).ok_or_else(too_few)?;
         let threshold_ms = sorted[at];
@@ -49,6 +63,9 @@ impl Tail {
             return Err(too_few());
         }
         let (shape, scale_ms) = zhang_stephens(&over).ok_or_else(too_few)?;
+        if shape >= SHAPE_MAX || !explains(&over, shape, scale_ms) {
+            return Err(TailError::TwoKinds);
+        }
         let longest_ms = sorted.last().copied().unwrap_or_default();
         let exceedances_per_week = over.len() as f64 / weeks;
         Ok(Self { threshold_ms, exceedances: over.len(), shape, scale_ms, longest_ms, exceedances_per_week })
@@ -62,14 +79,25 @@ impl Tail {
         if ms > REACH * self.longest_ms {
             return Err(TailError::TooFar);
         }
-        let over = (ms - self.threshold_ms).max(0.0) / self.scale_ms;
-        let share = if self.shape.abs() < 1e-9 {
-            (-over).exp()
-        } else {
-            (1.0 + self.shape * over).max(0.0).powf(-1.0 / self.shape)
-        };
+        let share = longer_share((ms - self.threshold_ms).max(0.0), self.shape, self.scale_ms);
         Ok(self.exceedances_per_week * share)
     }
+}
+
+/// The share of exceedances that are longer than `over`.
+fn longer_share(over: f64, shape: f64, scale: f64) -> f64 {
+    let over = over / scale;
+    if shape.abs() < 1e-9 { (-over).exp() } else { (1.0 + shape * over).max(0.0).powf(-1.0 / shape) }
+}
+
+/// Whether the longest of these exceedances, in rising order, are no more than the distribution lets expect: for none of them is
+/// the chance that as many are as long below the limit (their number is about a Poisson variable).
+fn explains(over: &[f64], shape: f64, scale: f64) -> bool {
+    let longest = (over.len() as f64 * EXPLAINED_SHARE) as usize;
+    over.iter().rev().take(longest).enumerate().all(|(longer, ms)| {
+        let expected = over.len() as f64 * longer_share(*ms, shape, scale);
+        at_least(longer as u64 + 1, expected) >= CHANCE_MIN
+    })
 }
 
 /// ξ and σ of exceedances in rising order, by Zhang and Stephens (2009): the mean of the profile likelihood over a grid of
@@ -99,6 +127,8 @@ fn zhang_stephens(over: &[f64]) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use rand_chacha::ChaCha8Rng;
+    use rand_chacha::rand_core::SeedableRng as _;
 
     use super::*;
 
@@ -145,7 +175,7 @@ mod tests {
     #[test]
     fn what_lies_beyond_is_extrapolated_and_not_too_far() {
         let pauses: Vec<f64> = exact(0.2, 100.0, 2_000).iter().map(|ms| ms + 10.0).collect();
-        let tail = Tail::fit(&pauses, 4.0).expect("a tail");
+        let tail = PauseTail::fit(&pauses, 4.0).expect("a tail");
         let longest = tail.longest_ms;
         assert_eq!((tail.exceedances, longest), (200, pauses[1_999]));
         // The true share of pauses that are longer than twice the longest.
@@ -153,14 +183,50 @@ mod tests {
         let found = tail.longer_per_week(2.0 * longest).expect("within reach");
         assert!((found / due - 1.0).abs() < 0.6, "{found} and not {due}");
         assert_eq!(tail.longer_per_week(3.1 * longest), Err(TailError::TooFar));
-        assert_eq!(Tail::fit(&pauses[..50], 4.0), Err(TailError::TooFew { found: 50 }));
-        assert_eq!(Tail::fit(&[5.0; 500], 4.0), Err(TailError::TooFew { found: 500 }));
+        assert_eq!(PauseTail::fit(&pauses[..50], 4.0), Err(TailError::TooFew { found: 50 }));
+        assert_eq!(PauseTail::fit(&[5.0; 500], 4.0), Err(TailError::TooFew { found: 500 }));
+    }
+
+    /// Pauses of a young collector: 30 ms and an exponential rest.
+    fn young(rng: &mut ChaCha8Rng, n: usize) -> Vec<f64> {
+        (0..n).map(|_| 30.0 - 15.0 * (1.0 - rng.random::<f64>()).ln()).collect()
+    }
+
+    #[test]
+    fn full_collections_among_young_ones_are_no_tail_of_them() {
+        for (seed, full) in (0..).zip([1, 2, 3, 5, 9, 30, 100]) {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let mut pauses = young(&mut rng, 14_000);
+            pauses.extend((0..full).map(|_| 1_400.0 - 2_100.0 * (1.0 - rng.random::<f64>()).ln()));
+            assert_eq!(PauseTail::fit(&pauses, 13.0), Err(TailError::TwoKinds), "{full} full collections");
+        }
+        // Among few as well, where they are most of what is long.
+        let mut rng = ChaCha8Rng::seed_from_u64(7);
+        let mut few = young(&mut rng, 400);
+        few.extend((0..9).map(|i| 1_400.0 + 300.0 * f64::from(i)));
+        assert_eq!(PauseTail::fit(&few, 13.0), Err(TailError::TwoKinds));
+    }
+
+    #[test]
+    fn pauses_of_one_kind_are_seldom_refused() {
+        let refused = |shape: f64, n: usize| {
+            (0..100).filter(move |seed| {
+                let mut rng = ChaCha8Rng::seed_from_u64(*seed);
+                let quantile = |left: f64| if shape == 0.0 { -left.ln() } else { (left.powf(-shape) - 1.0) / shape };
+                let pauses: Vec<f64> = (0..n).map(|_| quantile(1.0 - rng.random::<f64>())).collect();
+                PauseTail::fit(&pauses, 13.0).is_err()
+            })
+        };
+        for (shape, n) in [(-0.2, 600), (0.0, 600), (0.0, 3_000), (0.3, 3_000)] {
+            let count = refused(shape, n).count();
+            assert!(count <= 5, "{count} of 100 with a shape of {shape} and {n} pauses");
+        }
     }
 
     proptest! {
         #[test]
         fn any_pauses_have_a_tail_that_falls_or_none(pauses in prop::collection::vec(0.0_f64..1e6, 0..200)) {
-            if let Ok(tail) = Tail::fit(&pauses, 2.0) {
+            if let Ok(tail) = PauseTail::fit(&pauses, 2.0) {
                 let longest = tail.longest_ms;
                 let at = |times: f64| tail.longer_per_week(times * longest).expect("within reach");
                 prop_assert!(at(1.0) >= at(1.5) && at(1.5) >= at(2.5) && at(2.5) >= 0.0);

@@ -5,7 +5,7 @@ use hustings_record::words::{duration, plural, setting_ms};
 
 use super::pauses::WEEK_NS;
 use super::question::{Question, TICKS_MAX, TICKS_MIN};
-use super::row::{Grade, Recommended, TimeoutRow};
+use super::row::{Grade, JudgedTimeout, TimeoutRow};
 
 /// A timeout of fewer reconnects than this leaves no room for one that goes wrong.
 const RECONNECTS_MIN: f64 = 3.0;
@@ -15,7 +15,7 @@ const OWN_WEEKS_MAX: f64 = 1.1;
 const WEEKS_MIN: f64 = 1.0;
 
 /// In the order in which they matter.
-pub(super) fn warnings(question: &Question<'_>, recommended: &Recommended, rows: &[TimeoutRow]) -> Vec<String> {
+pub(super) fn warnings(question: &Question<'_>, recommended: &JudgedTimeout, rows: &[TimeoutRow]) -> Vec<String> {
     let mut all = Vec::new();
     let tick = question.tick_ms;
     let (least, most) = (TICKS_MIN * tick, TICKS_MAX * tick);

@@ -196,7 +196,10 @@ fn what_both_sides_of_a_round_share_is_no_difference_and_hides_none() {
 #[test]
 fn the_page_of_a_run_with_two_sides_says_which_answer_they_came_to() {
     let page = html(&in_rounds(1.2)).expect("a page");
-    assert!(page.contains("<a href=\"#contest\">The new side is worse than the base.</a>"), "beside the verdict");
+    let told = "<section class=\"banner fail\"";
+    assert!(page.contains(told), "the verdict is that of the exit code");
+    let told = "<a href=\"#contest\">The new side is worse than the base: failover in naive&lt;b&gt; ";
+    assert!(page.contains(told), "beside the verdict");
     assert!(page.contains("New compared with base") && page.contains("naive&lt;b&gt;") && !page.contains("naive<b>"));
     let section =
         page.split("id=\"contest\"").nth(1).and_then(|rest| rest.split("</section>").next()).expect("a section");
@@ -206,6 +209,22 @@ fn the_page_of_a_run_with_two_sides_says_which_answer_they_came_to() {
         "cells say whose they are"
     );
     assert!(!html(&run(vec![cell("naive", &around(20.0))])).expect("a page").contains("id=\"contest\""));
+}
+
+#[test]
+fn both_sides_are_named_by_their_programs() {
+    let mut both = in_rounds(1.0);
+    for cell in &mut both.cells {
+        let is_new = cell.info.contest.as_ref().is_some_and(|contest| contest.side == Side::New);
+        let program = if is_new { "./new" } else { "./old" };
+        cell.info.parameters.insert("program".into(), program.into());
+    }
+    let found = sides_of(&both, Rules::default(), |_| true).expect("two sides");
+    assert_eq!((found.base.name.as_deref(), found.new.name.as_deref()), (Some("./old"), Some("./new")));
+    assert!(found.pairs[0].differences.is_empty(), "another path is no other parameter");
+    let page = html(&both).expect("a page");
+    assert!(page.contains("<li>base: .&#x2f;old</li><li>new: .&#x2f;new</li>"));
+    assert!(comparison(&found, 100, false).starts_with("base: ./old\nnew: ./new\n"));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::plan::{Hit, PlannedFault};
 
 /// Enrolment progress of the candidates on all running hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct EnrolmentProgress {
     /// Number of candidates.
     pub candidates: u64,
     /// Sessions that are connected.
@@ -54,7 +54,7 @@ pub trait Backend: Sized + 'static {
     async fn start_hosts(self: &Rc<Self>) -> Result<(), Self::Error>;
     /// Called when every candidate is enrolled, or the wait for that has timed out.
     fn enrolled(&self) {}
-    fn standing(&self) -> Standing;
+    fn standing(&self) -> EnrolmentProgress;
     /// Waits until something about candidates, leaders or hosts may have changed, but not beyond `until`.
     async fn changed(&self, until: Nanos);
     /// Number of servers; their ids begin with 1.

@@ -23,7 +23,7 @@ mod turns;
 mod unless;
 mod write_probe;
 
-pub use backend::{Backend, Standing};
+pub use backend::{Backend, EnrolmentProgress};
 pub use candidate::{End, Seat, live, work};
 pub use effect::Effect;
 pub use floor::take_floor;

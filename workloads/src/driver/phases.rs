@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::future::{Either, select};
 use hustings_record::{Event, FaultKind, Nanos, Phase, WindowEdge};
 
-use super::backend::{Backend, Standing};
+use super::backend::{Backend, EnrolmentProgress};
 use super::floor;
 use super::holdings;
 use super::server_load;
@@ -113,12 +113,12 @@ async fn enrol<B: Backend>(backend: &B) -> Result<(), String> {
     let total = cell.candidates();
     let led = || backend.state().leaders.borrow().led();
     let tell = || {
-        let Standing { standing, .. } = backend.standing();
+        let EnrolmentProgress { standing, .. } = backend.standing();
         backend
             .progress(|| format!("{}: {standing}/{total} enrolled, {}/{} groups led", cell.name, led(), cell.groups));
     };
     let short = |()| {
-        let Standing { connected, standing, .. } = backend.standing();
+        let EnrolmentProgress { connected, standing, .. } = backend.standing();
         format!(
             "after {} s only {standing} of {total} candidates stand ({connected} connected) and {} of {} groups are led; \
              no fault was injected",
@@ -147,7 +147,7 @@ async fn drain<B: Backend>(backend: &B) -> Nanos {
 async fn settled<B: Backend>(backend: &B, until: Nanos, tell: impl Fn()) -> Result<(), ()> {
     loop {
         tell();
-        let Standing { candidates, standing, .. } = backend.standing();
+        let EnrolmentProgress { candidates, standing, .. } = backend.standing();
         let all_led = {
             let leaders = backend.state().leaders.borrow();
             leaders.led() == leaders.groups()

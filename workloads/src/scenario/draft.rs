@@ -28,6 +28,7 @@ pub(super) struct Draft {
     #[serde(default = "one")]
     repeat: u32,
     /// From one to the next, in milliseconds, give or take 20 %. Without it: as long as one lasts and a handover may take.
+    /// Faults that take hosts out are at least as far apart as they last and as the session timeout needs.
     every_ms: Option<u64>,
     /// How long it lasts, in milliseconds.
     for_ms: Option<u64>,

@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use hustings_record::StepDown;
 use hustings_record::words::{moment, round_duration, setting_ms};
+use hustings_record::{StepDown, Warning};
 
 use super::cell::Cell;
 use super::rounds::rounds;
 use super::schema::Scenario;
 use crate::faults::{Fault, Moment, Restart};
-use crate::plan::{Plan, PlannedFault, plan};
+use crate::scenario::plan::{Plan, PlannedFault, lengthened_gap_ms, plan};
 
 /// Sessions that a modest machine connects and enrols in a second; only for the estimate.
 const ENROL_A_SECOND: u64 = 1_000;
@@ -30,10 +30,29 @@ pub fn cell_duration_ms(cell: &Cell, plan: &Plan) -> u64 {
     AROUND_A_CELL_MS + enrol + cell.phases.warm_up_ms + plan.measure_ms + cell.phases.drain_ms
 }
 
+/// Servers that a run does not start itself, as its plan describes them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExternalServers {
+    /// What is known of them, and what they must allow.
+    pub lines: Vec<String>,
+    /// Where the scenario asks for something that they do not have or grant.
+    pub warnings: Vec<Warning>,
+}
+
 /// Describes a run of these cells with this seed: their faults and times, its duration and its needs. The same
 /// arguments give the same text. For repetitions it gives only their number.
 #[must_use]
 pub fn explain(scenario: &Scenario, cells: &[Cell], seed: u64) -> String {
+    explained(scenario, cells, seed, None)
+}
+
+/// As [`explain`], for a run on these servers.
+#[must_use]
+pub fn explain_on(scenario: &Scenario, cells: &[Cell], seed: u64, servers: &ExternalServers) -> String {
+    explained(scenario, cells, seed, Some(servers))
+}
+
+fn explained(scenario: &Scenario, cells: &[Cell], seed: u64, servers: Option<&ExternalServers>) -> String {
     let count = scenario.repeat;
     let cells_ms: u64 = rounds(cells, count).map(|cell| cell_duration_ms(&cell, &plan(&cell, seed))).sum();
     let shapes = cells.chunk_by(Cell::same_ensemble).count() as u64;
@@ -46,18 +65,20 @@ pub fn explain(scenario: &Scenario, cells: &[Cell], seed: u64) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
     let total_ms = cells_ms + ensembles * AROUND_AN_ENSEMBLE_MS;
-    let _ = head(&mut text, scenario, cells, &format!("seed {seed}, {how_many}"), total_ms);
+    let _ = head(&mut text, scenario, &format!("seed {seed}, {how_many}"), total_ms);
+    let _ = needs(&mut text, scenario, cells, servers);
     if count > 1 {
         let _ = writeln!(
             text,
             "the first repetition of each is told; the others have times, victims and places of their own"
         );
     }
-    if scenario.rounds_max() > count {
+    let further = scenario.rounds_max().saturating_sub(count);
+    if further > 0 {
         let _ = writeln!(
             text,
-            "cells of which a stall of the harness spoils a repetition, or whose two sides these rounds do not tell apart, are run again, in at most {} further rounds",
-            scenario.rounds_max() - count
+            "cells of which a stall of the harness spoils a repetition, or whose two sides these rounds do not tell apart, are run again, in at most {further} further rounds (--further sets that limit); all of them take about {}",
+            round_duration(cells_ms / u64::from(count) * u64::from(further) * 1_000_000)
         );
     }
     for cell in cells {
@@ -66,14 +87,29 @@ pub fn explain(scenario: &Scenario, cells: &[Cell], seed: u64) -> String {
     text
 }
 
-fn head(text: &mut String, scenario: &Scenario, cells: &[Cell], what: &str, total_ms: u64) -> std::fmt::Result {
+fn head(text: &mut String, scenario: &Scenario, what: &str, total_ms: u64) -> std::fmt::Result {
     writeln!(text, "{}: {}", scenario.name, scenario.summary)?;
-    writeln!(text, "{what}, about {}", round_duration(total_ms * 1_000_000))?;
-    cells.chunk_by(Cell::same_ensemble).try_for_each(|cells| ensemble(text, &cells[0]))?;
-    for warning in scenario.warnings() {
-        writeln!(text, "warning: {warning}")?;
-    }
-    Ok(())
+    writeln!(text, "{what}, about {}", round_duration(total_ms * 1_000_000))
+}
+
+/// The servers, and what they do not grant.
+fn needs(
+    text: &mut String,
+    scenario: &Scenario,
+    cells: &[Cell],
+    servers: Option<&ExternalServers>,
+) -> std::fmt::Result {
+    let warnings = match servers {
+        Some(servers) => {
+            servers.lines.iter().try_for_each(|line| writeln!(text, "{line}"))?;
+            servers.warnings.clone()
+        }
+        None => {
+            cells.chunk_by(Cell::same_ensemble).try_for_each(|cells| ensemble(text, &cells[0]))?;
+            scenario.warnings()
+        }
+    };
+    warnings.iter().try_for_each(|warning| writeln!(text, "warning: {warning}"))
 }
 
 fn ensemble(text: &mut String, first: &Cell) -> std::fmt::Result {
@@ -105,6 +141,15 @@ fn one(text: &mut String, cell: &Cell, plan: &Plan) -> std::fmt::Result {
     }
     for fault in &plan.faults {
         planned(text, fault)?;
+    }
+    if let Some((set_ms, planned_ms)) = lengthened_gap_ms(cell) {
+        let (set, planned) = (setting_ms(set_ms), setting_ms(planned_ms));
+        writeln!(
+            text,
+            "   injections are {planned} apart on average, and not {set} (faults.{}.every_ms), for T = {} needs that long",
+            cell.fault_name,
+            setting_ms(cell.timeout_granted_ms())
+        )?;
     }
     expected(text, cell)
 }

@@ -72,7 +72,8 @@ pub struct FaultSpec {
     pub share: Option<f64>,
     /// Number of injections in the cell.
     pub repeat: u32,
-    /// Interval between them, in milliseconds, if given.
+    /// Mean interval between them, in milliseconds, if given. The plan lengthens it where hosts are taken out and the
+    /// session timeout needs more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub every_ms: Option<u64>,
     /// Allows it to take out more than a minority of the hosts or servers at a time.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hustings_record::{Caught, CellInfo, LinkUse};
+use hustings_record::{Caught, CellInfo, LinkUse, PROGRAM_PARAMETER};
 use toml::Value;
 
 use super::cell::Cell;
@@ -53,7 +53,8 @@ impl Cell {
         }
     }
 
-    /// Parameters that the record's other fields do not contain: of faults and phases, by name.
+    /// Parameters that the record's other fields do not contain: of faults and phases, by name, and a program's
+    /// command.
     fn parameters(&self) -> BTreeMap<String, String> {
         let mut told = BTreeMap::new();
         let mut add = |name: &str, value: Result<Value, toml::ser::Error>| {
@@ -73,6 +74,9 @@ impl Cell {
         }
         if self.equal_paths {
             add("paths", Value::try_from(Paths::Equal));
+        }
+        if let Some(program) = &self.program {
+            add(PROGRAM_PARAMETER, Value::try_from(program.command.join(" ")));
         }
         told
     }

@@ -13,8 +13,21 @@ use crate::recipes::{LeadKind, LeadNode};
 /// The placeholder that marks a program without the protocol. A program whose command says where to write gets no other
 /// information.
 pub const TOLD_BY_COMMAND: &str = "{resource}";
+/// The placeholders that name its election to a program without the protocol.
+const ELECTION_BY_COMMAND: [&str; 3] = ["{connect}", "{group}", "{timeout_ms}"];
 /// The placeholder for the cell's step-down policy in a command.
 pub const POLICY_BY_COMMAND: &str = "{step_down}";
+
+/// Whether a command is one of a program without the protocol: it contains placeholders for its election or its writes.
+#[must_use]
+pub fn is_told_by_command(command: &[String]) -> bool {
+    let names = |word: &String| ELECTION_BY_COMMAND.iter().any(|name| word.contains(name));
+    says_where_to_write(command) || command.iter().any(names)
+}
+
+pub(super) fn says_where_to_write(command: &[String]) -> bool {
+    command.iter().any(|word| word.contains(TOLD_BY_COMMAND))
+}
 
 /// `[foreign.<name>]`: an external program that takes part in elections.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -78,7 +91,7 @@ impl ResolvedProgram {
     /// Whether it speaks the protocol. If not, its command contains all it needs, and it holds one slot (`seat`).
     #[must_use]
     pub fn speaks(&self) -> bool {
-        !self.command.iter().any(|word| word.contains(TOLD_BY_COMMAND))
+        !says_where_to_write(&self.command)
     }
 
     /// The znodes on which its lead can rest.
@@ -181,6 +194,9 @@ mod tests {
     #[test]
     fn a_program_that_is_told_where_to_write_by_its_command_does_not_speak() {
         let specs = specs("[mute]\ncommand = [\"./mute\", \"--to={resource}\", \"--zk={connect}\"]\n");
-        assert!(!ResolvedProgram::find(&specs, "mute").unwrap().speaks());
+        let mute = ResolvedProgram::find(&specs, "mute").unwrap();
+        assert!(!mute.speaks() && is_told_by_command(&mute.command));
+        assert!(is_told_by_command(&["./mute".to_owned(), "{group}".to_owned()]));
+        assert!(!is_told_by_command(&["./mine".to_owned(), "{step_down}".to_owned()]));
     }
 }

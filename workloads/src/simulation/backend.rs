@@ -14,8 +14,8 @@ use super::session::SimSession;
 use super::sim_cell::{SimCell, SyncPoint};
 use super::world::{COORDINATOR, ClientId, ClientOwner, Due, World, micros};
 use crate::driver::{
-    Backend, Effect, FloorPair, FloorPart, FloorTaken, Injury, Proof, Remedy, Standing, State, as_planned, lay_out,
-    unless,
+    Backend, Effect, EnrolmentProgress, FloorPair, FloorPart, FloorTaken, Injury, Proof, Remedy, State, as_planned,
+    lay_out, unless,
 };
 use crate::plan::{Hit, PlannedFault};
 use crate::write_gaps::TIMEOUT;
@@ -82,9 +82,9 @@ impl Backend for SimCell {
         Ok(())
     }
 
-    fn standing(&self) -> Standing {
+    fn standing(&self) -> EnrolmentProgress {
         let (candidates, standing) = (self.living.get(), self.standing.get());
-        Standing { candidates, connected: standing, standing }
+        EnrolmentProgress { candidates, connected: standing, standing }
     }
 
     async fn changed(&self, until: Nanos) {

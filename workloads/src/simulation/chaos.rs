@@ -15,9 +15,9 @@ use crate::scenario::Cell;
 use crate::schedule::{Action, LEADER, ScheduledRequest, Step, When};
 use crate::seed;
 
-/// The most steps of a schedule, besides those that only hand over the lead.
+/// The most random steps of a schedule. Handovers and the steps of a pattern come in addition.
 const STEPS_MAX: usize = 8;
-/// The most of those additional steps.
+/// The most additional steps that only hand over the lead.
 const HANDOVERS_MAX: usize = 8;
 /// Faults begin within this many session timeouts.
 const WINDOW_T: u64 = 6;

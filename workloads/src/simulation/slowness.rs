@@ -20,7 +20,8 @@ struct Took {
     write_ms: f64,
     /// 64 KiB from the server.
     read_ms: f64,
-    /// From another client's change to the watcher's notification: one way, down.
+    /// From the beginning of another client's write until the writer has its answer and the watcher its notification.
+    /// The link slows only the notification: one way, down.
     told_ms: f64,
 }
 
@@ -40,7 +41,7 @@ async fn measure(arm: &Simulated, session: &SimSession, other: &SimSession, how:
     let mut watch = watch;
     let told = async {
         other.set("/bulk", &[7; BULK], None).await.expect("written");
-        // It was written when the writer hears of it, a hop and a half after the watch fired.
+        // Waits for both. Where the watcher's link is not slow, the writer's answer may come after the notification.
         watch.fired().await;
     };
     let told_ms = timed(arm, told).await;

@@ -12,8 +12,8 @@ use hustings_workloads::coordination::{
     CreateMode, Created, Op, OpError, Session, SessionState, Stat, States, Watch, WatchEvent,
 };
 use hustings_workloads::driver::{
-    self, Backend, Effect, FloorPair, FloorTaken, Injury, Proof, Remedy, ServerRemedy, Standing, State, Stopped,
-    as_planned,
+    self, Backend, Effect, EnrolmentProgress, FloorPair, FloorTaken, Injury, Proof, Remedy, ServerRemedy, State,
+    Stopped, as_planned,
 };
 use hustings_workloads::faults::Fault;
 use hustings_workloads::plan::{Hit, PlannedFault};
@@ -146,10 +146,10 @@ impl Backend for Fake {
         Ok(())
     }
 
-    fn standing(&self) -> Standing {
+    fn standing(&self) -> EnrolmentProgress {
         let candidates = self.state.cell.candidates();
         let standing = if self.they_stand { candidates } else { 0 };
-        Standing { candidates, connected: standing, standing }
+        EnrolmentProgress { candidates, connected: standing, standing }
     }
 
     async fn changed(&self, until: Nanos) {

@@ -3,40 +3,40 @@
 use hustings_record::ServerState::{Down, Following, Leading, NotServing as Looking, Standalone};
 use hustings_workloads::model::{Connect, Life, Options, Server};
 
-use super::support::{Bench, Client, Heard, MS, create, exists, made, options};
+use super::support::{ConnectedClient, MS, ModelBench, ReceivedMessage, create, exists, made, options};
 
 /// Five ticks of 100 ms.
 const SYNC_LIMIT: u64 = 500 * MS;
 const ELECTION: u64 = 400 * MS;
 
-fn part_from_all(bench: &mut Bench, server: Server) {
+fn part_from_all(bench: &mut ModelBench, server: Server) {
     for other in (0..bench.ensemble.servers()).filter(|other| *other != server) {
         bench.ensemble.part(bench.now, server, other);
     }
     bench.settle();
 }
 
-fn join_all(bench: &mut Bench) {
+fn join_all(bench: &mut ModelBench) {
     for a in 0..bench.ensemble.servers() {
         (0..a).for_each(|b| bench.ensemble.join(bench.now, a, b));
     }
     bench.settle();
 }
 
-fn run_for(bench: &mut Bench, time: u64) {
+fn run_for(bench: &mut ModelBench, time: u64) {
     bench.run_to(bench.now + time);
 }
 
 /// Clients with long timeouts, one per server.
-fn with_clients(servers: usize) -> (Bench, Vec<Client>) {
-    let mut bench = Bench::new(Options { timeout_max_ms: 60_000, ..options(servers) });
+fn with_clients(servers: usize) -> (ModelBench, Vec<ConnectedClient>) {
+    let mut bench = ModelBench::new(Options { timeout_max_ms: 60_000, ..options(servers) });
     let clients = (0..servers).map(|server| bench.connect(server, 60_000)).collect();
     (bench, clients)
 }
 
 #[test]
 fn the_best_of_three_leads_after_the_election() {
-    let mut bench = Bench::down(options(3));
+    let mut bench = ModelBench::down(options(3));
     bench.ensemble.start(0, 0);
     bench.run_to(1_000 * MS);
     assert_eq!(bench.ensemble.leader(), None, "one of three is no quorum");
@@ -54,7 +54,7 @@ fn the_best_of_three_leads_after_the_election() {
 
 #[test]
 fn a_single_server_serves_at_once_and_keeps_its_data() {
-    let mut bench = Bench::down(options(1));
+    let mut bench = ModelBench::down(options(1));
     bench.ensemble.start(0, 0);
     let client = bench.connect(0, 2_000);
     bench.call(client, create("/e", Life::Ephemeral)).unwrap();
@@ -76,13 +76,15 @@ fn a_single_server_serves_at_once_and_keeps_its_data() {
     bench.ensemble.start(bench.now, 0);
     let conn = bench.ask(0, Connect { session: client.session, password: client.password, ..Connect::default() });
     bench.settle();
-    assert!(matches!(&bench.take(conn)[..], [Heard::Connected(answer), Heard::Close] if answer.session == 0));
+    assert!(
+        matches!(&bench.take(conn)[..], [ReceivedMessage::Connected(answer), ReceivedMessage::Close] if answer.session == 0)
+    );
     assert!(!bench.exists(0, "/p"));
 }
 
 #[test]
 fn a_write_through_a_follower_is_answered_and_seen_everywhere() {
-    let mut bench = Bench::new(options(3));
+    let mut bench = ModelBench::new(options(3));
     let (here, there) = (bench.connect(0, 1_000), bench.connect(1, 1_000));
     assert_eq!(bench.call(here, create("/a", Life::Ephemeral)), made("/a"));
     assert!(bench.call(there, exists("/a", false)).is_ok());
@@ -97,13 +99,13 @@ fn what_was_committed_outlives_its_leader() {
     let (_, ticket) = bench.tickets.remove(0);
     bench.ensemble.order(bench.now, ticket).expect("ordered");
     bench.collect();
-    assert!(matches!(bench.take(clients[2].conn)[..], [Heard::Reply(_, _, Ok(_))]));
+    assert!(matches!(bench.take(clients[2].conn)[..], [ReceivedMessage::Reply(_, _, Ok(_))]));
     bench.ensemble.kill(bench.now, 2);
     bench.committed.clear();
     bench.collect();
     for follower in [0, 1] {
         assert_eq!(bench.ensemble.state(follower), Looking, "a killed leader is missed at once");
-        assert_eq!(bench.take(clients[follower].conn), [Heard::Close]);
+        assert_eq!(bench.take(clients[follower].conn), [ReceivedMessage::Close]);
     }
     run_for(&mut bench, ELECTION);
     assert_eq!(bench.leader(), 1);
@@ -138,7 +140,7 @@ fn a_parted_leader_commits_nothing_and_gives_up_when_the_others_do() {
     run_for(&mut bench, 1);
     assert_eq!([0, 1, 2].map(|server| bench.ensemble.state(server)), [Looking; 3]);
     for client in &clients {
-        assert_eq!(bench.take(client.conn), [Heard::Close]);
+        assert_eq!(bench.take(client.conn), [ReceivedMessage::Close]);
     }
     run_for(&mut bench, ELECTION);
     assert_eq!(bench.leader(), 1);
@@ -146,7 +148,7 @@ fn a_parted_leader_commits_nothing_and_gives_up_when_the_others_do() {
     assert_eq!(bench.ensemble.state(2), Looking, "alone it serves nobody");
     let conn = bench.ask(2, Connect { timeout_ms: 1_000, ..Connect::default() });
     bench.settle();
-    assert_eq!(bench.take(conn), [Heard::Close]);
+    assert_eq!(bench.take(conn), [ReceivedMessage::Close]);
     let client = bench.reconnect(clients[2], 1);
     bench.create(client, "/new").unwrap();
     join_all(&mut bench);
@@ -166,7 +168,7 @@ fn a_short_partition_delays_and_loses_nothing() {
     join_all(&mut bench);
     for (server, client) in clients.iter().enumerate().filter(|(server, _)| *server != 1) {
         let heard = bench.take(client.conn);
-        assert!(matches!(heard[..], [Heard::Reply(_, _, Ok(_))]), "at {server}: {heard:?}");
+        assert!(matches!(heard[..], [ReceivedMessage::Reply(_, _, Ok(_))]), "at {server}: {heard:?}");
     }
     assert!((0..3).all(|server| bench.exists(server, "/a") && bench.exists(server, "/b")));
     run_for(&mut bench, 10 * SYNC_LIMIT);
@@ -193,7 +195,7 @@ fn a_parted_follower_closes_and_comes_back_with_everything() {
     part_from_all(&mut bench, 0);
     run_for(&mut bench, SYNC_LIMIT);
     assert_eq!([0, 1, 2].map(|server| bench.ensemble.state(server)), [Looking, Following, Leading]);
-    assert_eq!(bench.take(clients[0].conn), [Heard::Close]);
+    assert_eq!(bench.take(clients[0].conn), [ReceivedMessage::Close]);
     bench.create(clients[1], "/a").expect("the majority goes on");
     bench.ensemble.join(bench.now, 0, 1);
     run_for(&mut bench, 2 * ELECTION);
@@ -231,7 +233,7 @@ fn a_paused_leader_is_replaced_and_learns_of_it_when_it_wakes() {
     bench.ensemble.resume(bench.now, 2);
     bench.settle();
     assert_eq!(bench.ensemble.state(2), Looking);
-    assert_eq!(bench.take(clients[2].conn), [Heard::Close]);
+    assert_eq!(bench.take(clients[2].conn), [ReceivedMessage::Close]);
     run_for(&mut bench, ELECTION);
     assert_eq!(bench.ensemble.state(2), Following);
     assert!(bench.exists(2, "/a"));
@@ -281,7 +283,7 @@ fn tickets_of_a_lost_leader_are_void() {
 
 #[test]
 fn nobody_expires_while_the_leader_has_no_quorum() {
-    let mut bench = Bench::new(Options { sync_limit: 50, ..options(3) });
+    let mut bench = ModelBench::new(Options { sync_limit: 50, ..options(3) });
     let client = bench.connect(2, 300);
     bench.call(client, create("/e", Life::Ephemeral)).unwrap();
     part_from_all(&mut bench, 2);

@@ -2,15 +2,15 @@
 
 use hustings_workloads::model::{Connect, Life, Request, Response};
 
-use super::support::{Bench, Heard, children, create, exists, get, options, set};
+use super::support::{ModelBench, ReceivedMessage, children, create, exists, get, options, set};
 
 fn sync(path: &str) -> Request {
     Request::Sync { path: path.into() }
 }
 
-fn answers(heard: &[Heard]) -> Vec<i32> {
-    let xid = |heard: &Heard| match heard {
-        Heard::Reply(xid, ..) => Some(*xid),
+fn answers(heard: &[ReceivedMessage]) -> Vec<i32> {
+    let xid = |heard: &ReceivedMessage| match heard {
+        ReceivedMessage::Reply(xid, ..) => Some(*xid),
         _ => None,
     };
     heard.iter().filter_map(xid).collect()
@@ -18,17 +18,22 @@ fn answers(heard: &[Heard]) -> Vec<i32> {
 
 #[test]
 fn a_lagging_follower_reads_the_past_until_it_syncs() {
-    let mut bench = Bench::new(options(3));
+    let mut bench = ModelBench::new(options(3));
     let (writer, reader) = (bench.connect(2, 1_000), bench.connect(0, 1_000));
     bench.send(writer, create("/a", Life::Persistent));
     bench.collect();
     let (_, ticket) = bench.tickets.remove(0);
     let zxid = bench.ensemble.order(bench.now, ticket).unwrap();
     bench.collect();
-    assert!(matches!(bench.take(writer.conn)[..], [Heard::Reply(_, at, Ok(_))] if at == zxid), "the leader has it");
+    assert!(
+        matches!(bench.take(writer.conn)[..], [ReceivedMessage::Reply(_, at, Ok(_))] if at == zxid),
+        "the leader has it"
+    );
     let early = bench.send(reader, exists("/a", false));
     bench.collect();
-    assert!(matches!(bench.take(reader.conn)[..], [Heard::Reply(xid, at, Err(_))] if xid == early && at < zxid));
+    assert!(
+        matches!(bench.take(reader.conn)[..], [ReceivedMessage::Reply(xid, at, Err(_))] if xid == early && at < zxid)
+    );
     let synced = bench.send(reader, sync("/a"));
     let late = bench.send(reader, exists("/a", false));
     bench.collect();
@@ -42,13 +47,13 @@ fn a_lagging_follower_reads_the_past_until_it_syncs() {
     bench.collect();
     let heard = bench.take(reader.conn);
     assert_eq!(answers(&heard), [synced, late]);
-    assert!(matches!(&heard[0], Heard::Reply(_, _, Ok(Response::Path(path))) if path == "/a"));
-    assert!(matches!(heard[1], Heard::Reply(_, _, Ok(Response::Stat(_)))));
+    assert!(matches!(&heard[0], ReceivedMessage::Reply(_, _, Ok(Response::Path(path))) if path == "/a"));
+    assert!(matches!(heard[1], ReceivedMessage::Reply(_, _, Ok(Response::Stat(_)))));
 }
 
 #[test]
 fn a_sync_that_finds_nothing_new_waits_for_its_answer_all_the_same() {
-    let mut bench = Bench::new(options(3));
+    let mut bench = ModelBench::new(options(3));
     let reader = bench.connect(0, 1_000);
     bench.send(reader, sync("/"));
     bench.collect();
@@ -63,7 +68,7 @@ fn a_sync_that_finds_nothing_new_waits_for_its_answer_all_the_same() {
 
 #[test]
 fn what_was_synced_does_not_see_what_came_later() {
-    let mut bench = Bench::new(options(3));
+    let mut bench = ModelBench::new(options(3));
     let reader = bench.connect(0, 1_000);
     bench.send(reader, sync("/"));
     bench.send(reader, exists("/later", false));
@@ -74,13 +79,16 @@ fn what_was_synced_does_not_see_what_came_later() {
     bench.ensemble.apply(bench.now, 0, zxids[1]);
     bench.collect();
     let heard = bench.take(reader.conn);
-    assert!(matches!(heard[1], Heard::Reply(_, at, Err(_)) if at == zxids[0]), "both came in one go: {heard:?}");
+    assert!(
+        matches!(heard[1], ReceivedMessage::Reply(_, at, Err(_)) if at == zxids[0]),
+        "both came in one go: {heard:?}"
+    );
 }
 
 #[test]
 fn a_connections_requests_are_answered_in_their_order() {
     for server in 0..3 {
-        let mut bench = Bench::new(options(3));
+        let mut bench = ModelBench::new(options(3));
         let client = bench.connect(server, 1_000);
         let requests = [
             get("/a", false),
@@ -97,13 +105,13 @@ fn a_connections_requests_are_answered_in_their_order() {
         bench.settle();
         let heard = bench.take(client.conn);
         assert_eq!(answers(&heard), xids, "on server {server}");
-        assert!(matches!(&heard[8], Heard::Reply(_, _, Ok(Response::Data { data, .. })) if data == b"1"));
+        assert!(matches!(&heard[8], ReceivedMessage::Reply(_, _, Ok(Response::Data { data, .. })) if data == b"1"));
     }
 }
 
 #[test]
 fn tickets_that_arrive_in_another_order_are_ordered_as_they_were_sent() {
-    let mut bench = Bench::new(options(3));
+    let mut bench = ModelBench::new(options(3));
     let client = bench.connect(0, 1_000);
     let xids =
         [create("/a", Life::Persistent), set("/a", "1"), set("/a", "2")].map(|request| bench.send(client, request));
@@ -119,7 +127,7 @@ fn tickets_that_arrive_in_another_order_are_ordered_as_they_were_sent() {
 
 #[test]
 fn a_write_whose_connection_has_gone_happens_and_nobody_is_answered() {
-    let mut bench = Bench::new(options(3));
+    let mut bench = ModelBench::new(options(3));
     let client = bench.connect(0, 1_000);
     bench.send(client, create("/a", Life::Persistent));
     bench.collect();
@@ -131,7 +139,7 @@ fn a_write_whose_connection_has_gone_happens_and_nobody_is_answered() {
 
 #[test]
 fn applying_again_or_less_than_before_changes_nothing() {
-    let mut bench = Bench::new(options(3));
+    let mut bench = ModelBench::new(options(3));
     let client = bench.connect(0, 1_000);
     bench.create(client, "/a").unwrap();
     bench.create(client, "/b").unwrap();
@@ -147,14 +155,14 @@ fn applying_again_or_less_than_before_changes_nothing() {
 #[test]
 fn what_is_sent_before_the_session_stands_is_taken_when_it_does() {
     for server in 0..3 {
-        let mut bench = Bench::new(options(3));
+        let mut bench = ModelBench::new(options(3));
         let conn = bench.ask(server, Connect { timeout_ms: 1_000, ..Connect::default() });
         for (xid, request) in [(1, create("/a", Life::Ephemeral)), (2, get("/a", false))] {
             bench.ensemble.request(bench.now, server, conn, xid, request);
         }
         bench.settle();
         let heard = bench.take(conn);
-        assert!(matches!(heard[0], Heard::Connected(_)), "on server {server}: {heard:?}");
+        assert!(matches!(heard[0], ReceivedMessage::Connected(_)), "on server {server}: {heard:?}");
         assert_eq!(answers(&heard), [1, 2]);
         assert!(bench.exists(server, "/a"));
     }

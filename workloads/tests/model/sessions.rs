@@ -5,16 +5,18 @@ use std::collections::BTreeMap;
 use hustings_workloads::model::{Bugs, Connect, Connected, Life, Micros, Options, Request, Response};
 use proptest::prelude::*;
 
-use super::support::{Bench, Client, Heard, MS, create, exists, get, made, options, set};
+use super::support::{ConnectedClient, MS, ModelBench, ReceivedMessage, create, exists, get, made, options, set};
 
 #[test]
 fn the_timeout_is_clamped_and_ids_and_passwords_differ() {
-    let mut bench = Bench::new(options(3));
+    let mut bench = ModelBench::new(options(3));
     let mut seen = Vec::new();
     for (asked, granted) in [(0, 200), (-5, 200), (300, 300), (99_999, 2_000)] {
         let conn = bench.ask(1, Connect { timeout_ms: asked, ..Connect::default() });
         bench.settle();
-        let [Heard::Connected(Connected { session, password, timeout_ms })] = bench.take(conn)[..] else { panic!() };
+        let [ReceivedMessage::Connected(Connected { session, password, timeout_ms })] = bench.take(conn)[..] else {
+            panic!()
+        };
         assert_eq!(timeout_ms, granted, "{asked} asked for");
         assert_eq!(session >> 56, 2, "the server's id");
         assert!(!seen.contains(&(session, password)));
@@ -25,9 +27,9 @@ fn the_timeout_is_clamped_and_ids_and_passwords_differ() {
 
 #[test]
 fn a_wrong_password_and_an_unknown_session_are_told_so() {
-    let mut bench = Bench::new(options(3));
+    let mut bench = ModelBench::new(options(3));
     let client = bench.connect(0, 1_000);
-    let refused = [Heard::Connected(Connected::default()), Heard::Close];
+    let refused = [ReceivedMessage::Connected(Connected::default()), ReceivedMessage::Close];
     for server in 0..3 {
         let wrong = Connect { session: client.session, password: [1; 16], timeout_ms: 1_000, ..Connect::default() };
         let conn = bench.ask(server, wrong);
@@ -36,9 +38,9 @@ fn a_wrong_password_and_an_unknown_session_are_told_so() {
     }
     let client = bench.reconnect(client, 1);
     assert_eq!(bench.call(client, Request::CloseSession), Ok(Response::Done));
-    assert_eq!(bench.take(client.conn), [Heard::Close]);
+    assert_eq!(bench.take(client.conn), [ReceivedMessage::Close]);
     for server in 0..3 {
-        let Client { session, password, .. } = client;
+        let ConnectedClient { session, password, .. } = client;
         let conn = bench.ask(server, Connect { session, password, timeout_ms: 1_000, ..Connect::default() });
         bench.settle();
         assert_eq!(bench.take(conn), refused, "server {server}");
@@ -47,27 +49,27 @@ fn a_wrong_password_and_an_unknown_session_are_told_so() {
 
 #[test]
 fn a_server_that_has_seen_less_than_the_client_closes_the_connection() {
-    let mut bench = Bench::new(options(3));
+    let mut bench = ModelBench::new(options(3));
     let last_zxid_seen = bench.ensemble.last_zxid(0) + 1;
     let conn = bench.ask(0, Connect { timeout_ms: 1_000, last_zxid_seen, ..Connect::default() });
     bench.settle();
-    assert_eq!(bench.take(conn), [Heard::Close]);
+    assert_eq!(bench.take(conn), [ReceivedMessage::Close]);
     let other = bench.connect(1, 1_000);
     assert!(bench.ensemble.last_zxid(0) >= last_zxid_seen);
     let conn = bench.ask(0, Connect { timeout_ms: 1_000, last_zxid_seen, ..Connect::default() });
     bench.settle();
-    assert!(matches!(bench.take(conn)[..], [Heard::Connected(_)]));
+    assert!(matches!(bench.take(conn)[..], [ReceivedMessage::Connected(_)]));
     assert_ne!(other.session, 0);
 }
 
 #[test]
 fn a_takeover_on_the_same_server_closes_the_older_connection() {
     for server in 0..3 {
-        let mut bench = Bench::new(options(3));
+        let mut bench = ModelBench::new(options(3));
         let old = bench.connect(server, 1_000);
         bench.call(old, create("/e", Life::Ephemeral)).unwrap();
         let new = bench.reconnect(old, server);
-        assert_eq!(bench.take(old.conn), [Heard::Close], "server {server}");
+        assert_eq!(bench.take(old.conn), [ReceivedMessage::Close], "server {server}");
         assert_eq!(new.session, old.session);
         assert_eq!(bench.call(new, create("/f", Life::Ephemeral)), made("/f"));
         assert!(bench.exists(server, "/e"));
@@ -76,7 +78,7 @@ fn a_takeover_on_the_same_server_closes_the_older_connection() {
 
 #[test]
 fn after_a_takeover_on_another_server_writes_of_the_old_connection_end_it() {
-    let mut bench = Bench::new(options(3));
+    let mut bench = ModelBench::new(options(3));
     let old = bench.connect(0, 1_000);
     let new = bench.reconnect(old, 1);
     assert_eq!(bench.take(old.conn), [], "nobody tells it");
@@ -84,29 +86,29 @@ fn after_a_takeover_on_another_server_writes_of_the_old_connection_end_it() {
     bench.call(old, exists("/", false)).expect("its server does not know");
     bench.send(old, create("/lost", Life::Persistent));
     bench.settle();
-    assert_eq!(bench.take(old.conn), [Heard::Close]);
+    assert_eq!(bench.take(old.conn), [ReceivedMessage::Close]);
     assert!(!bench.exists(2, "/lost"));
     bench.create(new, "/kept").expect("the new one goes on");
     let back = bench.reconnect(new, 0);
     bench.create(back, "/back").expect("and so does the next");
     bench.send(new, set("/back", "1"));
     bench.settle();
-    assert_eq!(bench.take(new.conn), [Heard::Close]);
+    assert_eq!(bench.take(new.conn), [ReceivedMessage::Close]);
 }
 
 #[test]
 fn at_the_leader_reads_of_a_connection_that_lost_its_session_end_it_too() {
-    let mut bench = Bench::new(options(3));
+    let mut bench = ModelBench::new(options(3));
     let old = bench.connect(bench.leader(), 1_000);
     bench.reconnect(old, bench.follower());
     bench.send(old, get("/", false));
     bench.settle();
-    assert_eq!(bench.take(old.conn), [Heard::Close]);
+    assert_eq!(bench.take(old.conn), [ReceivedMessage::Close]);
 }
 
 #[test]
 fn the_old_connections_pings_keep_the_session_alive() {
-    let mut bench = Bench::new(options(3));
+    let mut bench = ModelBench::new(options(3));
     let old = bench.connect(0, 500);
     let new = bench.reconnect(old, 1);
     bench.ensemble.disconnected(bench.now, 1, new.conn);
@@ -122,7 +124,7 @@ fn the_old_connections_pings_keep_the_session_alive() {
 
 #[test]
 fn a_close_is_answered_and_takes_the_ephemerals_in_one_transaction() {
-    let mut bench = Bench::new(options(3));
+    let mut bench = ModelBench::new(options(3));
     let (client, watcher) = (bench.connect(0, 1_000), bench.connect(1, 1_000));
     for i in 0..20 {
         bench.call(client, create(&format!("/e{i}"), Life::Ephemeral)).unwrap();
@@ -132,7 +134,10 @@ fn a_close_is_answered_and_takes_the_ephemerals_in_one_transaction() {
     let xid = bench.send(client, Request::CloseSession);
     bench.settle();
     let heard = bench.take(client.conn);
-    assert!(matches!(heard[..], [Heard::Reply(of, _, Ok(Response::Done)), Heard::Close] if of == xid), "{heard:?}");
+    assert!(
+        matches!(heard[..], [ReceivedMessage::Reply(of, _, Ok(Response::Done)), ReceivedMessage::Close] if of == xid),
+        "{heard:?}"
+    );
     assert_eq!(bench.ensemble.last_zxid(1), before + 1);
     let events = bench.events(watcher);
     assert_eq!(events.len(), 20);
@@ -144,15 +149,15 @@ fn a_close_is_answered_and_takes_the_ephemerals_in_one_transaction() {
 
 #[test]
 fn an_expired_session_loses_its_ephemerals_and_its_connection_everywhere() {
-    let mut bench = Bench::new(options(3));
+    let mut bench = ModelBench::new(options(3));
     let (client, watcher) = (bench.connect(0, 300), bench.connect(1, 2_000));
     let old = client;
     let client = bench.reconnect(old, 2);
     bench.call(client, create("/e", Life::Ephemeral)).unwrap();
     bench.call(watcher, exists("/e", true)).unwrap();
     bench.run_to(bench.now + 1_500 * MS);
-    assert_eq!(bench.take(client.conn), [Heard::Close]);
-    assert_eq!(bench.take(old.conn), [Heard::Close]);
+    assert_eq!(bench.take(client.conn), [ReceivedMessage::Close]);
+    assert_eq!(bench.take(old.conn), [ReceivedMessage::Close]);
     assert_eq!(bench.events(watcher).len(), 1);
     assert!((0..3).all(|server| !bench.exists(server, "/e")));
     assert_eq!((0..3).map(|server| bench.metric(server, "stale_sessions_expired")).sum::<u64>(), 1);
@@ -160,7 +165,7 @@ fn an_expired_session_loses_its_ephemerals_and_its_connection_everywhere() {
 
 #[test]
 fn a_write_that_comes_after_the_expiry_is_refused() {
-    let mut bench = Bench::new(options(3));
+    let mut bench = ModelBench::new(options(3));
     let client = bench.connect(0, 300);
     bench.send(client, create("/e", Life::Ephemeral));
     bench.collect();
@@ -171,13 +176,13 @@ fn a_write_that_comes_after_the_expiry_is_refused() {
     bench.ensemble.order(bench.now, ticket).expect("it has a zxid");
     bench.settle();
     assert!(!bench.exists(0, "/e"));
-    assert_eq!(bench.take(client.conn), [Heard::Close], "its connection has gone before");
+    assert_eq!(bench.take(client.conn), [ReceivedMessage::Close], "its connection has gone before");
 }
 
 #[test]
 fn the_bug_that_keeps_ephemerals_keeps_them() {
     let bugs = Bugs { keep_ephemerals: true, ..Bugs::default() };
-    let mut bench = Bench::new(Options { bugs, ..options(3) });
+    let mut bench = ModelBench::new(Options { bugs, ..options(3) });
     let (expiring, closing) = (bench.connect(0, 300), bench.connect(1, 2_000));
     bench.call(expiring, create("/expired", Life::Ephemeral)).unwrap();
     bench.call(closing, create("/closed", Life::Ephemeral)).unwrap();
@@ -192,7 +197,7 @@ fn the_bug_that_keeps_ephemerals_keeps_them() {
 
 #[test]
 fn a_new_leader_restarts_every_clock_with_a_full_timeout() {
-    let mut bench = Bench::new(options(3));
+    let mut bench = ModelBench::new(options(3));
     let client = bench.connect(0, 2_000);
     bench.call(client, create("/e", Life::Ephemeral)).unwrap();
     bench.ensemble.disconnected(bench.now, 0, client.conn);
@@ -231,7 +236,7 @@ proptest! {
     fn sessions_expire_exactly_at_the_tick_that_the_rule_says(
         timeouts in prop::collection::vec(200..1_500_i32, 6), doings in doings()
     ) {
-        let mut bench = Bench::new(options(1));
+        let mut bench = ModelBench::new(options(1));
         let tick = 100 * MS;
         let due = |touched: Micros, t: i32| ((touched / MS + t as u64) * MS / tick + 1) * tick;
         let clients: Vec<_> = timeouts.iter().map(|&t| bench.connect(0, t)).collect();
@@ -254,7 +259,7 @@ proptest! {
             }
             expiries.retain(|_, at| *at > bench.now);
             for (i, client) in clients.iter().enumerate() {
-                let closed = bench.heard[&client.conn].contains(&Heard::Close);
+                let closed = bench.heard[&client.conn].contains(&ReceivedMessage::Close);
                 prop_assert_eq!(!closed, expiries.contains_key(&i), "session {} at {}", i, bench.now);
             }
             prop_assert_eq!(bench.metric(0, "global_sessions") as usize, expiries.len());

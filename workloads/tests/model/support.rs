@@ -12,7 +12,7 @@ pub(crate) const MS: Micros = 1_000;
 
 /// The messages that a connection has received, in order.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Heard {
+pub(crate) enum ReceivedMessage {
     Connected(Connected),
     Reply(i32, Zxid, Result<Response, Code>),
     Event(EventKind, String),
@@ -20,12 +20,12 @@ pub(crate) enum Heard {
 }
 
 /// A driver that delivers nothing by itself, unless [`settle`](Self::settle) is called.
-pub(crate) struct Bench {
+pub(crate) struct ModelBench {
     pub(crate) ensemble: Ensemble,
     pub(crate) now: Micros,
     next_conn: Conn,
     next_xid: i32,
-    pub(crate) heard: BTreeMap<Conn, Vec<Heard>>,
+    pub(crate) heard: BTreeMap<Conn, Vec<ReceivedMessage>>,
     pub(crate) roles: Vec<(Server, ServerState)>,
     /// Tickets that wait for `order`.
     pub(crate) tickets: Vec<(Server, Ticket)>,
@@ -34,7 +34,7 @@ pub(crate) struct Bench {
 
 /// A client's side of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Client {
+pub(crate) struct ConnectedClient {
     pub(crate) server: Server,
     pub(crate) conn: Conn,
     pub(crate) session: SessionId,
@@ -45,7 +45,7 @@ pub(crate) fn options(servers: usize) -> Options {
     Options { servers, tick_ms: 100, timeout_min_ms: 200, timeout_max_ms: 2_000, seed: 7, ..Options::default() }
 }
 
-impl Bench {
+impl ModelBench {
     /// All servers serve, the last one leads.
     pub(crate) fn new(options: Options) -> Self {
         let servers = options.servers;
@@ -125,62 +125,62 @@ impl Bench {
     }
 
     /// A new session.
-    pub(crate) fn connect(&mut self, server: Server, timeout_ms: i32) -> Client {
+    pub(crate) fn connect(&mut self, server: Server, timeout_ms: i32) -> ConnectedClient {
         let conn = self.ask(server, Connect { timeout_ms, ..Connect::default() });
         self.settle();
         self.connected(server, conn)
     }
 
     /// The same session over another connection.
-    pub(crate) fn reconnect(&mut self, client: Client, server: Server) -> Client {
-        let Client { session, password, .. } = client;
+    pub(crate) fn reconnect(&mut self, client: ConnectedClient, server: Server) -> ConnectedClient {
+        let ConnectedClient { session, password, .. } = client;
         let conn = self.ask(server, Connect { session, password, timeout_ms: 1_000, ..Connect::default() });
         self.settle();
         self.connected(server, conn)
     }
 
-    fn connected(&mut self, server: Server, conn: Conn) -> Client {
+    fn connected(&mut self, server: Server, conn: Conn) -> ConnectedClient {
         let heard = self.take(conn);
-        let [Heard::Connected(answer)] = heard.as_slice() else { panic!("{heard:?}") };
-        Client { server, conn, session: answer.session, password: answer.password }
+        let [ReceivedMessage::Connected(answer)] = heard.as_slice() else { panic!("{heard:?}") };
+        ConnectedClient { server, conn, session: answer.session, password: answer.password }
     }
 
-    pub(crate) fn send(&mut self, client: Client, request: Request) -> i32 {
+    pub(crate) fn send(&mut self, client: ConnectedClient, request: Request) -> i32 {
         self.next_xid += 1;
         self.ensemble.request(self.now, client.server, client.conn, self.next_xid, request);
         self.next_xid
     }
 
-    pub(crate) fn ping(&mut self, client: Client) {
+    pub(crate) fn ping(&mut self, client: ConnectedClient) {
         self.ensemble.ping(self.now, client.server, client.conn);
     }
 
     /// All messages that the connection has received since the last call.
-    pub(crate) fn take(&mut self, conn: Conn) -> Vec<Heard> {
+    pub(crate) fn take(&mut self, conn: Conn) -> Vec<ReceivedMessage> {
         self.heard.get_mut(&conn).map(std::mem::take).unwrap_or_default()
     }
 
     /// Events that the connection has received; there must be no other messages.
-    pub(crate) fn events(&mut self, client: Client) -> Vec<(EventKind, String)> {
+    pub(crate) fn events(&mut self, client: ConnectedClient) -> Vec<(EventKind, String)> {
         let event = |heard| match heard {
-            Heard::Event(kind, path) => (kind, path),
+            ReceivedMessage::Event(kind, path) => (kind, path),
             other => panic!("an event, and not {other:?}"),
         };
         self.take(client.conn).into_iter().map(event).collect()
     }
 
     /// Sends a request, delivers everything, and returns the answer.
-    pub(crate) fn call(&mut self, client: Client, request: Request) -> Result<Response, Code> {
+    pub(crate) fn call(&mut self, client: ConnectedClient, request: Request) -> Result<Response, Code> {
         let xid = self.send(client, request);
         self.settle();
         let heard = self.heard.get_mut(&client.conn).expect("it is connected");
-        let at = heard.iter().position(|heard| matches!(heard, Heard::Reply(of, ..) if *of == xid));
+        let at = heard.iter().position(|heard| matches!(heard, ReceivedMessage::Reply(of, ..) if *of == xid));
         let Some(at) = at else { panic!("no answer in {heard:?}") };
-        let Heard::Reply(_, _, result) = heard.remove(at) else { unreachable!() };
+        let ReceivedMessage::Reply(_, _, result) = heard.remove(at) else { unreachable!() };
         result
     }
 
-    pub(crate) fn create(&mut self, client: Client, path: &str) -> Result<Response, Code> {
+    pub(crate) fn create(&mut self, client: ConnectedClient, path: &str) -> Result<Response, Code> {
         self.call(client, create(path, Life::Persistent))
     }
 
@@ -193,13 +193,13 @@ impl Bench {
     }
 }
 
-fn note(heard: &mut BTreeMap<Conn, Vec<Heard>>, roles: &mut Vec<(Server, ServerState)>, output: Output) {
+fn note(heard: &mut BTreeMap<Conn, Vec<ReceivedMessage>>, roles: &mut Vec<(Server, ServerState)>, output: Output) {
     let mut add = |conn, what| heard.entry(conn).or_default().push(what);
     match output {
-        Output::Connected { conn, answer, .. } => add(conn, Heard::Connected(answer)),
-        Output::Reply { conn, xid, zxid, result, .. } => add(conn, Heard::Reply(xid, zxid, result)),
-        Output::Event { conn, event: Event { kind, path, .. }, .. } => add(conn, Heard::Event(kind, path)),
-        Output::Close { conn, .. } => add(conn, Heard::Close),
+        Output::Connected { conn, answer, .. } => add(conn, ReceivedMessage::Connected(answer)),
+        Output::Reply { conn, xid, zxid, result, .. } => add(conn, ReceivedMessage::Reply(xid, zxid, result)),
+        Output::Event { conn, event: Event { kind, path, .. }, .. } => add(conn, ReceivedMessage::Event(kind, path)),
+        Output::Close { conn, .. } => add(conn, ReceivedMessage::Close),
         Output::State { server, state: role } => roles.push((server, role)),
         Output::Forward { .. } | Output::Committed { .. } => panic!("these are carried"),
         Output::Changed { .. } => panic!("nobody asked for it"),

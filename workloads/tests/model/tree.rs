@@ -4,14 +4,14 @@ use hustings_workloads::model::{
     Acl, Code, CreateKind, Life, Options, Read, Request, Response, Server, Stat, TransactionStep, Znode, validate,
 };
 
-use super::support::{Bench, Client, MS, children, create, delete, get, made, options, sequential, set};
+use super::support::{ConnectedClient, MS, ModelBench, children, create, delete, get, made, options, sequential, set};
 
-fn stat(bench: &Bench, server: Server, path: &str) -> Stat {
+fn stat(bench: &ModelBench, server: Server, path: &str) -> Stat {
     bench.ensemble.znodes(server).find(|znode| znode.path == path).map(|znode| znode.stat).expect("it is there")
 }
 
-fn one() -> (Bench, Client) {
-    let mut bench = Bench::new(options(1));
+fn one() -> (ModelBench, ConnectedClient) {
+    let mut bench = ModelBench::new(options(1));
     let client = bench.connect(0, 1_000);
     (bench, client)
 }
@@ -101,7 +101,7 @@ fn the_sequence_counts_creates_and_restarts_with_its_parent() {
 
 #[test]
 fn a_transaction_is_all_or_nothing_watches_included() {
-    let mut bench = Bench::new(options(3));
+    let mut bench = ModelBench::new(options(3));
     let (client, watcher) = (bench.connect(0, 1_000), bench.connect(1, 1_000));
     bench.create(client, "/p").unwrap();
     bench.call(watcher, children("/p", true)).unwrap();
@@ -179,7 +179,7 @@ fn access_is_for_those_whom_the_list_names() {
     bench.call(owner, set("/p", "1")).unwrap();
     bench.create(owner, "/p/a").unwrap();
     assert_eq!(bench.call(stranger, delete("/p/a")), Err(Code::NoAuth), "the parent's list counts");
-    let acl_of = |bench: &mut Bench, client| match bench.call(client, Request::GetAcl { path: "/p".into() }) {
+    let acl_of = |bench: &mut ModelBench, client| match bench.call(client, Request::GetAcl { path: "/p".into() }) {
         Ok(Response::Acl { acl, .. }) => acl[0].id.clone(),
         other => panic!("{other:?}"),
     };
@@ -194,7 +194,7 @@ fn access_is_for_those_whom_the_list_names() {
 
 #[test]
 fn an_emptied_container_goes_with_the_next_round() {
-    let mut bench = Bench::new(Options { container_check_ms: 1_000, timeout_max_ms: 60_000, ..options(3) });
+    let mut bench = ModelBench::new(Options { container_check_ms: 1_000, timeout_max_ms: 60_000, ..options(3) });
     let client = bench.connect(0, 60_000);
     let start = bench.now;
     for name in ["emptied", "never-used", "used"] {
@@ -206,7 +206,7 @@ fn an_emptied_container_goes_with_the_next_round() {
     bench.call(client, delete("/emptied/a")).unwrap();
     bench.call(client, delete("/used/a")).unwrap();
     bench.run_to(start + 1_100 * MS);
-    let there = |bench: &Bench, path: &str| (0..3).all(|server| bench.exists(server, path));
+    let there = |bench: &ModelBench, path: &str| (0..3).all(|server| bench.exists(server, path));
     for (path, stays) in [("/emptied", false), ("/never-used", true), ("/used", true)] {
         assert_eq!(there(&bench, path), stays, "{path}");
     }

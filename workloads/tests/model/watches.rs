@@ -3,15 +3,17 @@
 use hustings_workloads::model::EventKind::{ChildrenChanged, Created, DataChanged, Deleted};
 use hustings_workloads::model::{Bugs, Code, EventKind, Life, Options, Request, Response, WatcherType, Watches};
 
-use super::support::{Bench, Client, Heard, children, create, delete, exists, get, options, set};
+use super::support::{
+    ConnectedClient, ModelBench, ReceivedMessage, children, create, delete, exists, get, options, set,
+};
 
 fn told(kind: EventKind, path: &str) -> (EventKind, String) {
     (kind, path.to_owned())
 }
 
 /// A watcher and a client that makes changes, on different servers.
-fn two() -> (Bench, Client, Client) {
-    let mut bench = Bench::new(options(3));
+fn two() -> (ModelBench, ConnectedClient, ConnectedClient) {
+    let mut bench = ModelBench::new(options(3));
     let (watcher, doer) = (bench.connect(0, 1_000), bench.connect(1, 1_000));
     bench.create(doer, "/p").unwrap();
     (bench, watcher, doer)
@@ -95,7 +97,7 @@ fn watches_are_removed_by_their_type() {
 #[test]
 fn an_event_comes_before_the_answer_to_its_cause_and_before_later_reads() {
     for server in 0..3 {
-        let mut bench = Bench::new(options(3));
+        let mut bench = ModelBench::new(options(3));
         let client = bench.connect(server, 1_000);
         bench.create(client, "/p").unwrap();
         bench.call(client, get("/p", true)).unwrap();
@@ -104,9 +106,9 @@ fn an_event_comes_before_the_answer_to_its_cause_and_before_later_reads() {
         bench.settle();
         let heard = bench.take(client.conn);
         let [
-            Heard::Event(DataChanged, _),
-            Heard::Reply(first, ..),
-            Heard::Reply(second, _, Ok(Response::Data { data, .. })),
+            ReceivedMessage::Event(DataChanged, _),
+            ReceivedMessage::Reply(first, ..),
+            ReceivedMessage::Reply(second, _, Ok(Response::Data { data, .. })),
         ] = heard.as_slice()
         else {
             panic!("{heard:?}")
@@ -126,8 +128,8 @@ fn a_lost_connection_takes_its_watches_along() {
 }
 
 /// The watches of a session, and the events during its absence.
-fn away(options: Options) -> (Bench, Client, Vec<(EventKind, String)>) {
-    let mut bench = Bench::new(options);
+fn away(options: Options) -> (ModelBench, ConnectedClient, Vec<(EventKind, String)>) {
+    let mut bench = ModelBench::new(options);
     let (watcher, doer) = (bench.connect(0, 1_000), bench.connect(1, 1_000));
     for name in ["gone", "changed", "same", "again", "grown"] {
         bench.create(doer, &format!("/{name}")).unwrap();
@@ -152,9 +154,12 @@ fn away(options: Options) -> (Bench, Client, Vec<(EventKind, String)>) {
     let xid = bench.send(watcher, Request::SetWatches(Box::new(watches)));
     bench.settle();
     let mut heard = bench.take(watcher.conn);
-    assert!(matches!(heard.pop(), Some(Heard::Reply(of, _, Ok(Response::Done))) if of == xid), "the answer comes last");
+    assert!(
+        matches!(heard.pop(), Some(ReceivedMessage::Reply(of, _, Ok(Response::Done))) if of == xid),
+        "the answer comes last"
+    );
     let event = |heard| match heard {
-        Heard::Event(kind, path) => (kind, path),
+        ReceivedMessage::Event(kind, path) => (kind, path),
         other => panic!("{other:?}"),
     };
     (bench, watcher, heard.into_iter().map(event).collect())
@@ -197,7 +202,7 @@ fn the_bug_that_forgets_missed_events_neither_tells_nor_sets_them() {
 
 #[test]
 fn the_servers_count_what_a_deletion_sets_off() {
-    let mut bench = Bench::new(options(1));
+    let mut bench = ModelBench::new(options(1));
     let doer = bench.connect(0, 1_000);
     let watchers: Vec<_> = (0..10).map(|_| bench.connect(0, 1_000)).collect();
     bench.create(doer, "/a").unwrap();

@@ -29,14 +29,14 @@ const SERVES_AT_MOST: Duration = Duration::from_secs(45);
 const WRITES_BEHIND: u32 = 50;
 
 /// A verification under construction.
-struct Witness {
+struct VerificationBuilder {
     proof: Proof,
     seen: Vec<String>,
     /// The last observed state of each queried server.
     asked: BTreeMap<u32, ServerState>,
 }
 
-impl Witness {
+impl VerificationBuilder {
     fn new() -> Self {
         let from = clock::now();
         Self {
@@ -147,9 +147,9 @@ pub(super) async fn partition(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -
 async fn on_servers(
     cell: &Rc<LiveCell>,
     hit: &Hit,
-    act: impl AsyncFnOnce(&mut Witness, &dyn Ensemble, &dyn ServerControl) -> ServerRemedy,
+    act: impl AsyncFnOnce(&mut VerificationBuilder, &dyn Ensemble, &dyn ServerControl) -> ServerRemedy,
 ) -> Injury {
-    let mut witness = Witness::new();
+    let mut witness = VerificationBuilder::new();
     let ensemble = cell.ensemble();
     let Some(control) = ensemble.control().filter(|_| !hit.servers.is_empty()) else {
         let why =
@@ -162,7 +162,12 @@ async fn on_servers(
 }
 
 /// Kills servers one after the other, and verifies that none replies any more.
-async fn kill_all(witness: &mut Witness, ensemble: &dyn Ensemble, control: &dyn ServerControl, servers: &[u32]) {
+async fn kill_all(
+    witness: &mut VerificationBuilder,
+    ensemble: &dyn Ensemble,
+    control: &dyn ServerControl,
+    servers: &[u32],
+) {
     let mut dead = Vec::new();
     for &server in servers {
         if witness.take(control.kill(server).await) {
@@ -174,7 +179,7 @@ async fn kill_all(witness: &mut Witness, ensemble: &dyn Ensemble, control: &dyn 
 }
 
 /// Kills some servers, and makes the others acknowledge some writes without them.
-async fn leave_behind(witness: &mut Witness, cell: &LiveCell, control: &dyn ServerControl, behind: &[u32]) {
+async fn leave_behind(witness: &mut VerificationBuilder, cell: &LiveCell, control: &dyn ServerControl, behind: &[u32]) {
     let ensemble = &*cell.ensemble();
     kill_all(witness, ensemble, control, behind).await;
     let addresses = ensemble.servers();
@@ -192,7 +197,7 @@ async fn leave_behind(witness: &mut Witness, cell: &LiveCell, control: &dyn Serv
 
 /// Polls all of these servers concurrently until they show a state, in bounded time.
 async fn all_show(
-    witness: &mut Witness,
+    witness: &mut VerificationBuilder,
     ensemble: &dyn Ensemble,
     servers: &[u32],
     wanted: ServerState,
@@ -207,7 +212,7 @@ async fn all_show(
 }
 
 pub(super) async fn heal(cell: &Rc<LiveCell>, remedy: &ServerRemedy) -> Proof {
-    let mut witness = Witness::new();
+    let mut witness = VerificationBuilder::new();
     let ensemble = cell.ensemble();
     let Some(control) = ensemble.control() else {
         witness.find(false, "these servers are not our own".to_owned());

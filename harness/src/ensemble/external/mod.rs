@@ -20,6 +20,7 @@ pub use debt::{Debt, debt};
 pub use error::ExternalError;
 
 pub use options::ExternalOptions;
+pub use survey::connections_needed;
 pub use znodes::prefix;
 
 use super::{Ensemble, EnsembleError, ServerControl, server_name};
@@ -50,6 +51,42 @@ pub struct ExternalEnsemble {
     prefix: String,
     note: Note,
     stopped: Cell<bool>,
+}
+
+/// What servers of somebody else report about themselves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReportedServers {
+    pub count: u32,
+    pub version: String,
+    /// The longest tick of any server, in milliseconds: the leader's tick counts, and any server may lead.
+    pub tick_ms: u64,
+    /// Least and greatest session timeout that every server grants, in milliseconds.
+    pub timeout_bounds_ms: (u64, u64),
+}
+
+/// Asks servers of somebody else about themselves by four-letter words. Opens no session, and changes nothing there.
+///
+/// # Errors
+/// As for [`ExternalEnsemble::connect`], before a session is opened.
+pub async fn ask_servers(options: &ExternalOptions) -> Result<ReportedServers, ExternalError> {
+    let servers = survey::survey(options).await?;
+    Ok(ReportedServers {
+        count: u32::try_from(servers.len()).unwrap_or(u32::MAX),
+        version: servers.first().map_or_else(|| "unknown".to_owned(), |server| server.version.clone()),
+        tick_ms: tick_ms(&servers).unwrap_or_default(),
+        timeout_bounds_ms: timeout_bounds_ms(&servers).unwrap_or_default(),
+    })
+}
+
+/// The leader's tick counts, and any server may lead: deadlines are set by the longest.
+fn tick_ms(servers: &[NamedServer]) -> Option<u64> {
+    servers.iter().map(|server| server.conf.tick_ms).max()
+}
+
+fn timeout_bounds_ms(servers: &[NamedServer]) -> Option<(u64, u64)> {
+    let least = servers.iter().map(|server| server.conf.timeout_ms_min).max()?;
+    let most = servers.iter().map(|server| server.conf.timeout_ms_max).min()?;
+    Some((least, most))
 }
 
 impl ExternalEnsemble {
@@ -141,14 +178,11 @@ impl Ensemble for ExternalEnsemble {
     }
 
     fn tick_ms(&self) -> Option<u64> {
-        // The leader's tick counts, and any server may lead: promises are made by the longest.
-        self.servers.iter().map(|server| server.conf.tick_ms).max()
+        tick_ms(&self.servers)
     }
 
     fn timeout_bounds_ms(&self) -> Option<(u64, u64)> {
-        let least = self.servers.iter().map(|server| server.conf.timeout_ms_min).max()?;
-        let most = self.servers.iter().map(|server| server.conf.timeout_ms_max).min()?;
-        Some((least, most))
+        timeout_bounds_ms(&self.servers)
     }
 
     fn control(&self) -> Option<&dyn ServerControl> {

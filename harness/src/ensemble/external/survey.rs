@@ -64,8 +64,10 @@ pub(super) async fn survey(options: &ExternalOptions) -> Result<Vec<NamedServer>
     }
 }
 
-/// Clients choose their servers at random. While a partition heals, old and new connections coexist.
-fn connections_needed(sessions: u64, servers: usize) -> u64 {
+/// Connections from this machine that a run may need at each of these servers. Clients choose their servers at random.
+/// While a partition heals, old and new connections coexist.
+#[must_use]
+pub fn connections_needed(sessions: u64, servers: usize) -> u64 {
     2 * sessions.div_ceil(servers.max(1) as u64) + CONNECTIONS_BESIDE
 }
 

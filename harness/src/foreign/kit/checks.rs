@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::super::clocks::{ProgramClock, ROUNDS, Round, judge, same_namespace};
 use super::super::message::{Ability, FromProgram, PROTOCOL, ToProgram};
 use super::examination::{Examination, Write, guest_seats};
-use super::outcome::{CheckOutcome, Examined, KitFinding, NOT_TESTED, Need, REQUIRED, next};
+use super::outcome::{CheckOutcome, Examined, KitFinding, NOT_TESTED, Need, REQUIRED, run_of};
 use super::stage::{ELECTIONS, Fact, StageFact, TIMEOUT_MS, WRITE_EVERY_MS, election_of};
 use crate::process::clock;
 use crate::wire::end::{TakenSession as TakenOver, end_session};
@@ -55,7 +55,7 @@ impl Examination<'_> {
         let failed = self.outcomes.iter().any(|outcome| outcome.result == KitFinding::Failed);
         let last_words = self.guests.iter().filter(|_| failed).flat_map(|guest| guest.program.last_words()).collect();
         let evidence = self.evidence();
-        let next = next(self.stage.command());
+        let next = run_of(self.stage.command());
         let Self { name, version, outcomes, .. } = self;
         Ok(Examined { name, version, outcomes, evidence, last_words, not_tested: NOT_TESTED, next })
     }
@@ -134,7 +134,7 @@ impl Examination<'_> {
         match self.guests[number].ended() {
             Some(status) => format!("it ended before ({status}); {said}"),
             None => format!(
-                "{said} within {} s; `hustings run --candidate` takes programs that do not speak the protocol, by {{connect}} and {{group}} in their command",
+                "{said} within {} s; `hustings run --candidate` takes programs that do not speak the protocol, by {{connect}}, {{group}} and {{resource}} in their command",
                 HELLO_WITHIN.as_secs()
             ),
         }

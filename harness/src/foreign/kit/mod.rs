@@ -11,6 +11,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+pub(crate) use outcome::run_of;
 pub use outcome::{CheckOutcome, Examined, KitFinding, Need};
 
 /// The command to examine.

@@ -60,8 +60,8 @@ pub(super) const NOT_TESTED: &[&str] = &[
     "real servers",
 ];
 
-/// The run that looks at the most dangerous of these.
-pub(super) fn next(command: &[String]) -> String {
+/// The run of a program that tests the most dangerous of these.
+pub(crate) fn run_of(command: &[String]) -> String {
     let words = command.iter().map(String::as_str);
     let line = shlex::try_join(words).unwrap_or_else(|_| command.join(" "));
     let quoted = shlex::try_quote(&line).map_or_else(|_| line.clone(), std::borrow::Cow::into_owned);

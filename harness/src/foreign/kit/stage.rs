@@ -20,8 +20,7 @@ use tokio::task::spawn_local;
 use super::super::beliefs::Token0;
 use super::super::intake::{Fenced, Incoming, Intake, ResourceAnswer};
 use super::super::message::{FromProgram, Start, ToProgram};
-use super::super::program::{Heard, Program};
-use super::super::words::ToldByCommand;
+use super::super::program::{Program, ProgramInput};
 use super::Command;
 use crate::access::Access;
 use crate::client::session::ZkSession;
@@ -131,8 +130,7 @@ impl Stage {
         })
     }
 
-    /// Starts the command as the program with this number, for these seats. It is not told of them yet; but what in its arguments
-    /// stands for an address is the first one's.
+    /// Starts the command as the program with this number, for these seats. It is not told of them yet.
     pub(super) async fn start(&self, number: usize, seats: &[u32]) -> anyhow::Result<Guest> {
         let candidates = seats.iter().map(|&seat| (seat, path_of(election_of(seat)))).collect();
         // Whether it queues is not asked here: what its znodes show is looked at by itself.
@@ -143,15 +141,7 @@ impl Stage {
         let relays = Relay::open_all(self.ensemble.servers(), &Arc::default(), &tell).await;
         let relays = relays.context("no port for a relay")?;
         let (intake, incoming) = Intake::open(seats.iter().copied()).await?;
-        let first = *seats.first().context("no seat")?;
-        let told = ToldByCommand {
-            connect: joined(&relays.iter().map(Relay::address).collect::<Vec<_>>()),
-            group: path_of(election_of(first)),
-            resource: intake.url(first).unwrap_or_default(),
-            timeout_ms: TIMEOUT_MS,
-        };
-        let command = told.put_into(&self.command.line);
-        let (program, heard) = Program::start(&self.exe, &command, &BTreeMap::new(), true)?;
+        let (program, heard) = Program::start(&self.exe, &self.command.line, &BTreeMap::new(), true)?;
         spawn_local(hear(self.log.clone(), number, seen.clone(), heard));
         spawn_local(take_writes(self.log.clone(), number, seen.clone(), self.resource.clone(), incoming));
         let config = self.command.config.clone();
@@ -230,19 +220,19 @@ impl Guest {
     }
 }
 
-async fn hear(log: Log, guest: usize, seats: Rc<RefCell<Seats>>, mut heard: mpsc::Receiver<Heard>) {
+async fn hear(log: Log, guest: usize, seats: Rc<RefCell<Seats>>, mut heard: mpsc::Receiver<ProgramInput>) {
     let mut garbage = 0;
     while let Some(heard) = heard.recv().await {
         let (t, what) = match heard {
-            Heard::Said { t, message } => (t, StageFact::Said(message)),
-            Heard::Garbage { t, why, line } => {
+            ProgramInput::Said { t, message } => (t, StageFact::Said(message)),
+            ProgramInput::Garbage { t, why, line } => {
                 garbage += 1;
                 (t, StageFact::Garbage(format!("{line:?} ({why})")))
             }
-            Heard::TooMuch { t } => {
+            ProgramInput::TooMuch { t } => {
                 (t, StageFact::Garbage("so many notes and the like that most were not taken".to_owned()))
             }
-            Heard::Over { t } => (t, StageFact::Over),
+            ProgramInput::Over { t } => (t, StageFact::Over),
         };
         let over = matches!(what, StageFact::Over);
         let granted = granted(&seats.borrow(), &what).map(|what| Fact { t, guest, what });

@@ -20,7 +20,7 @@ use super::wall_clock::{Set, WallClock};
 use crate::foreign::beliefs::{BeliefOutcome, HeldZnodes, Odd, ProgramBeliefs, TermBasis};
 use crate::foreign::intake::{Incoming, ResourceAnswer};
 use crate::foreign::message::{Ability, FromProgram, Start, ToProgram};
-use crate::foreign::program::{Heard, Program};
+use crate::foreign::program::{Program, ProgramInput};
 use crate::foreign::words::ToldByCommand;
 use crate::host::paths::{Passed, Paths};
 use crate::host::process::HostShared;
@@ -52,12 +52,15 @@ pub(super) struct Guest {
     /// The fault for which a slot was ordered to resign.
     resigning: BTreeMap<u32, u32>,
     exe: std::path::PathBuf,
-    heard: mpsc::Sender<Heard>,
+    heard: mpsc::Sender<ProgramInput>,
 }
 
 impl Guest {
     /// Starts the program, unless its command carries its election. Returns the receiver of its output.
-    pub(super) fn prepare(shared: &Rc<HostShared>, paths: Paths) -> anyhow::Result<(Self, mpsc::Receiver<Heard>)> {
+    pub(super) fn prepare(
+        shared: &Rc<HostShared>,
+        paths: Paths,
+    ) -> anyhow::Result<(Self, mpsc::Receiver<ProgramInput>)> {
         let set_up = &shared.set_up;
         let Some(spec) = set_up.stands.program().cloned() else { bail!("no program was named") };
         let root = root(&set_up.cluster);

@@ -6,7 +6,7 @@ use hustings_record::{Event, Grade, Nanos};
 
 use crate::foreign::clocks::{ProgramClock, ROUNDS, Round, judge, same_namespace};
 use crate::foreign::message::{Ability, FromProgram, PROTOCOL, ToProgram};
-use crate::foreign::program::{Heard, Program};
+use crate::foreign::program::{Program, ProgramInput};
 use crate::process::clock;
 use crate::protocol::ProgramSetUp;
 
@@ -62,10 +62,10 @@ impl Introduction {
         matches!(self.step, IntroductionStep::Over)
     }
 
-    pub(super) fn heard(&mut self, heard: Heard, program: &Option<Program>) {
+    pub(super) fn heard(&mut self, heard: ProgramInput, program: &Option<Program>) {
         match (heard, &self.step) {
             (
-                Heard::Said { message: FromProgram::Hello { protocol, name, version, can }, .. },
+                ProgramInput::Said { message: FromProgram::Hello { protocol, name, version, can }, .. },
                 IntroductionStep::Hello { .. },
             ) => {
                 if protocol != PROTOCOL {
@@ -75,13 +75,13 @@ impl Introduction {
                 self.ask(program);
             }
             (
-                Heard::Said { t, message: FromProgram::Sync { n, t: told, .. } },
+                ProgramInput::Said { t, message: FromProgram::Sync { n, t: told, .. } },
                 IntroductionStep::Sync { asked, .. },
             ) if n == self.rounds.len() as u64 + 1 => {
                 self.rounds.push(Round { asked: *asked, told, answered: t });
                 self.ask(program);
             }
-            (Heard::Garbage { why, line, .. }, IntroductionStep::Hello { .. }) => {
+            (ProgramInput::Garbage { why, line, .. }, IntroductionStep::Hello { .. }) => {
                 self.wrong = Some(format!("it said {line:?} in place of hello, which is no message: {why}"));
             }
             _ => {}

@@ -20,7 +20,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use crate::foreign::beliefs::BeliefOutcome;
 use crate::foreign::intake::Incoming;
 use crate::foreign::message::FromProgram;
-use crate::foreign::program::Heard;
+use crate::foreign::program::ProgramInput;
 use crate::host::floor;
 use crate::host::paths::{Passed, Paths, Streams};
 use crate::host::process::HostShared;
@@ -86,7 +86,7 @@ impl Beside {
     async fn serve(
         &mut self,
         receiver: &mut Receiver,
-        mut heard: mpsc::Receiver<Heard>,
+        mut heard: mpsc::Receiver<ProgramInput>,
         mut incoming: mpsc::Receiver<Incoming>,
     ) -> anyhow::Result<bool> {
         let journal = self.shared.journal.clone();
@@ -109,7 +109,7 @@ impl Beside {
                 },
                 what = journal.failed() => return Ok(given_up(&self.shared, what).await),
                 Some(said) = heard.recv() => match said {
-                    Heard::Over { .. } => return self.over(receiver, stopped_until).await,
+                    ProgramInput::Over { .. } => return self.over(receiver, stopped_until).await,
                     said if introduction.is_over() => self.heard(said),
                     said => introduction.heard(said, &self.guest.program),
                 },
@@ -251,18 +251,18 @@ impl Beside {
         Ok(())
     }
 
-    fn heard(&mut self, heard: Heard) {
+    fn heard(&mut self, heard: ProgramInput) {
         self.catch_up();
         match heard {
-            Heard::Said { t, message } => self.said(t, message),
-            Heard::Garbage { why, line, .. } => {
+            ProgramInput::Said { t, message } => self.said(t, message),
+            ProgramInput::Garbage { why, line, .. } => {
                 self.odd(None, Misbehaviour::Garbage, format!("it said {line:?}, which is no message: {why}"));
             }
-            Heard::TooMuch { .. } => {
+            ProgramInput::TooMuch { .. } => {
                 let text = "it said so many notes and the like within a second that most of them were not taken";
                 self.odd(None, Misbehaviour::TooMuch, text.to_owned());
             }
-            Heard::Over { .. } => {}
+            ProgramInput::Over { .. } => {}
         }
     }
 

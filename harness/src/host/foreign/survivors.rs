@@ -80,14 +80,14 @@ mod tests {
     const T_MS: i32 = 200;
 
     /// A client of a server that grants a session, and answers all pings or none.
-    struct Stage {
+    struct Setup {
         survivors: Survivors,
         seats: Rc<RefCell<Seats>>,
         client: TcpStream,
         _relay: Relay,
     }
 
-    impl Stage {
+    impl Setup {
         async fn with(answers_pings: bool) -> Self {
             let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
             let upstream = listener.local_addr().expect("its address");
@@ -140,7 +140,7 @@ mod tests {
     #[tokio::test]
     async fn a_server_that_answers_on_after_the_end_of_a_session_has_its_connection_cut() {
         let staged = async {
-            let mut stage = Stage::with(true).await;
+            let mut stage = Setup::with(true).await;
             assert_eq!(stage.pings(150).await, (vec![], true), "nobody has ended it");
             stage.survivors.ended(SESSION, clock::now());
             let (cuts, connected) = stage.pings(5_000).await;
@@ -153,10 +153,10 @@ mod tests {
     #[tokio::test]
     async fn whoever_hears_nothing_any_more_is_left_alone_and_so_is_another_session() {
         let staged = async {
-            let mut stage = Stage::with(false).await;
+            let mut stage = Setup::with(false).await;
             stage.survivors.ended(SESSION, clock::now());
             assert_eq!(stage.pings(300).await, (vec![], true));
-            let mut other = Stage::with(true).await;
+            let mut other = Setup::with(true).await;
             other.survivors.ended(SESSION + 1, clock::now());
             assert_eq!(other.pings(300).await, (vec![], true));
         };

@@ -25,9 +25,9 @@ with_after_ms = 100
 ";
 
 /// Certificates that openssl makes in a folder: `NAME.pem`, and its key `NAME.key`.
-struct Leadership<'a>(&'a Path);
+struct CertificateFolder<'a>(&'a Path);
 
-impl Leadership<'_> {
+impl CertificateFolder<'_> {
     fn openssl(&self, words: &str) {
         let mut command = Command::new("openssl");
         command.args(words.split(' ')).current_dir(self.0).stdin(Stdio::null());
@@ -60,11 +60,11 @@ impl Leadership<'_> {
 async fn servers_behind_tls_bear_a_run_with_faults_on_links_and_whoever_is_wrong_is_told() {
     let bench = Bench::new();
     let at = bench.path("");
-    let leadership = Leadership(&at);
-    leadership.authority("ca");
-    leadership.authority("stranger");
-    leadership.vouched("server", "DNS:localhost", "ca");
-    leadership.vouched("client", "DNS:client", "ca");
+    let certificates = CertificateFolder(&at);
+    certificates.authority("ca");
+    certificates.authority("stranger");
+    certificates.vouched("server", "DNS:localhost", "ca");
+    certificates.vouched("client", "DNS:client", "ca");
     let read = |name: &str| std::fs::read_to_string(bench.path(name)).expect("made");
     let keys = bench.file("keys.pem", &(read("server.key") + &read("server.pem")));
     let port = free_port();

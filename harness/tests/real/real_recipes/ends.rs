@@ -11,18 +11,18 @@ use hustings_workloads::recipes::election::delete_election;
 use hustings_workloads::recipes::{Election, RecipeKind};
 
 use super::group::{Group, TIMEOUT, make_path};
-use crate::real_support::Stage;
+use crate::real_support::ServerStage;
 
 /// Two seconds are promised; a busy machine gets more.
 const TOLD_WITHIN: Duration = Duration::from_secs(5);
 
-pub(crate) async fn deleting_a_missing_election_is_no_error(stage: &Stage, recipe: RecipeKind) {
+pub(crate) async fn deleting_a_missing_election_is_no_error(stage: &ServerStage, recipe: RecipeKind) {
     let group = Group::new(stage, recipe).await;
     delete_election(&group.outsider, &group.election.path).await.expect("no error");
     assert_eq!(group.lead().await, None);
 }
 
-pub(crate) async fn a_deletion_from_outside_tells_everyone(stage: &Stage, recipe: RecipeKind) {
+pub(crate) async fn a_deletion_from_outside_tells_everyone(stage: &ServerStage, recipe: RecipeKind) {
     let group = Group::of(stage, recipe, 10).await;
     // As ZooKeeper's own command line does it: znode after znode without waiting for answers, the election last. A
     // candidate that comes back quickly enough in between makes another round necessary.
@@ -46,7 +46,7 @@ pub(crate) async fn a_deletion_from_outside_tells_everyone(stage: &Stage, recipe
     all_end(&group, 10, Instant::now(), TOLD_WITHIN).await;
 }
 
-pub(crate) async fn one_who_was_away_is_told_when_it_comes_back(stage: &Stage, recipe: RecipeKind) {
+pub(crate) async fn one_who_was_away_is_told_when_it_comes_back(stage: &ServerStage, recipe: RecipeKind) {
     let group = Group::of(stage, recipe, 2).await;
     let session = stage.linked(TIMEOUT).await;
     let link = stage.link_of(session.id());
@@ -71,7 +71,7 @@ async fn all_end(group: &Group<'_>, candidates: u32, deleted: Instant, within: D
     group.never_two();
 }
 
-pub(crate) async fn a_thousand_that_come_while_it_is_deleted_all_end(stage: &Stage, recipe: RecipeKind) {
+pub(crate) async fn a_thousand_that_come_while_it_is_deleted_all_end(stage: &ServerStage, recipe: RecipeKind) {
     const HALF: u32 = 500;
     let group = Group::new(stage, recipe).await;
     make_path(&group.outsider, &group.election.path).await;

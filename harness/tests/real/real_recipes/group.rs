@@ -16,7 +16,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 
 use super::host::{Entry, Hall, TestHost};
-use crate::real_support::{CLOSE_AT_MOST, Stage};
+use crate::real_support::{CLOSE_AT_MOST, ServerStage};
 
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -41,7 +41,7 @@ pub(crate) async fn make_path(session: &ZkSession, path: &str) {
 }
 
 pub(crate) struct Group<'a> {
-    pub(crate) stage: &'a Stage,
+    pub(crate) stage: &'a ServerStage,
     pub(crate) election: Election,
     pub(crate) hall: Rc<Hall>,
     /// A session that does not take part, for requests.
@@ -50,7 +50,7 @@ pub(crate) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    pub(crate) async fn new(stage: &'a Stage, recipe: RecipeKind) -> Self {
+    pub(crate) async fn new(stage: &'a ServerStage, recipe: RecipeKind) -> Self {
         let election = Election {
             path: format!("/election/g{}-{recipe}", stage.fresh()),
             recipe,
@@ -63,7 +63,7 @@ impl<'a> Group<'a> {
     }
 
     /// A group of this many candidates without links, the first of which leads.
-    pub(crate) async fn of(stage: &'a Stage, recipe: RecipeKind, candidates: usize) -> Self {
+    pub(crate) async fn of(stage: &'a ServerStage, recipe: RecipeKind, candidates: usize) -> Self {
         let group = Self::new(stage, recipe).await;
         for _ in 0..candidates {
             let session = stage.direct(TIMEOUT).await;

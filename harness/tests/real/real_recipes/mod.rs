@@ -10,7 +10,7 @@ mod weather;
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
-use crate::real_support::{Stage, on_one_thread};
+use crate::real_support::{ServerStage, on_one_thread};
 use futures::FutureExt;
 use futures::future::join_all;
 use group::Group;
@@ -41,8 +41,8 @@ impl Failures {
     async fn check<'a, F: Future<Output = ()>>(
         &mut self,
         name: &str,
-        stage: &'a Stage,
-        check: impl Fn(&'a Stage, RecipeKind) -> F,
+        stage: &'a ServerStage,
+        check: impl Fn(&'a ServerStage, RecipeKind) -> F,
     ) {
         let started = Instant::now();
         let outcomes = join_all(RecipeKind::sound().map(|recipe| Self::bounded(check(stage, recipe)))).await;
@@ -70,7 +70,7 @@ macro_rules! check {
 #[test]
 fn recipes_hold_on_real_servers() {
     on_one_thread(async {
-        let stage = <Stage>::set_up(TICK_MS).await;
+        let stage = <ServerStage>::set_up(TICK_MS).await;
         let mut failures = Failures::default();
         failures.once("no_ensemble_at_the_start_is_an_error", no_ensemble_at_the_start_is_an_error()).await;
         check!(
@@ -109,14 +109,14 @@ fn recipes_hold_on_real_servers() {
 #[test]
 fn recipes_hold_at_the_end_of_the_sequence_numbers() {
     on_one_thread(async {
-        let stage = <Stage>::set_up(TICK_MS).await;
+        let stage = <ServerStage>::set_up(TICK_MS).await;
         sequence::numbers_that_repeat_let_nobody_past_who_came_first(&stage).await;
         stage.tear_down().await;
     });
 }
 
 /// Shows that these checks can fail.
-async fn a_broken_recipe_is_caught(stage: &Stage) {
+async fn a_broken_recipe_is_caught(stage: &ServerStage) {
     let check = succession::a_follower_in_the_middle_goes_and_the_leader_is_untouched(stage, RecipeKind::NoRelist);
     let why = Failures::bounded(check).await.expect_err("a second leader");
     assert!(why.contains("two led at once"), "{why}");
@@ -134,7 +134,7 @@ async fn no_ensemble_at_the_start_is_an_error() {
 }
 
 /// After all the joining and leaving, the servers hold no more watches than before.
-async fn churn_leaves_no_watches_behind(stage: &Stage) {
+async fn churn_leaves_no_watches_behind(stage: &ServerStage) {
     let settled = async || {
         let mut count = crate::watches::watch_count(stage).await;
         for _ in 0..50 {

@@ -10,7 +10,7 @@ use hustings_workloads::coordination::Session as _;
 use hustings_workloads::recipes::{RecipeKind, names};
 
 use super::group::{Group, TIMEOUT, make_path};
-use crate::real_support::{CLOSE_AT_MOST, Stage};
+use crate::real_support::{CLOSE_AT_MOST, ServerStage};
 
 const JARS: &str = "/usr/share/java";
 const ZOOKEEPER: [&str; 6] =
@@ -19,7 +19,7 @@ const CANDIDATES: usize = 8;
 const SERVED_WITHIN: Duration = Duration::from_secs(60);
 
 /// Queues in which every znode has the same number, including the leader's.
-pub(crate) async fn numbers_that_repeat_let_nobody_past_who_came_first(stage: &Stage) {
+pub(crate) async fn numbers_that_repeat_let_nobody_past_who_came_first(stage: &ServerStage) {
     let mut groups = Vec::new();
     for recipe in [RecipeKind::PredecessorWatch, RecipeKind::Naive] {
         let group = Group::new(stage, recipe).await;
@@ -46,7 +46,7 @@ pub(crate) async fn numbers_that_repeat_let_nobody_past_who_came_first(stage: &S
 }
 
 /// Stops all servers, sets the counters of these znodes in each one's data to this count, and restarts the servers.
-async fn count_from(stage: &Stage, count: i32, paths: &[&str]) {
+async fn count_from(stage: &ServerStage, count: i32, paths: &[&str]) {
     each_server_has(stage, paths).await;
     for server in 1..=3 {
         stage.ensemble.kill(server).await.expect("killed");
@@ -65,7 +65,7 @@ async fn count_from(stage: &Stage, count: i32, paths: &[&str]) {
 }
 
 /// Waits until each server has these znodes: the data of a lagging one would have no counter to set.
-async fn each_server_has(stage: &Stage, paths: &[&str]) {
+async fn each_server_has(stage: &ServerStage, paths: &[&str]) {
     for server in stage.ensemble.servers() {
         let session = ZkSession::connect(&server.to_string(), TIMEOUT).await.expect("a session");
         for path in paths {
@@ -83,7 +83,7 @@ fn data_of(folder: &Path, server: u32) -> PathBuf {
 }
 
 /// A session once there is a quorum again.
-async fn served(stage: &Stage, path: &str) -> ZkSession {
+async fn served(stage: &ServerStage, path: &str) -> ZkSession {
     let begun = Instant::now();
     loop {
         if let Ok(session) = ZkSession::connect(&stage.cluster, TIMEOUT).await

@@ -9,7 +9,7 @@ use hustings_workloads::recipes::{RecipeKind, names};
 
 use super::group::{Group, TIMEOUT};
 use super::host::Entry;
-use crate::real_support::Stage;
+use crate::real_support::ServerStage;
 
 fn granted(said: &[Entry]) -> Vec<Token> {
     said.iter().filter_map(|e| if let Entry::Grant(token) = e { Some(*token) } else { None }).collect()
@@ -20,7 +20,7 @@ fn revoked(said: &[Entry]) -> Vec<RevokeReason> {
 }
 
 pub(crate) async fn a_sole_candidate_leads_by_an_ephemeral_and_leaves_a_deletable_election(
-    stage: &Stage,
+    stage: &ServerStage,
     recipe: RecipeKind,
 ) {
     let group = Group::of(stage, recipe, 1).await;
@@ -38,7 +38,10 @@ pub(crate) async fn a_sole_candidate_leads_by_an_ephemeral_and_leaves_a_deletabl
     assert_eq!(group.outsider.exists(&group.election.path).await.expect("answered"), None);
 }
 
-pub(crate) async fn a_follower_leads_after_a_crash_and_one_who_comes_back_follows(stage: &Stage, recipe: RecipeKind) {
+pub(crate) async fn a_follower_leads_after_a_crash_and_one_who_comes_back_follows(
+    stage: &ServerStage,
+    recipe: RecipeKind,
+) {
     let group = Group::of(stage, recipe, 3).await;
     let old = granted(&group.said(0))[0];
     group.expire(0).await;
@@ -63,7 +66,7 @@ pub(crate) async fn a_follower_leads_after_a_crash_and_one_who_comes_back_follow
     group.nothing_is_left_over(next, 1..=back).await;
 }
 
-pub(crate) async fn a_breadcrumb_stays_after_a_crash_and_goes_with_a_resign(stage: &Stage, recipe: RecipeKind) {
+pub(crate) async fn a_breadcrumb_stays_after_a_crash_and_goes_with_a_resign(stage: &ServerStage, recipe: RecipeKind) {
     let group = Group::of(stage, recipe, 1).await;
     assert_eq!(group.has(names::BREADCRUMB).await, recipe == RecipeKind::LockRace);
     group.expire(0).await;
@@ -79,7 +82,7 @@ pub(crate) async fn a_breadcrumb_stays_after_a_crash_and_goes_with_a_resign(stag
     group.never_two();
 }
 
-pub(crate) async fn a_follower_leads_after_a_resign_and_the_rejoiner_follows(stage: &Stage, recipe: RecipeKind) {
+pub(crate) async fn a_follower_leads_after_a_resign_and_the_rejoiner_follows(stage: &ServerStage, recipe: RecipeKind) {
     let group = Group::of(stage, recipe, 3).await;
     group.resigns(0).await;
     let next = group.has_one_leader().await;
@@ -96,7 +99,7 @@ pub(crate) async fn a_follower_leads_after_a_resign_and_the_rejoiner_follows(sta
     group.never_two();
 }
 
-pub(crate) async fn a_follower_in_the_middle_goes_and_the_leader_is_untouched(stage: &Stage, recipe: RecipeKind) {
+pub(crate) async fn a_follower_in_the_middle_goes_and_the_leader_is_untouched(stage: &ServerStage, recipe: RecipeKind) {
     let group = Group::of(stage, recipe, 4).await;
     let before = group.said(0);
     group.order(1, Order::Stop);
@@ -113,7 +116,10 @@ pub(crate) async fn a_follower_in_the_middle_goes_and_the_leader_is_untouched(st
     group.never_two();
 }
 
-pub(crate) async fn a_leader_whose_znode_is_deleted_steps_down_and_stands_anew(stage: &Stage, recipe: RecipeKind) {
+pub(crate) async fn a_leader_whose_znode_is_deleted_steps_down_and_stands_anew(
+    stage: &ServerStage,
+    recipe: RecipeKind,
+) {
     let group = Group::of(stage, recipe, 3).await;
     let lead = group.lead().await.expect("somebody leads");
     group.outsider.delete(&format!("{}/{}", group.election.path, lead.node), None).await.expect("deleted");
@@ -130,7 +136,10 @@ pub(crate) async fn a_leader_whose_znode_is_deleted_steps_down_and_stands_anew(s
 }
 
 /// Takes five seconds. A resource that checks tokens would see them rise from leader to leader.
-pub(crate) async fn sessions_that_expire_at_random_leave_one_leader_and_no_orphans(stage: &Stage, recipe: RecipeKind) {
+pub(crate) async fn sessions_that_expire_at_random_leave_one_leader_and_no_orphans(
+    stage: &ServerStage,
+    recipe: RecipeKind,
+) {
     let group = Group::of(stage, recipe, 5).await;
     let mut standing: Vec<u32> = (0..5).collect();
     let mut draw = 7_u32;

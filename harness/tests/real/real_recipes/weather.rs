@@ -11,12 +11,12 @@ use hustings_workloads::recipes::RecipeKind;
 
 use super::group::{Group, TIMEOUT, make_path};
 use super::host::Entry;
-use crate::real_support::Stage;
+use crate::real_support::ServerStage;
 
 /// Two seconds are promised; a busy machine gets more.
 const RESIGNED_WITHIN: Duration = Duration::from_secs(4);
 
-pub(crate) async fn a_resign_without_the_ensemble_ends_in_time(stage: &Stage, recipe: RecipeKind) {
+pub(crate) async fn a_resign_without_the_ensemble_ends_in_time(stage: &ServerStage, recipe: RecipeKind) {
     let group = Group::new(stage, recipe).await;
     let session = stage.linked(TIMEOUT).await;
     let link = stage.link_of(session.id());
@@ -35,7 +35,7 @@ pub(crate) async fn a_resign_without_the_ensemble_ends_in_time(stage: &Stage, re
     stage.links.heal(&[link]).await.expect("healed");
 }
 
-pub(crate) async fn a_create_whose_reply_is_lost_leaves_one_znode(stage: &Stage, recipe: RecipeKind) {
+pub(crate) async fn a_create_whose_reply_is_lost_leaves_one_znode(stage: &ServerStage, recipe: RecipeKind) {
     let group = Group::new(stage, recipe).await;
     make_path(&group.outsider, &group.election.path).await;
     let session = stage.linked(TIMEOUT).await;
@@ -63,7 +63,10 @@ pub(crate) async fn a_create_whose_reply_is_lost_leaves_one_znode(stage: &Stage,
     group.never_two();
 }
 
-pub(crate) async fn a_deletion_whose_reply_is_lost_does_not_hit_the_next_leader(stage: &Stage, recipe: RecipeKind) {
+pub(crate) async fn a_deletion_whose_reply_is_lost_does_not_hit_the_next_leader(
+    stage: &ServerStage,
+    recipe: RecipeKind,
+) {
     let group = Group::new(stage, recipe).await;
     let session = stage.linked(TIMEOUT).await;
     let link = stage.link_of(session.id());
@@ -93,7 +96,7 @@ pub(crate) async fn a_deletion_whose_reply_is_lost_does_not_hit_the_next_leader(
     group.nothing_is_left_over(other, [other]).await;
 }
 
-pub(crate) async fn two_quick_disconnects_leave_one_znode_and_one_leader(stage: &Stage, recipe: RecipeKind) {
+pub(crate) async fn two_quick_disconnects_leave_one_znode_and_one_leader(stage: &ServerStage, recipe: RecipeKind) {
     for step_down in [StepDown::OnDisconnect, StepDown::OnExpiry] {
         let mut group = Group::new(stage, recipe).await;
         group.election.step_down = step_down;
@@ -119,7 +122,7 @@ pub(crate) async fn two_quick_disconnects_leave_one_znode_and_one_leader(stage: 
     }
 }
 
-pub(crate) async fn a_partition_longer_than_the_timeout_hands_the_lead_over(stage: &Stage, recipe: RecipeKind) {
+pub(crate) async fn a_partition_longer_than_the_timeout_hands_the_lead_over(stage: &ServerStage, recipe: RecipeKind) {
     let group = Group::new(stage, recipe).await;
     let session = stage.linked(Duration::from_secs(2)).await;
     let link = stage.link_of(session.id());
@@ -137,7 +140,7 @@ pub(crate) async fn a_partition_longer_than_the_timeout_hands_the_lead_over(stag
 }
 
 /// A group whose leader's server can be found by its link.
-pub(crate) async fn with_links<'a>(stage: &'a Stage, recipe: RecipeKind) -> Group<'a> {
+pub(crate) async fn with_links<'a>(stage: &'a ServerStage, recipe: RecipeKind) -> Group<'a> {
     let group = Group::new(stage, recipe).await;
     for _ in 0..3 {
         group.joins(stage.linked(TIMEOUT).await).await;
@@ -147,7 +150,7 @@ pub(crate) async fn with_links<'a>(stage: &'a Stage, recipe: RecipeKind) -> Grou
 }
 
 /// Kills the server to which the first group's leader is connected: afterwards every group has exactly one leader.
-pub(crate) async fn the_leaders_server_is_killed(stage: &Stage, groups: &[Group<'_>]) {
+pub(crate) async fn the_leaders_server_is_killed(stage: &ServerStage, groups: &[Group<'_>]) {
     let link = stage.link_of(groups[0].session(0).id());
     let stats = stage.links.stats().await.expect("counted");
     let servers = 1..=3_usize;

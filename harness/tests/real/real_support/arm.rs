@@ -9,7 +9,7 @@ use hustings_record::Direction;
 use hustings_workloads::conformance::Arm;
 use hustings_workloads::coordination::Session as _;
 
-use crate::real_support::{CLOSE_AT_MOST, Stage, Start};
+use crate::real_support::{CLOSE_AT_MOST, ServerStage, Start};
 use crate::watches;
 
 /// T is at most 20 ticks.
@@ -18,12 +18,12 @@ const TIMEOUT: Duration = Duration::from_secs(6);
 
 /// An arm of the suite: each session has its own link.
 pub(crate) struct Linked<E> {
-    pub(crate) stage: Stage<E>,
+    pub(crate) stage: ServerStage<E>,
     pub(crate) started: Instant,
 }
 
 impl<E> Linked<E> {
-    pub(crate) fn on(stage: Stage<E>) -> Self {
+    pub(crate) fn on(stage: ServerStage<E>) -> Self {
         Self { stage, started: Instant::now() }
     }
 }
@@ -90,12 +90,12 @@ impl<E: Start> Arm for Linked<E> {
 }
 
 /// Checks that need servers with clocks and links.
-pub(crate) async fn check_the_stage(stage: &Stage<impl Start>) {
+pub(crate) async fn check_the_stage(stage: &ServerStage<impl Start>) {
     a_timeout_is_what_the_servers_grant(stage).await;
     a_close_that_nobody_answers_says_so(stage).await;
 }
 
-async fn a_timeout_is_what_the_servers_grant(stage: &Stage<impl Start>) {
+async fn a_timeout_is_what_the_servers_grant(stage: &ServerStage<impl Start>) {
     for (asked_ms, granted_ms) in [(TICK_MS, 2 * TICK_MS), (1_000, 1_000), (60_000, 20 * TICK_MS)] {
         let session = stage.direct(Duration::from_millis(asked_ms)).await;
         assert_eq!(session.timeout_ms(), granted_ms, "{asked_ms} ms were asked for");
@@ -104,7 +104,7 @@ async fn a_timeout_is_what_the_servers_grant(stage: &Stage<impl Start>) {
     }
 }
 
-async fn a_close_that_nobody_answers_says_so(stage: &Stage<impl Start>) {
+async fn a_close_that_nobody_answers_says_so(stage: &ServerStage<impl Start>) {
     let session = stage.linked(Duration::from_secs(1)).await;
     let link = stage.link_of(session.id());
     stage.links.partition(&[link], Direction::Both).await.expect("held");

@@ -23,7 +23,7 @@ const LINKS: u16 = 100;
 pub(crate) const CLOSE_AT_MOST: Duration = Duration::from_secs(10);
 
 /// Three servers, and a link for each session that wants one.
-pub(crate) struct Stage<E = LocalEnsemble> {
+pub(crate) struct ServerStage<E = LocalEnsemble> {
     // Dropped in this order: the servers before the folder that they write to.
     pub(crate) ensemble: E,
     pub(crate) links: RunLinks,
@@ -54,7 +54,7 @@ impl Start for EmbeddedEnsemble {
     }
 }
 
-impl<E: Start> Stage<E> {
+impl<E: Start> ServerStage<E> {
     pub(crate) async fn set_up(tick_ms: u64) -> Self {
         let root = tempfile::tempdir().expect("a temp dir");
         let work = WorkDir::create_in(root.path(), "real").expect("a folder");

@@ -26,3 +26,9 @@ fn hosts_under_a_fault_that_lasts_are_hit_by_no_other() {
         ["crash", "terminate", "partition", "partition-up", "partition-down", "slow", "pause", "hang", "clock-step"]
     );
 }
+
+#[test]
+fn faults_take_znodes_that_do_not_leave_them_to_expire_with_their_sessions() {
+    let taking: Vec<&str> = FaultKind::ALL.iter().filter(|kind| kind.takes_znodes()).map(|kind| kind.name()).collect();
+    assert_eq!(taking, ["resign", "terminate", "expire", "parent-delete"]);
+}

@@ -1,4 +1,5 @@
-//! Faults that did not happen: the evidence shows no effect, or no effect was observed, or no end of it.
+//! Faults of which the effect or the end is not proven: a receipt of the injection or of the heal says that it is
+//! unverified, or says that it is verified while its evidence shows no effect.
 
 use crate::check::Section as _;
 use crate::check::receipts::FaultsSection;

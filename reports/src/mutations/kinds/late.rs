@@ -1,4 +1,4 @@
-//! Leaders release late, or watchers are notified late, or act late.
+//! Leaders release late, watchers are notified late, or notified successors decide late.
 
 use crate::check::Section as _;
 use crate::check::promptness::{Promise, Promptness, slack};
@@ -18,7 +18,7 @@ const LOSSES_MIN: usize = 3;
 
 pub(in crate::mutations) const DETECTED_LATE_BY_600_MS: Mutation = Mutation {
     name: "detected-600-ms-late",
-    about: "every loss is noticed 600 ms later than it was",
+    about: "more than half of the losses are noticed 600 ms later than they were",
     check: Promptness::NAME,
     verdict: Verdict::Fail,
     one_by_one: false,
@@ -37,7 +37,7 @@ pub(in crate::mutations) const DETECTED_LATE_BY_3_S: Mutation = Mutation {
 
 pub(in crate::mutations) const DECIDED_LATE_BY_600_MS: Mutation = Mutation {
     name: "decided-600-ms-late",
-    about: "every successor takes the lead 600 ms later than it did",
+    about: "more than half of the successors take the lead 600 ms later than they did",
     sites: |scene| sites(scene, Promise::Decide, SHORT_NS),
     edit: |scene, sites| edit(scene, sites, Promise::Decide, SHORT_NS),
     ..DETECTED_LATE_BY_600_MS
@@ -54,7 +54,7 @@ pub(in crate::mutations) const DECIDED_LATE_BY_3_S: Mutation = Mutation {
 
 pub(in crate::mutations) const RELEASED_LATE_BY_600_MS: Mutation = Mutation {
     name: "released-600-ms-late",
-    about: "every leader that is ordered to resign deletes its znode 600 ms later than it did",
+    about: "more than half of the leaders that are ordered to resign delete their znodes 600 ms later than they did",
     sites: |scene| sites(scene, Promise::Release, SHORT_NS),
     edit: |scene, sites| edit(scene, sites, Promise::Release, SHORT_NS),
     ..DETECTED_LATE_BY_600_MS
@@ -110,7 +110,7 @@ fn sites(scene: &Scene<'_>, what: Promise, late: Nanos) -> Sites {
         );
     match sieve.sites() {
         Sites::At(losses) if losses.len() < enough => Sites::Nowhere(
-            "fewer than three handovers, or than half of them, were undisturbed: some may take a second more".into(),
+            "fewer than three handovers were undisturbed, or at most half of them: some may take a second more".into(),
         ),
         sites => sites,
     }

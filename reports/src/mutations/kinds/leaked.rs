@@ -1,4 +1,4 @@
-//! Znodes, sessions or watches are left behind at the servers.
+//! When the drain has ended, the servers list znodes, sessions or watches that they should not hold any more.
 
 use crate::check::Section as _;
 use crate::check::lists::ROOT;
@@ -15,7 +15,7 @@ const LEFT: &str = "left-behind-n_0000000000";
 
 pub(in crate::mutations) const ZNODE_LISTED: Mutation = Mutation {
     name: "znode-leaked",
-    about: "the servers list an ephemeral znode that nobody stands by",
+    about: "the servers list an ephemeral znode in an election that is no candidate's own",
     check: Standing::NAME,
     verdict: Verdict::Fail,
     one_by_one: true,
@@ -45,7 +45,7 @@ pub(in crate::mutations) const SESSION_LISTED: Mutation = Mutation {
 
 pub(in crate::mutations) const WATCH_LISTED: Mutation = Mutation {
     name: "watch-leaked",
-    about: "the servers list a watch of a follower on a znode that it has no business with",
+    about: "the servers list a watch of a follower on a znode that no candidate ever had",
     sites: |scene| {
         let promises = scene.index.info.leader_wakes().is_some();
         let follower = follower(scene);

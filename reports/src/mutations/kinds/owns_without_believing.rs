@@ -1,4 +1,4 @@
-//! An orphan: a znode that owns leadership while no candidate under its session believes.
+//! A dead owner: a znode has the lead while no candidate under its session ever believes.
 
 use crate::check::Section as _;
 use crate::check::ownership::{Ownership, owner_may_not_believe_for};
@@ -53,17 +53,14 @@ fn free_from(scene: &Scene<'_>, term: &Term<'_>, span: (Nanos, Nanos)) -> Nanos 
 
 fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
     let gone: Vec<&Term<'_>> = sites.iter().map(|&place| scene.term(place)).collect();
-    // Earlier and later terms of the same incarnation are removed too.
-    let is_it = move |cand: u32, session: i64, czxid: Option<i64>| {
-        gone.iter()
-            .any(|term| (term.cand, term.session) == (cand, session) && czxid.is_none_or(|czxid| czxid == term.czxid))
-    };
+    // Earlier and later terms of the same incarnation are removed too, each with its writes.
+    let is_it = move |cand: u32, session: i64| gone.iter().any(|term| (term.cand, term.session) == (cand, session));
     Edits::default()
         .drop_if(move |_, event| match event {
             Event::Grant { cand, session, .. }
             | Event::Granted { cand, session, .. }
-            | Event::Revoke { cand, session, .. } => is_it(*cand, *session, None),
-            Event::Write { cand, session, czxid, .. } => is_it(*cand, *session, Some(*czxid)),
+            | Event::Revoke { cand, session, .. }
+            | Event::Write { cand, session, .. } => is_it(*cand, *session),
             _ => false,
         })
         .with_honest_ledgers()

@@ -1,4 +1,4 @@
-//! A leader stops believing in the middle of its term, and begins again shortly after, without a cause.
+//! A leader stops believing during its term, and begins again by the same znode 5 ms later, without a cause.
 
 use crate::check::Section as _;
 use crate::check::liveness::Leaderless;

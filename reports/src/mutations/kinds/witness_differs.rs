@@ -1,4 +1,4 @@
-//! A candidate reports another znode as its own than its link shows.
+//! A candidate reports its own znode with another czxid than its link shows.
 
 use crate::check::Section as _;
 use crate::check::witness::Witness;
@@ -11,7 +11,7 @@ use hustings_record::Event;
 
 pub(in crate::mutations) const WITNESS_DIFFERS: Mutation = Mutation {
     name: "witness-differs",
-    about: "a candidate names another znode as its own than its link saw",
+    about: "a candidate reports its own znode with another czxid than passed on its link",
     check: Witness::NAME,
     verdict: Verdict::Fail,
     one_by_one: true,
@@ -30,10 +30,10 @@ fn edit<'s>(_: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
     Edits::default().rule(move |_, segment, event| {
         use crate::mutations::edits::EventEdit::{Keep, Replace};
         match event {
-            Event::Joined { t, cand: of, session, node: Some(node), czxid }
+            Event::Joined { t, cand: of, session, node: Some(node), czxid: Some(czxid) }
                 if segment.host.is_some() && Some(*of) == cand =>
             {
-                let (t, cand, session, czxid) = (*t, *of, *session, czxid.map(|czxid| czxid + 1));
+                let (t, cand, session, czxid) = (*t, *of, *session, Some(czxid + 1));
                 Replace(Event::Joined { t, cand, session, node: Some(node.clone()), czxid })
             }
             _ => Keep,

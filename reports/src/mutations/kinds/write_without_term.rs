@@ -1,4 +1,4 @@
-//! A candidate writes with a token by which it never led.
+//! A leader writes, while it leads, with a token by which nobody ever led.
 
 use super::write_by_deposed::{add_writes, write};
 use crate::check::Section as _;
@@ -12,7 +12,7 @@ use crate::verdict::Verdict;
 
 pub(in crate::mutations) const WRITE_WITHOUT_TERM: Mutation = Mutation {
     name: "write-without-term",
-    about: "a candidate writes with a token by which it never led",
+    about: "a leader writes with a token by which nobody ever led",
     check: StrayWrites::NAME,
     verdict: Verdict::Fail,
     one_by_one: true,
@@ -33,7 +33,7 @@ fn middle(term: &Term<'_>) -> Option<u64> {
 }
 
 fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
-    // A czxid below all others: no later write becomes stale by it.
+    // A czxid below all others: this write is stale, and no later write becomes stale by it.
     let writes = sites.iter().filter_map(|&place| {
         let term = scene.term(place);
         Some(write(term, (1, term.session), middle(term)?))

@@ -76,7 +76,7 @@ pub(crate) fn front(advice: &Advice) -> Result<Figure, PlotError> {
         on_front.iter().map(told).collect::<Vec<_>>().join("; "),
         setting_ms(advice.recommended.timeout_ms)
     );
-    let rows = 4 + i32::from(advice.used_ms.is_some());
+    let rows = 4 + i32::from(advice.used.is_some());
     figure(title, about, (WIDTH as u32, (BOTTOM + 58 + LEGEND_ROW * rows) as u32), |canvas| {
         let most = |of: fn(&TimeoutRow) -> f64| advice.rows.iter().map(of).fold(0.0, f64::max) * THOUSAND;
         let right = most(|row| row.false_failovers.high).max(advice.acceptable_per_week * THOUSAND);
@@ -111,7 +111,7 @@ pub(crate) fn front(advice: &Advice) -> Result<Figure, PlotError> {
             if is_recommended {
                 canvas.ring(here, 8, Pen::new(VERMILLION, 2))?;
             }
-            let is_yours = advice.used_ms == Some(row.timeout_ms);
+            let is_yours = advice.used.as_ref().is_some_and(|used| used.timeout_ms == row.timeout_ms);
             if is_yours {
                 canvas.ring(here, 12, Pen::new(INK, 2))?;
             }
@@ -130,7 +130,7 @@ pub(crate) fn front(advice: &Advice) -> Result<Figure, PlotError> {
         legend.line(Pen { alpha: 0.35, ..Pen::new(INK, 1) }, "from the estimate to the 95 % bound")?;
         legend.line(limit, &format!("{} a week are acceptable", rate(advice.acceptable_per_week)))?;
         legend.ring(Pen::new(VERMILLION, 2), "recommended")?;
-        if advice.used_ms.is_some() { legend.ring(Pen::new(INK, 2), "yours") } else { Ok(()) }
+        if advice.used.is_some() { legend.ring(Pen::new(INK, 2), "yours") } else { Ok(()) }
     })
 }
 

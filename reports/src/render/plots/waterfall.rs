@@ -1,5 +1,5 @@
 //! One real failover of each cell, the one in the middle, step by step: a bar a step, each beginning where the one before it ended,
-//! and the floor, before which no recipe can have been done with it.
+//! and the floor: when the session could expire at the earliest, or, without a session to wait for, what the messages alone take.
 
 use std::collections::BTreeMap;
 
@@ -123,7 +123,9 @@ struct Block {
 impl Block {
     fn new(cell: &CellSummary, course: &Course, label: String, begin: Begin) -> Self {
         let mut steps = steps(course);
-        let mut floor = floor(cell, course);
+        let messages = cell.failover.floor.as_ref().and_then(|floor| floor.p50);
+        let expires = cell.info.fault_kind.facts().lets_sessions_expire;
+        let mut floor = floor(course, expires, messages).map(|floor| floor as f64);
         if begin == Begin::Told {
             let told = course.told.unwrap_or(course.granted) as f64;
             steps.retain(|step| step.from >= told);
@@ -183,11 +185,18 @@ fn steps(course: &Course) -> Vec<WaterfallStep> {
 /// What is nobody's doing.
 const PALE_GREY: RGBColor = RGBColor(180, 186, 192);
 
-/// Before this no recipe can have been told, or have found out.
-fn floor(cell: &CellSummary, course: &Course) -> Option<f64> {
-    let messages = || cell.failover.floor.as_ref().and_then(|floor| floor.p50);
-    let floor = course.due.or_else(|| Some(course.released.unwrap_or(0).saturating_add(messages()?)))?;
-    Some(floor as f64)
+/// The floor, in time since the loss. It has two meanings.
+///
+/// - The session had to expire: when it could do so at the earliest. Before that no candidate can be notified. None where that is
+///   not known, as of a client that came back. `expires`: the cell's fault leaves sessions to expire; a resigner's is none of these.
+/// - Else: the release, and then the median of *delete → notified → listed* without an election (`messages`). It is no hard limit on
+///   one grant, since half of those samples were shorter.
+fn floor(course: &Course, expires: bool, messages: Option<Nanos>) -> Option<Nanos> {
+    match course.due {
+        None if expires && course.released.is_none() => None,
+        None => Some(course.released.unwrap_or(0).saturating_add(messages?)),
+        due => due,
+    }
 }
 
 struct Sheet {
@@ -298,5 +307,21 @@ impl Block {
         let Some(floor) = self.floor else { return Ok(()) };
         let at = clock.at(floor);
         canvas.line((at, top + HEAD - 3), (at, bottom), Pen::new(VERMILLION, 2).dash(Dash::Dashed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_messages_take_is_no_floor_of_a_session_that_had_to_expire() {
+        let course = Course { granted: 9, ..Course::default() };
+        let (due, resigned) = (Course { due: Some(7), ..course }, Course { released: Some(3), ..course });
+        assert_eq!(floor(&due, true, Some(2)), Some(7));
+        assert_eq!(floor(&course, true, Some(2)), None, "when it was due is not known");
+        assert_eq!([floor(&course, false, Some(2)), floor(&resigned, false, Some(2))], [Some(2), Some(5)]);
+        assert_eq!(floor(&resigned, true, Some(2)), Some(5), "its session did not have to expire");
+        assert_eq!(floor(&resigned, false, None), None);
     }
 }

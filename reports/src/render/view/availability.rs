@@ -11,7 +11,7 @@ pub(crate) struct GapLine {
     anchor: String,
     title: String,
     /// Without a leader, and without an accepted write: the share of time and the longest each. From one accepted write of a group
-    /// to its next: the median and the 99th percentile.
+    /// to its next: how many there were, the median and the 99th percentile.
     figures: Vec<String>,
 }
 
@@ -30,6 +30,7 @@ fn gap(place: usize, cell: &CellSummary, apart: &Apart) -> GapLine {
         format::duration(cell.leaderless.longest_ns),
         format::share(cell.effect.without_write),
         format::duration(cell.effect.longest_ns),
+        between.map_or_else(|| format::NOTHING.into(), |t| format::count(t.n)),
         or_nothing(between.map(|t| t.p50)),
         or_nothing(between.map(|t| t.p99)),
     ];

@@ -2,17 +2,14 @@
 
 use serde::Serialize;
 
-use crate::compare::{Answer, ComparedPair, Comparing, Comparison, Rules, sides_of};
+use crate::compare::{Answer, ComparedPair, Comparing, Comparison};
 use crate::render::clean;
-use crate::render::compared::{change, counted, interval, margin, p, state, telling, typical, words};
+use crate::render::compared::{change, counted, differences, interval, margin, p, state, telling, typical, words};
 use crate::state::Chip;
-use crate::summary::Summary;
 
 #[derive(Serialize)]
 pub(crate) struct Contest {
     state: Chip,
-    /// The answer as a sentence, to stand beside the verdict of the run, which says nothing of it.
-    sentence: &'static str,
     /// The answer of all together, and how many came to which.
     answer: &'static str,
     counted: String,
@@ -39,33 +36,21 @@ struct ContestRow {
     loud: bool,
 }
 
-/// None of a run that has no two sides.
-pub(crate) fn contest(summary: &Summary) -> Option<Contest> {
-    let comparing = sides_of(summary, Rules::default(), |_| true).ok()?;
-    let Comparing { answer, rules, pairs, doubt, .. } = &comparing;
-    let mut differences: Vec<String> =
-        pairs.iter().flat_map(|pair| &pair.differences).map(|one| clean::line(&one.to_string())).collect();
-    differences.sort();
-    differences.dedup();
+pub(crate) fn contest(comparing: &Comparing) -> Contest {
+    let Comparing { answer, rules, pairs, doubt, .. } = comparing;
     let reason = |pair: &ComparedPair| {
         let why = pair.why.as_ref()?;
         Some((Chip::from(state(pair.answer)), clean::line(&format!("{}: {why}", pair.name))))
     };
-    Some(Contest {
+    Contest {
         state: state(*answer).into(),
-        sentence: match answer {
-            Answer::Same => "The new side is the same as the base.",
-            Answer::Better => "The new side is better than the base.",
-            Answer::CannotTell => "Whether the new side is worse than the base cannot be told.",
-            Answer::Worse => "The new side is worse than the base.",
-        },
         answer: answer.words(),
-        counted: counted(&comparing),
+        counted: counted(comparing),
         delta: margin(rules),
-        differences,
+        differences: differences(comparing),
         rows: pairs.iter().flat_map(|pair| telling(pair).map(|found| row(pair, found))).collect(),
         reasons: pairs.iter().filter_map(reason).chain(doubt.as_deref().map(of_all)).collect(),
-    })
+    }
 }
 
 fn of_all(why: &str) -> (Chip, String) {

@@ -193,7 +193,10 @@ fn faults(cell: &CellSummary) -> Vec<Fact> {
     let ordered = f.verified.saturating_add(f.unverified);
     let late = f.lateness.as_ref().map_or_else(
         || format::NOTHING.into(),
-        |d| format!("p50 {}, longest {}", format::duration_or_hidden(d.p50), format::duration(d.max)),
+        |d| {
+            let (p50, longest) = (format::duration_or_hidden(d.p50), format::duration(d.max));
+            format!("p50 {p50}, longest {longest} (n {})", format::count(d.n))
+        },
     );
     vec![
         Fact::new("Verified", format!("{} of {} planned", format::count(f.planned_verified), format::count(f.planned))),
@@ -208,11 +211,15 @@ fn faults(cell: &CellSummary) -> Vec<Fact> {
 
 /// A resignation has nothing to wait for: what it takes beyond the floor is the recipe's.
 fn over_floor(cell: &CellSummary) -> Option<String> {
-    let half = |d: &Option<Distribution>| d.as_ref().and_then(|d| d.p50).filter(|&p50| p50 > 0);
-    let (failover, floor) = half(&cell.failover.whole).zip(half(&cell.failover.floor))?;
+    let half = |d: &Option<Distribution>| {
+        let d = d.as_ref()?;
+        Some((d.p50.filter(|&p50| p50 > 0)?, format::count(d.n)))
+    };
+    let ((failover, n), (floor, of_floor)) = half(&cell.failover.whole).zip(half(&cell.failover.floor))?;
     let times = failover as f64 / floor as f64;
+    let (failover, floor) = (format::duration(failover), format::duration(floor));
     (cell.info.fault_kind == FaultKind::Resign)
-        .then(|| format!("{times:.2} times ({} against {})", format::duration(failover), format::duration(floor)))
+        .then(|| format!("{times:.2} times ({failover}, n {n}, against {floor}, n {of_floor})"))
 }
 
 fn split_brain(cell: &CellSummary) -> Vec<Fact> {
@@ -279,7 +286,10 @@ fn fan_out(cell: &CellSummary) -> Vec<Fact> {
             cell.deletion_watches.others.iter().map(|(kind, fired)| format!("{kind} {}", say(fired))).collect();
         (!all.is_empty()).then(|| all.join(", "))
     };
-    let spread = f.spread.as_ref().map(|d| format!("p50 {}, {}", format::duration_or_hidden(d.p50), format::tail(d)));
+    let spread = f
+        .spread
+        .as_ref()
+        .map(|d| format!("p50 {}, {} (n {})", format::duration_or_hidden(d.p50), format::tail(d), format::count(d.n)));
     vec![
         Fact::new("Leader losses counted", format::count(f.losses)),
         Fact::new("Wake-ups per loss of a leader, median (least–most)", woken(f.woken)),

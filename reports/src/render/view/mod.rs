@@ -19,6 +19,7 @@ mod receipts;
 mod replay;
 mod row;
 mod run;
+mod times;
 
 pub(crate) use answers::{SummaryAnswer, answers};
 pub(crate) use page::Page;

@@ -12,7 +12,9 @@ use super::pools::{PoolRow, configurations, not_shown, pooled, shown};
 use super::replay;
 use super::row::{CellRow, Rows, rows};
 use super::run::{Banner, RunView, banner};
+use super::times::{FailoverTimes, times};
 use super::{SummaryAnswer, answers, cell};
+use crate::compare::compared_sides;
 use crate::definitions::{self, Definition};
 use crate::render::markup::html;
 use crate::render::plots::{CHARTS, Draw, PlotError};
@@ -29,6 +31,7 @@ pub(crate) struct Page {
     /// The only script that the page's policy lets run.
     script_source: Value,
     banner: Banner,
+    times: FailoverTimes,
     answers: Vec<SummaryAnswer>,
     contest: Option<Contest>,
     run: RunView,
@@ -102,14 +105,17 @@ impl Page {
         let (pools, pool_tail, pools_share) = pooled(summary);
         let title = format!("Hustings: {}", clean::short(&summary.manifest.scenario, 60));
         let policies = policies(&summary.cells, &shown);
-        let (banner, answers, run) = (banner(summary), answers(summary), RunView::new(summary));
+        let comparing = compared_sides(summary);
+        let banner = banner(summary, comparing.as_ref());
+        let (times, answers, run) = (times(&pools, &rows), answers(summary), RunView::new(summary));
         let (script_source, replay) = (script::source(), replay::ReplaySection::new(summary));
         Ok(Self {
             title,
             script_source,
             banner,
+            times,
             answers,
-            contest: contest(summary),
+            contest: comparing.as_ref().map(contest),
             run,
             pools,
             pool_tail,

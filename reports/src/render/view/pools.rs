@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use super::facts::{DistributionLine, distributions};
-use super::row::{CellRow, has_p99, shared, tail_name};
+use super::row::{CellRow, has_p99, samples, shared, tail_name};
 use crate::render::apart::Apart;
 use crate::render::{clean, format};
 use crate::state::{Chip, State};
@@ -23,7 +23,8 @@ pub(crate) struct PoolRow {
     pub(crate) row: CellRow,
     /// `5`, or `4 of 5`: how many repetitions are in the figures.
     pub(crate) entered: String,
-    /// How many show its verdict, behind that: `1 of 5 failed`.
+    /// How many repetitions show its verdict, to be read after that: `1 of 5`. If none does, how many are pooled: `only 4
+    /// of 5`.
     pub(crate) show_it: String,
     /// The least and the most of the repetitions' own medians.
     pub(crate) least: String,
@@ -42,6 +43,7 @@ struct RepeatedLine {
     anchor: String,
     number: u32,
     p50: String,
+    n: String,
     pooled: bool,
     state: Chip,
 }
@@ -164,6 +166,7 @@ fn repeated(summary: &Summary, one: &Repeated, info: &CellInfo) -> RepeatedLine 
         anchor: place.map_or_else(String::new, |place| format!("cell-{}", place + 1)),
         number: one.number,
         p50: one.p50.map_or_else(|| format::NOTHING.into(), format::duration),
+        n: place.map_or_else(|| format::NOTHING.into(), |place| samples(&summary.cells[place])),
         pooled: one.pooled,
         state: State::of(one.verdict, one.unsafe_as_expected, info).into(),
     }

@@ -8,7 +8,7 @@ use crate::render::{clean, format};
 use crate::state::{Chip, State, overlaps_briefly};
 use crate::stats::Tail;
 use crate::summary::{CellSummary, Rate, Summary};
-use hustings_record::{Expectation, Fencing};
+use hustings_record::{Expectation, Fencing, Repetition};
 
 /// What stands in columns of its own in every table of cells.
 const COLUMNS: [Axis; 2] = [Axis::Fault, Axis::Timeout];
@@ -41,6 +41,8 @@ pub(crate) struct CellRow {
     pub(crate) tail: String,
     /// How many handovers stand behind these.
     pub(crate) handovers: String,
+    /// The same for a narrow column: `34`, or `34+6` where six more had not ended.
+    pub(crate) n: String,
     pub(crate) woken: String,
     pub(crate) overlaps: String,
     pub(crate) overlaps_short: String,
@@ -110,15 +112,13 @@ impl CellRow {
             besides: apart.parts(cell, &SAID).join(", "),
             recipe: clean::short(if cell.info.has_candidates() { &info.recipe } else { &info.name }, 40),
             step_down: if cell.info.has_candidates() { info.step_down_words() } else { NO_CANDIDATES.into() },
-            repetition: info
-                .repetition
-                .as_ref()
-                .map_or_else(String::new, |one| format!("repetition {} of {}", one.number, one.count)),
+            repetition: info.repetition.as_ref().map_or_else(String::new, Repetition::words),
             fault: clean::short(&info.fault, 40),
             t: of_candidates(negotiated(cell)),
             size: of_candidates(format!("{} × {}", format::count(info.groups.len() as u64), info.candidates_per_group)),
             p50: quantile(|d| d.p50),
             tail: cell.failover.measured().map_or_else(|| format::NOTHING.into(), |d| format::tail_short(d, has_p99)),
+            n: samples(cell),
             handovers: if cell.info.has_candidates() { handovers(cell) } else { NO_CANDIDATES.into() },
             woken: woken(cell.fan_out.woken),
             overlaps: of_candidates(format::rate(&cell.split_brain.active)),
@@ -173,6 +173,15 @@ fn handovers(cell: &CellSummary) -> String {
         Some(d) => format!("n {}{void}", format::count(d.n)),
         None if void.is_empty() => "no handover".into(),
         None => format!("n 0{void}"),
+    }
+}
+
+/// How many failovers a cell's percentiles are of; behind a `+` those that had not ended.
+pub(super) fn samples(cell: &CellSummary) -> String {
+    match cell.failover.measured() {
+        None => format::NOTHING.into(),
+        Some(d) if d.censored > 0 => format!("{}+{}", format::count(d.n), format::count(d.censored)),
+        Some(d) => format::count(d.n),
     }
 }
 

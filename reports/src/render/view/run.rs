@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use super::parts::{Fact, first_lines};
 use super::row::counted_writes;
+use crate::compare::{Comparing, overall};
 use crate::render::apart::Apart;
-use crate::render::{clean, format};
+use crate::render::{clean, compared, format};
 use crate::state::{Chip, State, overlaps_briefly};
 use crate::summary::{CellSummary, CheckResult, Summary};
 use hustings_record::{EnsembleKind, Manifest, RunState};
@@ -20,7 +21,11 @@ const CHARS_MAX: usize = 600;
 #[derive(Serialize)]
 pub(crate) struct Banner {
     pub(crate) state: Chip,
-    /// The verdict as a sentence.
+    /// What is compared with what, in a line each.
+    pub(crate) sides: Vec<String>,
+    /// The comparison's answer as a sentence; None of a run that has no two sides.
+    pub(crate) compared: Option<String>,
+    /// The verdicts of the cells as a sentence.
     pub(crate) sentence: String,
     pub(crate) problems: Vec<Problem>,
     /// Problems that there was no room for.
@@ -46,13 +51,17 @@ pub(crate) struct RunView {
     versions: Vec<(String, String)>,
     /// Said before anything else: warnings of the run, notes of the reader, a run that did not end.
     cautions: Vec<String>,
+    /// Which checks could not have failed.
+    untestable: Option<String>,
+    /// The kind of ensemble and the machine's load, beside the times of failovers.
+    conditions: String,
     command: String,
     folder: String,
     seed: String,
     id: String,
 }
 
-pub(crate) fn banner(summary: &Summary) -> Banner {
+pub(crate) fn banner(summary: &Summary, comparing: Option<&Comparing>) -> Banner {
     let mut problems: Vec<(State, Problem)> = Vec::new();
     let apart = Apart::of(&summary.cells);
     for (i, cell) in summary.cells.iter().enumerate() {
@@ -70,7 +79,9 @@ pub(crate) fn banner(summary: &Summary) -> Banner {
     problems.sort_by_key(|(state, _)| std::cmp::Reverse(*state));
     let more = problems.len().saturating_sub(PROBLEMS_MAX);
     Banner {
-        state: State::of_run(summary).into(),
+        state: State::of_run(summary, overall(summary, comparing)).into(),
+        sides: comparing.map(compared::side_names).unwrap_or_default(),
+        compared: comparing.map(compared::sentence),
         sentence: sentence(summary),
         problems: problems.into_iter().take(PROBLEMS_MAX).map(|(_, problem)| problem).collect(),
         more,
@@ -109,11 +120,24 @@ fn sentence(summary: &Summary) -> String {
         .collect();
     let cells = format::plural(there, "cell", "cells");
     let allowed = allowed(summary);
-    let of = summary.pools.iter().map(|pool| pool.planned).max().map_or_else(String::new, |times| {
+    let of = planned(summary).map_or_else(String::new, |(times, further)| {
         let configurations = format::plural(summary.pools.len() as u64, "configuration", "configurations");
-        format!(" ({configurations}, each planned {})", format::plural(times.into(), "time", "times"))
+        format!(" ({configurations}, each planned {}{further})", format::plural(times.into(), "time", "times"))
     });
     format!("Of {cells}{of}, {}{allowed}.{missing}", join_and(&parts))
+}
+
+/// How often each configuration was planned, and the further repetitions beyond that in words. None where each was run
+/// once.
+fn planned(summary: &Summary) -> Option<(u32, String)> {
+    let pools = summary.pools.iter().map(|pool| pool.planned).max()?;
+    let all = || summary.cells.iter().filter_map(|cell| cell.info.repetition.as_ref());
+    let further = all().filter(|one| one.number > one.count).count() as u64;
+    let further = match further {
+        0 => String::new(),
+        n => format!(", and {}", format::plural(n, "further repetition", "further repetitions")),
+    };
+    Some((all().map(|one| one.count).max().unwrap_or(pools), further))
 }
 
 /// What a pass must not hide, where the scenario allows it: two that led at once, and stale writes that were accepted.
@@ -153,6 +177,8 @@ impl RunView {
             facts: facts(summary),
             versions: versions.map(|(name, v)| (clean::short(name, 60), clean::short(v, 120))).collect(),
             cautions: cautions(summary),
+            untestable: not_testable(summary),
+            conditions: conditions(manifest),
             command: clean::line(&manifest.command),
             folder: if manifest.folder.is_empty() { "RECORD".into() } else { clean::line(&manifest.folder) },
             seed: manifest.seed.to_string(),
@@ -232,11 +258,25 @@ fn machine_and_day(manifest: &Manifest) -> Vec<Fact> {
     ]
 }
 
+/// The kind of ensemble, and how busy the machine was.
+fn conditions(manifest: &Manifest) -> String {
+    let kind = manifest.ensemble_kind;
+    // Behind the first semicolon is why it was chosen.
+    let described = clean::short(manifest.ensemble.split(';').next().unwrap_or_default(), 160);
+    let ensemble = if described.starts_with(kind.name()) { described } else { format!("{kind}: {described}") };
+    if kind == EnsembleKind::Simulated {
+        return format!("Ensemble: {ensemble}.");
+    }
+    let (cores, load) = (manifest.machine.cores.into(), clean::short(&manifest.machine.load_1m, 20));
+    let cores = format::plural(cores, "core", "cores");
+    format!("Ensemble: {ensemble}. Machine: {cores}, load {load} when the run began (one-minute average).")
+}
+
 /// How often configurations were run.
 fn repetitions(summary: &Summary) -> Option<Fact> {
-    let planned = summary.pools.iter().map(|pool| pool.planned).max()?;
+    let (times, further) = planned(summary)?;
     let configurations = format::plural(summary.pools.len() as u64, "configuration", "configurations");
-    Some(Fact::new("Repetitions", format!("{planned} of each of {configurations}, in rounds over all of them")))
+    Some(Fact::new("Repetitions", format!("{times} of each of {configurations}, in rounds over all of them{further}")))
 }
 
 fn cells(summary: &Summary) -> String {
@@ -263,16 +303,20 @@ fn timeouts(summary: &Summary) -> String {
 
 fn cautions(summary: &Summary) -> Vec<String> {
     let mut lines: Vec<String> = ended(&summary.manifest).into_iter().map(str::to_owned).collect();
-    lines.extend(remarks(summary));
+    lines.extend(warnings(summary));
     lines
 }
 
-/// What must be known before any figure is believed.
+/// What must be known before any figure is believed, without the page beside it.
 pub(crate) fn remarks(summary: &Summary) -> Vec<String> {
+    let untestable = not_testable(summary).map(|told| format!("{told} The report says why, cell by cell."));
+    warnings(summary).into_iter().chain(untestable).collect()
+}
+
+fn warnings(summary: &Summary) -> Vec<String> {
     let warnings: Vec<String> = summary.manifest.warnings.iter().map(ToString::to_string).collect();
     let mut lines = first_lines(&warnings, LINES_MAX, CHARS_MAX);
     lines.extend(first_lines(&summary.notes, LINES_MAX, CHARS_MAX));
-    lines.extend(not_testable(summary));
     lines
 }
 
@@ -289,7 +333,7 @@ fn not_testable(summary: &Summary) -> Option<String> {
     let named: Vec<String> = checks.iter().map(|(name, cells)| format!("{name} ({cells})")).collect();
     (cells > 0).then(|| {
         format!(
-            "Not testable in {}: checks that would have passed whatever had gone wrong: {}. The report says why.",
+            "Not testable in {}: checks that would have passed whatever had gone wrong: {}.",
             format::plural(cells, "cell", "cells"),
             named.join(", ")
         )

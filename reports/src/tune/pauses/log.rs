@@ -77,13 +77,23 @@ impl Shape {
 pub struct Coverage {
     /// What lies between the first and the last line of each of its pieces; None where it tells no times.
     pub span: Option<Nanos>,
-    /// Pieces whose times rise: more than one where a process was started anew, or a file stands in the wrong place.
+    /// Pieces whose times rise, in the worst case of the files: more than one where a process was started anew, or files were put
+    /// together in another order.
     pub pieces: u64,
     /// What was taken off the span, because lines are missing there by the numbers of the collections.
     pub missing: Nanos,
 }
 
 impl Coverage {
+    /// Both together: what lies between two files is not covered.
+    fn and(self, other: Self) -> Self {
+        let span = match (self.span, other.span) {
+            (Some(one), Some(other)) => Some(one.saturating_add(other)),
+            (one, other) => one.or(other),
+        };
+        Self { span, pieces: self.pieces.max(other.pieces), missing: self.missing.saturating_add(other.missing) }
+    }
+
     pub(super) fn without(&mut self, missing: Nanos) {
         self.missing = self.span.map_or(0, |span| missing.min(span));
         self.span = self.span.map(|span| span - self.missing);
@@ -122,6 +132,32 @@ pub struct PauseLog {
 }
 
 impl PauseLog {
+    /// Appends the log of another file: rotated logs, or those of several processes. Its times follow on those of this one.
+    ///
+    /// # Errors
+    /// It has another shape, which is returned.
+    pub fn append(&mut self, other: Self) -> Result<(), Shape> {
+        self.shape = match (self.shape, other.shape) {
+            (Shape::Safepoints { as_jdk_17: one }, Shape::Safepoints { as_jdk_17: another }) => {
+                Shape::Safepoints { as_jdk_17: one && another }
+            }
+            (one, another) if one == another => one,
+            (_, another) => return Err(another),
+        };
+        let after = self.coverage.span.unwrap_or(0);
+        let later = |pause: Pause| Pause { ended: pause.ended.map(|ended| ended.saturating_add(after)), ..pause };
+        self.pauses.extend(other.pauses.into_iter().map(later));
+        self.coverage = self.coverage.and(other.coverage);
+        self.unread.count += other.unread.count;
+        self.unread.first = self.unread.first.take().or(other.unread.first);
+        self.left_out += other.left_out;
+        self.left_out_max = self.left_out_max.max(other.left_out_max);
+        self.lines += other.lines;
+        self.skipped += other.skipped;
+        self.first_skipped = self.first_skipped.take().or(other.first_skipped);
+        Ok(())
+    }
+
     /// How many weeks were logged, by the log's own times.
     #[must_use]
     pub fn weeks(&self) -> Option<f64> {

@@ -2,11 +2,11 @@
 
 use super::{HOUR_MS, add, minority, programs, within};
 use crate::faults::Fault;
-use crate::plan;
 use crate::recipes::RecipeKind;
 use crate::scenario::cell::Cell;
 use crate::scenario::error::Problem;
 use crate::scenario::fault::FaultSpec;
+use crate::scenario::plan;
 use crate::scenario::schema::{Links, Scenario};
 use hustings_record::FaultKind;
 use hustings_record::FencingMethod;

@@ -2,10 +2,10 @@
 
 use super::add;
 use crate::faults::Moment;
-use crate::plan::SHORTEST_GAP;
 use crate::scenario::cell::Cell;
 use crate::scenario::error::Problem;
 use crate::scenario::fault::{FaultSpec, Target};
+use crate::scenario::plan::SHORTEST_GAP;
 
 /// Whether the faults of a cell leave a majority of the hosts and of the servers.
 pub(super) fn check(cell: &Cell, found: &mut Vec<Problem>) {

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use super::{add, within};
 use crate::faults::{Fault, Restart};
-use crate::plan::SHORTEST_GAP;
 use crate::scenario::error::Problem;
 use crate::scenario::fault::{FaultSpec, TargetKind};
+use crate::scenario::plan::SHORTEST_GAP;
 
 const GAP_MAX_MS: u64 = 600_000;
 

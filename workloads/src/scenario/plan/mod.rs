@@ -93,7 +93,10 @@ pub fn plan(cell: &Cell, seed: u64) -> Plan {
     let after_ms = fault.with_after_ms.unwrap_or(0);
     let settled_ms = settled_together_ms(cell, fault, after_ms);
     // The shortest gap still leaves a fault and its handover enough time.
-    let every_ms = fault.every_ms.unwrap_or_else(|| (settled_ms as f64 / SHORTEST_GAP).ceil() as u64);
+    let every_ms = match fault.every_ms {
+        Some(every_ms) => every_ms.max(least_gap_ms(cell)),
+        None => (settled_ms as f64 / SHORTEST_GAP).ceil() as u64,
+    };
     let mut rng = seed::rng(seed, &cell.round_variance(), "plan");
     // The first fault may hit at any phase of a tick.
     let mut at_ms = LEAD_IN_MS + rng.random_range(0..=cell.tick_ms.min(1_000));
@@ -109,6 +112,33 @@ pub fn plan(cell: &Cell, seed: u64) -> Plan {
     }
     faults.sort_by_key(|fault| (fault.at_ms, fault.id));
     Plan { faults, measure_ms: at_ms + settled_ms }
+}
+
+/// The mean gap between injections that is lengthened for the cell's session timeout: as the scenario sets it, and as it
+/// is planned, in milliseconds. `None`: it is as the scenario sets it.
+#[must_use]
+pub fn lengthened_gap_ms(cell: &Cell) -> Option<(u64, u64)> {
+    let every_ms = cell.fault.every_ms.filter(|_| cell.fault.repeat > 1)?;
+    let least_ms = least_gap_ms(cell);
+    (every_ms < least_ms).then_some((every_ms, least_ms))
+}
+
+/// The least mean gap between injections, in milliseconds. Even the shortest gap lasts until a host that was taken out is
+/// back, and until its sessions have expired: T, and one and a half ticks of the server's rounding.
+fn least_gap_ms(cell: &Cell) -> u64 {
+    let of = |fault: &FaultSpec| {
+        let lasts_ms = cell.fault_lasts_ms(fault).unwrap_or(0);
+        if !fault.takes_hosts_out() {
+            return 0;
+        }
+        // Pauses also measure which pauses expire a session, and that needs no failover to be over.
+        if fault.kind() == FaultKind::Pause {
+            return lasts_ms;
+        }
+        let over_ms = lasts_ms.max(cell.timeout_granted_ms() + cell.tick_ms * 3 / 2);
+        (over_ms as f64 / SHORTEST_GAP).ceil() as u64
+    };
+    std::iter::once(&cell.fault).chain(&cell.with).map(of).max().unwrap_or(0)
 }
 
 fn planned(cell: &Cell, spec: &FaultSpec, id: u32, at_ms: u64) -> PlannedFault {

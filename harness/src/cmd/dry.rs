@@ -1,0 +1,76 @@
+//! `hustings run --dry-run`: the plan of a run, and what the servers of `--connect` report about themselves.
+
+use hustings_record::words::plural;
+use hustings_workloads::scenario::{Cell, ExternalServers, Scenario, explain, explain_on};
+
+use crate::console::exit::{Exit, Failure};
+use crate::console::output::say;
+use crate::coordinator::{Against, Chosen, corrected_by};
+use crate::ensemble::external::{ReportedServers, connections_needed};
+use crate::ensemble::start::{EnsembleRequest, ExternalRequest};
+use crate::process::interrupt;
+
+/// Shows the plan. Servers of somebody else are asked about themselves first, and nothing is changed there.
+pub(super) async fn dry(
+    request: &EnsembleRequest,
+    own: &Chosen,
+    against: Option<&Against>,
+    seed: u64,
+) -> Result<Exit, Failure> {
+    let cells = own.all(against, Clone::clone).map_err(Failure::usage)?;
+    let EnsembleRequest::External(external) = request else {
+        say(explain(&own.scenario, &cells, seed))?;
+        return Ok(Exit::Pass);
+    };
+    interrupt::ends(|| ()).map_err(Failure::infrastructure)?;
+    match external.ask(sessions(&cells)).await {
+        Ok(servers) => {
+            let (scenario, warnings) = corrected_by(&own.scenario, &servers);
+            let cells = own.all(against, |asked| corrected_by(asked, &servers).0).map_err(Failure::usage)?;
+            let lines = vec![reported(external, &servers), needed(external, &cells)];
+            say(explain_on(&scenario, &cells, seed, &ExternalServers { lines, warnings }))?;
+            Ok(Exit::Pass)
+        }
+        // The plan is shown all the same: most of it does not depend on the servers.
+        Err(error) => {
+            say(explain_on(&own.scenario, &cells, seed, &not_asked(external, &own.scenario, &cells)))?;
+            Err(Failure::infrastructure(error))
+        }
+    }
+}
+
+/// The description of servers of somebody else that were not asked.
+pub(super) fn not_asked(external: &ExternalRequest, scenario: &Scenario, cells: &[Cell]) -> ExternalServers {
+    let line = format!(
+        "ensemble: {}, run by somebody else and not asked; the plan takes the scenario's tick for theirs, {} ms",
+        external.connect.join(", "),
+        cells.first().map_or(scenario.ensemble.tick_ms, |cell| cell.tick_ms)
+    );
+    ExternalServers { lines: vec![line, needed(external, cells)], warnings: scenario.warnings() }
+}
+
+fn reported(external: &ExternalRequest, servers: &ReportedServers) -> String {
+    let (least, most) = servers.timeout_bounds_ms;
+    format!(
+        "ensemble: {} of ZooKeeper {} at {}, run by somebody else; tick {} ms, session timeouts from {least} to {most} ms; \
+         whether they sync to disk is not known",
+        plural(servers.count.into(), "server", "servers"),
+        servers.version,
+        external.connect.join(", "),
+        servers.tick_ms
+    )
+}
+
+/// What the servers must allow, whether they do or not.
+fn needed(external: &ExternalRequest, cells: &[Cell]) -> String {
+    format!(
+        "each server must allow the four-letter words srvr, conf and mntr (4lw.commands.whitelist), and {} connections from this \
+         machine (maxClientCnxns)",
+        connections_needed(sessions(cells), external.connect.len())
+    )
+}
+
+/// Sessions of the largest cell.
+fn sessions(cells: &[Cell]) -> u64 {
+    cells.iter().map(Cell::session_count).max().unwrap_or(0)
+}

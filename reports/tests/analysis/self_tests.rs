@@ -1,0 +1,77 @@
+//! Broken recipes of self-tests: a cell of its own must catch each one, on each side of a comparison.
+
+use hustings_record::*;
+use hustings_reports::analysis::summarise;
+use hustings_reports::summary::Summary;
+use hustings_reports::verdict::Verdict::{Inconclusive, Pass};
+
+use crate::builder::Cell;
+use crate::leads::false_failover;
+
+/// A cell of the self-test with this recipe, whose defect is a lead that is lost without a cause.
+fn broken(recipe: &str, is_caught: bool) -> Cell {
+    let mut cell = if is_caught { false_failover() } else { sound() };
+    (cell.info.recipe, cell.info.self_test) = (recipe.into(), true);
+    cell.info.must_show = vec![Caught::Unplanned];
+    cell
+}
+
+/// A cell that passes every check.
+fn sound() -> Cell {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
+    cell.resign(0, 20_000);
+    cell
+}
+
+fn of_side(mut cell: Cell, side: Side) -> Cell {
+    cell.info.contest = Some(Contest { pair: "self-test".into(), side });
+    cell
+}
+
+fn run(cells: Vec<Cell>) -> Summary {
+    let mut records = cells.into_iter().zip(0_u32..).map(|(mut cell, index)| {
+        (cell.info.index, cell.info.name) = (index, format!("cell-{index}"));
+        let (name, mut record) = (cell.info.name.clone(), cell.record());
+        (record.manifest.cells[0].index, record.manifest.cells[0].name) = (index, name);
+        record
+    });
+    let mut all = records.next().expect("a cell");
+    for record in records {
+        all.manifest.cells.extend(record.manifest.cells);
+        all.cells.extend(record.cells);
+    }
+    all.manifest.cells_planned = all.cells.len() as u32;
+    summarise(&all)
+}
+
+#[test]
+fn a_recipe_that_one_of_its_cells_catches_leaves_a_pass() {
+    let summary = run(vec![sound(), broken("broken:a", false), broken("broken:a", true)]);
+    assert_eq!((summary.verdict, summary.whole), (Pass, Pass), "{:?}", summary.notes);
+    assert!(summary.notes.is_empty(), "{:?}", summary.notes);
+}
+
+#[test]
+fn a_recipe_that_is_caught_does_not_hide_another_that_is_not() {
+    let missed = |cells: Vec<Cell>| {
+        let summary = run(cells);
+        assert_eq!((summary.verdict, summary.whole), (Inconclusive, Inconclusive), "{:?}", summary.notes);
+        summary.notes
+    };
+    let notes = missed(vec![sound(), broken("broken:a", true), broken("broken:b", false), broken("broken:b", false)]);
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].starts_with("self-test: broken:b was not caught, in 2 cells:"), "{notes:?}");
+    let notes = missed(vec![sound(), broken("broken:a", false), broken("broken:b", false)]);
+    assert_eq!(notes.len(), 2, "each is named: {notes:?}");
+}
+
+#[test]
+fn a_recipe_that_is_caught_on_one_side_of_a_comparison_must_be_caught_on_the_other() {
+    let sides = |base, new| {
+        run(vec![of_side(broken("broken:a", base), Side::Base), of_side(broken("broken:a", new), Side::New), sound()])
+    };
+    assert_eq!(sides(true, true).verdict, Pass);
+    let summary = sides(true, false);
+    assert_eq!(summary.verdict, Inconclusive);
+    assert!(summary.notes[0].starts_with("self-test: broken:a was not caught on the new side, in 1 cell:"));
+}

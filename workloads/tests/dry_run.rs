@@ -1,0 +1,43 @@
+//! The plan of a run as text: its duration, lengthened gaps, and the servers of others.
+
+use hustings_record::{Warning, WarningKind};
+use hustings_workloads::plan::plan;
+use hustings_workloads::scenario::{ExternalServers, SHIPPED, Shipped, cell_duration_ms, explain, explain_on, rounds};
+
+#[test]
+fn summaries_name_the_duration_that_a_dry_run_estimates() {
+    let words = [
+        ("in a minute and a half", 90.0),
+        ("in three minutes", 180.0),
+        ("in three and a half minutes", 210.0),
+        ("in seven and a half minutes", 450.0),
+        ("in ten minutes", 600.0),
+    ];
+    for shipped in SHIPPED {
+        let scenario = shipped.parse(&[]).unwrap();
+        let summary = scenario.summary.as_str();
+        if !summary.contains(" minute") {
+            continue;
+        }
+        let named = words.iter().find(|named| summary.ends_with(named.0)).unwrap_or_else(|| panic!("{summary}"));
+        let cells = scenario.cells();
+        let total_ms: u64 = rounds(&cells, scenario.repeat).map(|cell| cell_duration_ms(&cell, &plan(&cell, 1))).sum();
+        let share = total_ms as f64 / 1_000.0 / named.1;
+        assert!((0.75..=1.1).contains(&share), "{}: {share} of the duration in its summary", shipped.name);
+    }
+}
+
+#[test]
+fn lengthened_gaps_are_told_and_of_servers_of_others_only_what_is_known() {
+    let longer = ["election.session_timeout_ms=10000".to_owned()];
+    let scenario = Shipped::find("pull-request").unwrap().parse(&longer).unwrap();
+    let told = explain(&scenario, &scenario.cells(), 1);
+    let gap = "injections are 18.75 s apart on average, and not 9 s (faults.crash.every_ms), for T = 10 s";
+    assert!(told.contains(gap) && told.matches("apart on average").count() == 2, "{told}");
+    assert!(told.contains("fsync off"), "{told}");
+    let warnings = vec![Warning::new(WarningKind::AsFound, "they are five")];
+    let servers = ExternalServers { lines: vec!["ensemble: of somebody else".to_owned()], warnings };
+    let told = explain_on(&scenario, &scenario.cells(), 1, &servers);
+    assert!(told.contains("ensemble: of somebody else\nwarning: they are five\n"), "{told}");
+    assert!(!told.contains("fsync"), "{told}");
+}
