@@ -5,7 +5,7 @@ DEFINITIONS = {
     "uncertainty, of each pair of terms; latent is what of it one of the two was stopped for, active what long stalls leave of the rest",
     "split_brain.possible": "only the outer stamps overlap, or are less than the clock's uncertainty apart, while both may have run",
     "split_brain.excused": "active ones that lie within T/5 after a waking (7/10 T where nothing gets through), or while a client cannot have heard that its session was ended by force",
-    "writes": "a write is stale if an earlier accepted one bore a higher token, or the same from another session; the fence "
+    "writes": "a write is stale if an earlier accepted one bore a higher token, or the same from another incarnation; the fence "
     "refuses what is lower than the highest that it took, and what a newcomer had fenced",
     "write_tokens": "the token of the lead that its sender had begun last, by the stamp of its sending",
     "grant_tokens": "beside what the observer and connections tell of that znode: session, name, and by which one the session led",

@@ -11,8 +11,9 @@ COUNTS_ANEW = ("server-kill", "server-restart-all", "server-pause")
 
 
 def election(cell, watch, gaps, before, after, since, until, without):
-    lost = (since, without[0][0])
-    ended = (without[-1][1], until) if after else None
+    # Where the quorum was only possibly not served, it may have been at any time of it.
+    lost = (since, without[0][0] if without else until)
+    ended = (without[-1][1] if without else since, until) if after else None
     fault = under_way(cell, lost)
     return {
         "fault": fault.id if fault else None,

@@ -24,15 +24,15 @@ def figures(cell):
 
 def is_gone(cell, loss, told):
     """Whether the lost znode is known to have gone: somebody was told, the next leader was granted the lead after the end of the
-    lost belief, or the servers named that one's own znode under the same path."""
+    lost belief, or the servers named that one's own znode, and it is another. One znode at a time owns the lead."""
     if told.notices or loss.next is None:
         return bool(told.notices)
-    return loss.lost.leaving <= loss.next.asked or has_its_path(cell, loss.lost, loss.next)
+    return loss.lost.leaving <= loss.next.asked or owns_by_another(cell, loss.lost, loss.next)
 
 
-def has_its_path(cell, lost, successor):
+def owns_by_another(cell, lost, successor):
     named = any(owner.is_of(successor) for owner in cell.owners[lost.group])
-    return lost.node == successor.node != "" and lost.czxid != successor.czxid and named
+    return lost.czxid != successor.czxid and named
 
 
 def caused(cell, notice):

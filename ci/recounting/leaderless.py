@@ -72,11 +72,17 @@ def effect(cell):
         "between": Tallied(between) if between else None,
         "refused": len(refused),
         "refused_terms": len({cell.term_of(write) for write in refused}),
-        "mute_terms": sum(not cell.writes_of.get(term.key) for term in long),
+        "mute_terms": sum(not has_written(cell, term) for term in long),
         "terms": len(long),
         "hung_leads": len(hung),
         "hung_longest_ns": max(hung, default=0),
     }
+
+
+def has_written(cell, term):
+    """Whether a write with its token was sent while it certainly led."""
+    sent = (write["t"] if write.get("sent") is None else write["sent"] for write in cell.writes_of.get(term.key, []))
+    return any(term.begun <= t <= term.leaving for t in sent)
 
 
 def able(cell, term, stalls):

@@ -80,18 +80,30 @@ class Watch:
 
 
 def interruptions(watch):
-    """(the lead before, the lead after, begin, end, times certainly without): between two times at which a quorum was served."""
+    """(the lead before, the lead after, begin, end, times certainly without): between two times at which a quorum was served.
+    A single server leads without an election."""
+    if watch.size < 2:
+        return []
     found, before, since, without = [], None, watch.begin, []
     for begin, end, lead, no in watch.stretches():
         if lead is None:
             without += [(begin, end)] if no else []
         else:
-            if begin > since:
+            if begin > since or before and before.server != lead.server:
                 found.append((before, lead, since, begin, without))
             before, since, without = lead, end, []
     if watch.end > since:
         found.append((before, None, since, watch.end, without))
     return [gap for gap in found if gap[0] is not None or gap[1] is not None]
+
+
+def kind(before, after, without):
+    """What a time between two at which the quorum was served is: an election where another server leads after it, or the same one in a
+    new epoch; where nobody is known to have led before it or after it, if the quorum was certainly not served meanwhile. Else a lull of
+    the one that led before."""
+    if before and after:
+        return "lull" if (before.server, epoch(before)) == (after.server, epoch(after)) else "election"
+    return "election" if without else "lull" if before else None
 
 
 def figures(cell):
@@ -100,10 +112,9 @@ def figures(cell):
     elections, lulls = [], 0
     for before, after, since, until, without in interruptions(watch):
         without = spans.union(without)
-        same = before and after and (before.server, epoch(before)) == (after.server, epoch(after))
-        if same:
-            lulls += 1
-        elif without:
+        what = kind(before, after, without)
+        lulls += what == "lull"
+        if what == "election":
             elections.append(election(cell, watch, gaps, before, after, since, until, without))
     if not watch.spells:
         return {"elections": [], "watch": None}
@@ -122,8 +133,9 @@ def figures(cell):
 
 
 def without_quorum(cell):
-    """Times in which no quorum was certainly served."""
-    return [(since, until) for _, _, since, until, without in interruptions(Watch(cell)) if without]
+    """Times in which the quorum may not have been served: elections and lulls."""
+    found = interruptions(Watch(cell))
+    return [(since, until) for before, after, since, until, without in found if since < until and kind(before, after, without)]
 
 
 def new_leaders(cell):

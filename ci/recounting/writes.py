@@ -6,30 +6,35 @@ from . import excuses, spans, injections
 UNKNOWN_CZXID = -1
 
 
+class Ledger:
+    """The accepted writes of one group so far: the highest czxid, and which incarnations wrote with it."""
+
+    def __init__(self):
+        self.highest, self.incarnations = None, set()
+
+    def accept(self, czxid, incarnation):
+        """Whether the write is stale: an earlier one bore a higher czxid, or the same one from another incarnation."""
+        if self.highest is None or czxid > self.highest:
+            self.highest, self.incarnations = czxid, set()
+        stale = czxid < self.highest or bool(self.incarnations - {incarnation})
+        if czxid == self.highest:
+            self.incarnations.add(incarnation)
+        return stale
+
+
 class Ledgers:
     """What a resource without a fence, and one with, would have made of the writes of one group so far."""
 
     def __init__(self):
-        self.taken = {"unfenced": (0, None), "fenced": (0, None)}
+        self.unfenced, self.fenced = Ledger(), Ledger()
         self.bar = 0
 
-    def _is_stale(self, ledger, token):
-        """An earlier accepted write bore a higher czxid, or the same one under another session."""
-        czxid, session = self.taken[ledger]
-        return token[0] < czxid or (token[0] == czxid and token[1] != session)
-
-    def _accept(self, ledger, token):
-        if token[0] > self.taken[ledger][0]:
-            self.taken[ledger] = token
-
-    def write(self, token):
+    def write(self, czxid, incarnation):
         """(stale without a fence, refused by the fence, stale past the fence)"""
-        stale = self._is_stale("unfenced", token)
-        self._accept("unfenced", token)
-        refused = token[0] < max(self.bar, self.taken["fenced"][0])
-        past = not refused and self._is_stale("fenced", token)
-        if not refused:
-            self._accept("fenced", token)
+        stale = self.unfenced.accept(czxid, incarnation)
+        refused = czxid < self.bar
+        past = not refused and self.fenced.accept(czxid, incarnation)
+        self.bar = max(self.bar, czxid)
         return stale, refused, past
 
     def fence(self, old_czxid):
@@ -48,7 +53,7 @@ def recount(cell):
         elif event["czxid"] == UNKNOWN_CZXID:
             judged.append((event, (False, False, False)))
         else:
-            judged.append((event, ledger.write((event["czxid"], event["session"]))))
+            judged.append((event, ledger.write(event["czxid"], (event["session"], event["cand"]))))
     return judged
 
 

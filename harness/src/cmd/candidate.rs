@@ -4,7 +4,7 @@ use anyhow::{Context as _, bail};
 use hustings_record::StepDown;
 use hustings_reports::verdict::Verdict;
 use hustings_workloads::recipes::RecipeKind;
-use hustings_workloads::scenario::{self, is_told_by_command};
+use hustings_workloads::scenario::{self, TOLD_BY_COMMAND, is_told_by_command};
 use serde_json::Value;
 
 use crate::cmd::programs::is_there;
@@ -82,13 +82,19 @@ fn parameter(text: &str) -> Result<(String, Value), String> {
     Ok((key.to_owned(), value))
 }
 
+/// The command with `{resource}`, which a run of such a program needs.
+fn complete(line: &[String]) -> Vec<String> {
+    let is_there = line.iter().any(|word| word.contains(TOLD_BY_COMMAND));
+    line.iter().cloned().chain((!is_there).then(|| TOLD_BY_COMMAND.to_owned())).collect()
+}
+
 /// Refuses a program that does not speak the protocol: nearly all that is checked is asked, or answered, by it.
 fn speaks(line: &[String]) -> anyhow::Result<()> {
     if is_told_by_command(line) {
         bail!(
             "{{connect}}, {{group}}, {{resource}} and {{timeout_ms}} are for programs that do not speak the protocol, and a check needs \
              it; run the program, with {{resource}} for its writes: {} --set election.groups=1",
-            run_of(line)
+            run_of(&complete(line))
         );
     }
     Ok(())

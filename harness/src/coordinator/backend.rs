@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerLoad, ServerMetrics, ServerState};
 use hustings_workloads::driver::{
-    Backend, Effect, EnrolmentProgress, FloorPair, FloorTaken, Injury, Proof, Remedy, State, as_planned,
+    Backend, Effect, EnrolmentProgress, FloorPair, FloorTaken, Injury, Remedy, State, Verification, as_planned,
 };
 use hustings_workloads::plan::{Hit, PlannedFault};
 use hustings_workloads::write_gaps::TIMEOUT;
@@ -198,7 +198,7 @@ impl Backend for LiveCell {
         faults::inject(self, id, planned, hit, effect).await
     }
 
-    async fn heal(self: &Rc<Self>, remedy: &Remedy) -> Proof {
+    async fn heal(self: &Rc<Self>, remedy: &Remedy) -> Verification {
         faults::heal(self, remedy).await
     }
 }

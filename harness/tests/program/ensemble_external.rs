@@ -148,9 +148,10 @@ async fn a_dry_run_asks_the_servers_and_changes_nothing_there() {
     assert!(!ran.out.contains("fsync"), "nobody said so: {}", ran.out);
     assert_eq!(others.znodes_of_runs().await, Vec::<String>::new());
     assert!(!bench.path("record").exists());
+    let cluster = others.cluster();
     others.ensemble.stop().await.expect("stopped");
 
-    let ran = run(&bench, &with_a_partition(), &["--connect", &others.cluster(), "--dry-run"]).end().expect(4);
+    let ran = run(&bench, &with_a_partition(), &["--connect", &cluster, "--dry-run"]).end().expect(4);
     ran.error(&["cannot be reached"]);
     assert!(ran.out.contains("not asked") && ran.out.contains("expected: "), "the plan all the same: {}", ran.out);
     bench.assert_nothing_left();

@@ -169,7 +169,11 @@ pub(super) fn reasons(advice: &Advice) -> Vec<String> {
     if let Some(row) = advice.recommended_row() {
         let timeout = setting_ms(row.timeout_ms);
         all.push(match row.false_failovers.beyond_midpoint {
-            0 => format!("No pause was long enough to expire half of the sessions with T = {timeout}"),
+            0 => format!(
+                "No pause was long enough to expire half of the sessions with T = {timeout}: the bound is then 3 in {}, by the \
+                 length of the log alone",
+                weeks(advice.weeks)
+            ),
             seen => format!(
                 "{} long enough to expire half of the sessions with T = {timeout}",
                 plural(seen, "incident was", "incidents were")

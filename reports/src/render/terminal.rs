@@ -18,7 +18,7 @@ pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
     let banner = banner(summary, compared_sides(summary).as_ref());
     let mut text: String = answers(summary).iter().map(|answer| answered(answer, width, colour)).collect();
     let pools = pool_table(summary, width, colour);
-    let legend = legend(&rows, width);
+    let bounds = bounds(&rows, width);
     if !pools.is_empty() {
         text.push_str(&pools);
         // Five rounds of a gate have a hundred rows, and what they show together stands above.
@@ -26,7 +26,7 @@ pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
         let head = if rows.is_empty() { "Every repetition passed." } else { "Repetitions that did not pass:" };
         text.push_str(&lines(head, width));
         if rows.is_empty() {
-            text.push_str(&legend);
+            text.push_str(&bounds);
             text.push('\n');
         }
     }
@@ -44,7 +44,8 @@ pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
             text.push_str(&wrapped(&more, width).join("\n"));
             text.push('\n');
         }
-        text.push_str(&legend);
+        text.push_str(&behind(&rows, width));
+        text.push_str(&bounds);
         text.push('\n');
     }
     let elections = elections(&rows, width);
@@ -77,17 +78,21 @@ fn answered(answer: &SummaryAnswer, width: usize, colour: bool) -> String {
     format!("{question}\n{below}\n")
 }
 
-/// What n and the figures with a bound say.
-fn legend(rows: &[CellRow], width: usize) -> String {
+/// What n says.
+fn behind(rows: &[CellRow], width: usize) -> String {
     let open = if rows.iter().any(|row| row.n.contains('+')) { "; a+b: b more that had not ended" } else { "" };
     let is_measured = rows.iter().any(|row| row.n != NOTHING);
-    let n = if is_measured { lines(&format!("n: failovers behind the times{open}"), width) } else { String::new() };
+    if is_measured { lines(&format!("n: failovers behind the times{open}"), width) } else { String::new() }
+}
+
+/// What the figures with a bound say.
+fn bounds(rows: &[CellRow], width: usize) -> String {
     if rows.iter().all(|row| !row.overlaps_short.contains('·')) {
-        return n;
+        return String::new();
     }
     let words = "a/b·c ≤p: a seen at b handovers that came of c injections; all that was planned for one moment is one injection, and p \
                  is the 95 % bound of the share of injections";
-    n + &lines(words, width)
+    lines(words, width)
 }
 
 /// A line for each cell whose servers were watched.

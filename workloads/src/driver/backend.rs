@@ -8,7 +8,7 @@ use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerLoad, ServerMetr
 
 use super::effect::Effect;
 use super::floor_pair::{FloorPair, FloorTaken};
-use super::injury::{Injury, Proof, Remedy};
+use super::injury::{Injury, Remedy, Verification};
 use super::state::State;
 use crate::coordination::Session;
 use crate::plan::{Hit, PlannedFault};
@@ -24,7 +24,7 @@ pub struct EnrolmentProgress {
     pub standing: u64,
 }
 
-/// The hosts, links and servers of one cell, its clock and its record. Every action on them returns a [`Proof`].
+/// The hosts, links and servers of one cell, its clock and its record. Every action on them returns a [`Verification`].
 #[expect(async_fn_in_trait, reason = "one thread drives a cell: its futures need no Send")]
 pub trait Backend: Sized + 'static {
     /// Why a cell cannot go on: an infrastructure error, or a request to stop.
@@ -125,5 +125,5 @@ pub trait Backend: Sized + 'static {
     /// is in effect, if that is known before it is verified. If dropped while it verifies, it changes nothing more.
     async fn inject(self: &Rc<Self>, id: u32, planned: &PlannedFault, hit: &Hit, effect: &Effect) -> Injury;
     /// Undoes a fault.
-    async fn heal(self: &Rc<Self>, remedy: &Remedy) -> Proof;
+    async fn heal(self: &Rc<Self>, remedy: &Remedy) -> Verification;
 }

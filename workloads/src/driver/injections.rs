@@ -10,7 +10,7 @@ use hustings_record::{Event, FaultKind, Nanos, ReceiptStage, WithheldReason, ove
 
 use super::backend::Backend;
 use super::effect::Effect;
-use super::injury::{Injury, Proof, Remedy};
+use super::injury::{Injury, Remedy, Verification};
 use crate::faults::Moment;
 use crate::plan::{Hit, LeaderView, Plan, PlannedFault, WON_WITHIN_T, plan, resolve};
 
@@ -195,7 +195,7 @@ fn heal_time(planned: &PlannedFault, in_effect: Nanos, end: Nanos) -> Nanos {
 /// A fault whose duration was over before its verification.
 fn unfinished((from, to): (Nanos, Nanos), remedy: Remedy) -> Injury {
     let evidence = "its time was over before its verification was".to_owned();
-    Injury { proof: Proof { from, to, evidence, ..Proof::default() }, remedy }
+    Injury { proof: Verification { from, to, evidence, ..Verification::default() }, remedy }
 }
 
 /// Holds the first candidate that wins on one of these hosts before it believes so. Returns its host, with everything

@@ -1,4 +1,4 @@
-//! The result of a fault: its verification ([`Proof`]) and its remedy.
+//! The result of a fault: its verification ([`Verification`]) and its remedy.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub type CandidateOrderOutcome = Result<(Nanos, Nanos), String>;
 
 /// The result of an injection or a heal.
 #[derive(Clone, Debug, Default)]
-pub struct Proof {
+pub struct Verification {
     /// Bounds of the time at which it took effect.
     pub from: Nanos,
     pub to: Nanos,
@@ -25,7 +25,7 @@ pub struct Proof {
     pub seen: Option<Evidence>,
 }
 
-impl Proof {
+impl Verification {
     /// The proof of an order to one candidate: given at `asked`, its outcome known at `told`. `what` describes what its
     /// answer proves.
     #[must_use]
@@ -68,7 +68,7 @@ pub fn lost_replies<'a>(lost: impl IntoIterator<Item = (i32, &'a str, i64)>, lin
 #[must_use = "a fault that is not healed outlives its cell"]
 #[derive(Clone, Debug)]
 pub struct Injury {
-    pub proof: Proof,
+    pub proof: Verification,
     pub remedy: Remedy,
 }
 

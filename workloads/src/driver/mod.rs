@@ -29,7 +29,7 @@ pub use effect::Effect;
 pub use floor::take_floor;
 pub use floor_pair::{FloorPair, FloorPart, FloorStamp, FloorTaken};
 pub use injections::{as_planned, injection};
-pub use injury::{CandidateOrderOutcome, Injury, Proof, Remedy, ServerRemedy, Stopped, lost_replies};
+pub use injury::{CandidateOrderOutcome, Injury, Remedy, ServerRemedy, Stopped, Verification, lost_replies};
 pub use lay_out::lay_out;
 pub use parent::delete_parent;
 pub use phases::run;

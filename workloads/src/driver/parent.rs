@@ -6,7 +6,7 @@ use std::time::Duration;
 use hustings_record::Nanos;
 
 use super::backend::Backend;
-use super::injury::{CandidateOrderOutcome, Injury, Proof, Remedy};
+use super::injury::{CandidateOrderOutcome, Injury, Remedy, Verification};
 use super::unless::unless;
 use crate::coordination::{CreateMode, Op, OpError, Session};
 use crate::plan::Hit;
@@ -29,7 +29,7 @@ pub async fn delete_parent<B: Backend>(backend: &B, hit: &Hit) -> Injury {
         }
     };
     let what = "the group's znode, deleted with all in it and made again, was seen to be another one";
-    Injury { proof: Proof::of_order(what, None, asked, backend.now(), outcome), remedy: Remedy::None }
+    Injury { proof: Verification::of_order(what, None, asked, backend.now(), outcome), remedy: Remedy::None }
 }
 
 /// Tries server after server. Returns when the successful transaction was sent and answered.

@@ -14,8 +14,8 @@ use super::session::SimSession;
 use super::sim_cell::{SimCell, SyncPoint};
 use super::world::{COORDINATOR, ClientId, ClientOwner, Due, World, micros};
 use crate::driver::{
-    Backend, Effect, EnrolmentProgress, FloorPair, FloorPart, FloorTaken, Injury, Proof, Remedy, State, as_planned,
-    lay_out, unless,
+    Backend, Effect, EnrolmentProgress, FloorPair, FloorPart, FloorTaken, Injury, Remedy, State, Verification,
+    as_planned, lay_out, unless,
 };
 use crate::plan::{Hit, PlannedFault};
 use crate::write_gaps::TIMEOUT;
@@ -178,7 +178,7 @@ impl Backend for SimCell {
         self.injure(planned, hit).await
     }
 
-    async fn heal(self: &Rc<Self>, remedy: &Remedy) -> Proof {
+    async fn heal(self: &Rc<Self>, remedy: &Remedy) -> Verification {
         self.mend(remedy).await
     }
 }

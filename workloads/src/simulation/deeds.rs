@@ -7,7 +7,7 @@ use hustings_record::{Evidence, ProcessFate};
 use super::held::HeldSeat;
 use super::sim_cell::{SimCell, Withheld};
 use super::world::nanos;
-use crate::driver::{Backend as _, Injury, Proof, Remedy};
+use crate::driver::{Backend as _, Injury, Remedy, Verification};
 use crate::model::Micros;
 
 /// How long a process may take to end when ordered to.
@@ -42,7 +42,7 @@ impl SimCell {
         let verified = !hosts.is_empty() && ended.len() == hosts.len();
         let seen = Some(Evidence::Processes { hosts: ended.iter().map(|host| (*host, ProcessFate::Ended)).collect() });
         let to = nanos(world.clock.now());
-        let proof = Proof { from: nanos(from), to, verified, evidence, touches, seen };
+        let proof = Verification { from: nanos(from), to, verified, evidence, touches, seen };
         Injury { proof, remedy: Remedy::Restart(ended) }
     }
 
@@ -68,12 +68,12 @@ impl SimCell {
         );
         let to = nanos(world.clock.now());
         let seen = Some(Evidence::Withheld { hosts: seen });
-        let proof = Proof { from: nanos(from), to, verified, evidence, seen, ..Proof::default() };
+        let proof = Verification { from: nanos(from), to, verified, evidence, seen, ..Verification::default() };
         Injury { proof, remedy: Remedy::Take(hosts.to_vec()) }
     }
 
     /// The resource accepts the withheld writes, and new ones from now on.
-    pub(super) fn take_again(self: &Rc<Self>, hosts: &[u16]) -> Proof {
+    pub(super) fn take_again(self: &Rc<Self>, hosts: &[u16]) -> Verification {
         let mut taken = Vec::new();
         for host in hosts {
             let withheld = self.hung.borrow_mut().remove(host).unwrap_or_default();
@@ -88,7 +88,7 @@ impl SimCell {
     }
 
     /// Sets the wall clocks of these hosts.
-    pub(super) fn set_clocks(&self, hosts: &[u16], by_ms: i64) -> Proof {
+    pub(super) fn set_clocks(&self, hosts: &[u16], by_ms: i64) -> Verification {
         let seats = self.seats.borrow();
         let mut seen = Vec::new();
         for host in hosts {

@@ -9,7 +9,7 @@ use super::session::SimSession;
 use super::sim_cell::SimCell;
 use super::world::{AnswerSlot, nanos};
 use crate::coordination::SessionState;
-use crate::driver::{Backend as _, Proof, injection};
+use crate::driver::{Backend as _, Verification, injection};
 use crate::faults::{Fault, Moment, Ms, Restart, Slow};
 use crate::model::Request;
 use crate::plan::{Hit, PlannedFault};
@@ -27,9 +27,15 @@ impl SimCell {
     }
 
     /// A proof observed at this moment.
-    pub(super) fn seen(&self, verified: bool, evidence: String, touches: Vec<Touch>, seen: Option<Evidence>) -> Proof {
+    pub(super) fn seen(
+        &self,
+        verified: bool,
+        evidence: String,
+        touches: Vec<Touch>,
+        seen: Option<Evidence>,
+    ) -> Verification {
         let now = self.world.clock.nanos();
-        Proof { from: now, to: now, verified, evidence, touches, seen }
+        Verification { from: now, to: now, verified, evidence, touches, seen }
     }
 
     /// The state of the links from these hosts to these servers, or to all if none are given.

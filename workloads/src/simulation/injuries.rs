@@ -8,7 +8,9 @@ use hustings_record::{Direction, Evidence, HeldBack};
 use super::seat::SimSeat;
 use super::sim_cell::SimCell;
 use super::world::{LostReply, ServerSet, nanos};
-use crate::driver::{Backend as _, CandidateOrderOutcome, Injury, Proof, Remedy, Stopped, delete_parent, lost_replies};
+use crate::driver::{
+    Backend as _, CandidateOrderOutcome, Injury, Remedy, Stopped, Verification, delete_parent, lost_replies,
+};
 use crate::faults::{Fault, Slow};
 use crate::model::Micros;
 use crate::plan::{Hit, PlannedFault};
@@ -25,7 +27,7 @@ impl SimCell {
         let (world, hosts) = (&self.world, &hit.hosts);
         let of = |count: usize| (count == hosts.len() && count > 0, hosts.len());
         match &planned.fault {
-            Fault::None { .. } => Injury { proof: Proof::default(), remedy: Remedy::None },
+            Fault::None { .. } => Injury { proof: Verification::default(), remedy: Remedy::None },
             Fault::Resign => self.single(hit, "the deletion of its znode was answered", Self::resign).await,
             Fault::Expire => self.single(hit, "the close of its session was answered", Self::expire).await,
             Fault::ParentDelete => delete_parent(&**self, hit).await,
@@ -105,7 +107,7 @@ impl SimCell {
             let LostReply { xid, ref path, zxid, .. } = *reply;
             HeldBack { at: told(reply), xid, path: path.clone(), zxid }
         };
-        let proof = Proof {
+        let proof = Verification {
             from: lost.iter().map(told).min().unwrap_or(nanos(from)),
             to: lost.iter().map(told).max().unwrap_or(nanos(from)),
             verified: !lost.is_empty(),
@@ -117,9 +119,9 @@ impl SimCell {
     }
 
     /// Undoes a fault.
-    pub(super) async fn mend(self: &Rc<Self>, remedy: &Remedy) -> Proof {
+    pub(super) async fn mend(self: &Rc<Self>, remedy: &Remedy) -> Verification {
         let (verified, evidence, seen) = match remedy {
-            Remedy::None => return Proof::default(),
+            Remedy::None => return Verification::default(),
             Remedy::Servers(remedy) => return self.mend_servers(remedy).await,
             Remedy::Restart(hosts) => {
                 hosts.iter().for_each(|host| self.restart_host(*host));
@@ -174,7 +176,7 @@ impl SimCell {
             }
         };
         let (cand, told) = (hit.cands.first().copied(), self.world.clock.nanos());
-        Injury { proof: Proof::of_order(done, cand, asked, told, outcome), remedy: Remedy::None }
+        Injury { proof: Verification::of_order(done, cand, asked, told, outcome), remedy: Remedy::None }
     }
 
     fn resign(self: &Rc<Self>, seat: &Rc<SimSeat>, outcome: oneshot::Sender<CandidateOrderOutcome>) {

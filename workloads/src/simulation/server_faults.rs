@@ -9,7 +9,7 @@ use super::session::SimSession;
 use super::sim_cell::SimCell;
 use super::world::{COORDINATOR, ClientOwner};
 use crate::coordination::Session as _;
-use crate::driver::{Injury, Proof, Remedy, ServerRemedy};
+use crate::driver::{Injury, Remedy, ServerRemedy, Verification};
 use crate::faults::Restart;
 use crate::model::{Micros, Server};
 use crate::plan::Hit;
@@ -36,8 +36,10 @@ impl SimCell {
         let left = if behind.is_empty() { None } else { Some(self.leave_behind(behind).await) };
         places(&hit.servers).into_iter().for_each(|server| world.kill_server(server));
         let down = |server| world.servers.says(server) == ServerState::Down;
-        let proof =
-            Proof { seen: self.asked(&hit.servers), ..self.servers_are_hit(from, hit, ("are down", down), left) };
+        let proof = Verification {
+            seen: self.asked(&hit.servers),
+            ..self.servers_are_hit(from, hit, ("are down", down), left)
+        };
         let (servers, gap_ms, empty) = match restart {
             None => (hit.servers.clone(), 0, false),
             Some(restart) => (restart.order.clone(), restart.gap_ms, restart.empty),
@@ -49,8 +51,10 @@ impl SimCell {
         let (world, from) = (&self.world, self.world.clock.nanos());
         places(&hit.servers).into_iter().for_each(|server| world.pause_server(server));
         let silent = |server| world.servers.says(server) == ServerState::Silent;
-        let proof =
-            Proof { seen: self.asked(&hit.servers), ..self.servers_are_hit(from, hit, ("are silent", silent), None) };
+        let proof = Verification {
+            seen: self.asked(&hit.servers),
+            ..self.servers_are_hit(from, hit, ("are silent", silent), None)
+        };
         injury(hit, proof, ServerRemedy::Resume(hit.servers.clone()))
     }
 
@@ -68,7 +72,8 @@ impl SimCell {
             others.flat_map(move |other| [(server, id(other)), (id(other), server)]).collect::<Vec<_>>()
         };
         let seen = Some(Evidence::Apart { ways: servers.iter().flat_map(ways).collect(), bytes: None });
-        let proof = Proof { seen, ..self.servers_are_hit(from, hit, ("are parted from the others", parted), None) };
+        let proof =
+            Verification { seen, ..self.servers_are_hit(from, hit, ("are parted from the others", parted), None) };
         injury(hit, proof, ServerRemedy::Rejoin(hit.servers.clone()))
     }
 
@@ -79,14 +84,14 @@ impl SimCell {
         hit: &Hit,
         (now, done): (&str, impl FnMut(Server) -> bool),
         before: Option<Result<String, String>>,
-    ) -> Proof {
+    ) -> Verification {
         let fine = before.as_ref().is_none_or(Result::is_ok);
         let verified = !hit.servers.is_empty() && places(&hit.servers).into_iter().all(done) && fine;
         let mut seen: Vec<String> = before.map(|seen| seen.unwrap_or_else(|trouble| trouble)).into_iter().collect();
         let judgement = if verified { "" } else { "NOT as it should be: not all " };
         seen.push(format!("servers {:?} {judgement}{now}", hit.servers));
         let evidence = seen.join("; ");
-        Proof { from, to: self.world.clock.nanos(), verified, evidence, ..Proof::default() }
+        Verification { from, to: self.world.clock.nanos(), verified, evidence, ..Verification::default() }
     }
 
     /// The answers of these servers when asked for their state.
@@ -129,7 +134,7 @@ impl SimCell {
     }
 
     /// Undoes a fault; the proof is complete once the servers serve again.
-    pub(super) async fn mend_servers(self: &Rc<Self>, remedy: &ServerRemedy) -> Proof {
+    pub(super) async fn mend_servers(self: &Rc<Self>, remedy: &ServerRemedy) -> Verification {
         let (world, from) = (&self.world, self.world.clock.nanos());
         let (ids, done) = match remedy {
             ServerRemedy::Resume(ids) => {
@@ -149,7 +154,7 @@ impl SimCell {
         let verified = self.all_serve(ids).await;
         let now = if verified { "they serve again" } else { "NOT as it should be: not all of them serve" };
         let evidence = format!("servers {ids:?} {done}; {now}");
-        Proof { from, to, verified, evidence, seen: self.asked(ids), ..Proof::default() }
+        Verification { from, to, verified, evidence, seen: self.asked(ids), ..Verification::default() }
     }
 
     async fn start_in_order(self: &Rc<Self>, ids: &[u32], gap: Duration, empty: bool) {
@@ -166,7 +171,7 @@ impl SimCell {
 }
 
 /// The remaining heal, if the fault had a target.
-fn injury(hit: &Hit, proof: Proof, remedy: ServerRemedy) -> Injury {
+fn injury(hit: &Hit, proof: Verification, remedy: ServerRemedy) -> Injury {
     let remedy = if hit.servers.is_empty() { Remedy::None } else { Remedy::Servers(remedy) };
     Injury { proof, remedy }
 }

@@ -4,7 +4,7 @@ use hustings_record::{Direction, Evidence, Slowness};
 
 use super::sim_cell::SimCell;
 use super::world::World;
-use crate::driver::Proof;
+use crate::driver::Verification;
 use crate::faults::Slow;
 use crate::model::Micros;
 
@@ -14,7 +14,7 @@ const PROBES: usize = 8;
 const PROBE_BYTES: u64 = 65_536;
 
 impl SimCell {
-    pub(super) fn make_slow(&self, hosts: &[u16], how: &Slow) -> Proof {
+    pub(super) fn make_slow(&self, hosts: &[u16], how: &Slow) -> Verification {
         self.slow(hosts, how);
         let mut held = Vec::new();
         let seen: Result<Vec<String>, String> = [Direction::Up, Direction::Down]

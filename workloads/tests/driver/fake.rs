@@ -12,8 +12,8 @@ use hustings_workloads::coordination::{
     CreateMode, Created, Op, OpError, Session, SessionState, Stat, States, Watch, WatchEvent,
 };
 use hustings_workloads::driver::{
-    self, Backend, Effect, EnrolmentProgress, FloorPair, FloorTaken, Injury, Proof, Remedy, ServerRemedy, State,
-    Stopped, as_planned,
+    self, Backend, Effect, EnrolmentProgress, FloorPair, FloorTaken, Injury, Remedy, ServerRemedy, State, Stopped,
+    Verification, as_planned,
 };
 use hustings_workloads::faults::Fault;
 use hustings_workloads::plan::{Hit, PlannedFault};
@@ -89,9 +89,9 @@ fn run(cell: &Parameters, seed: u64, they_stand: bool, cut_at: Nanos, verifying:
 }
 
 impl Fake {
-    fn proof(&self) -> Proof {
+    fn proof(&self) -> Verification {
         let now = self.now.get();
-        Proof { from: now, to: now, verified: true, ..Proof::default() }
+        Verification { from: now, to: now, verified: true, ..Verification::default() }
     }
 }
 
@@ -245,7 +245,7 @@ impl Backend for Fake {
         Injury { proof, remedy }
     }
 
-    async fn heal(self: &Rc<Self>, _: &Remedy) -> Proof {
+    async fn heal(self: &Rc<Self>, _: &Remedy) -> Verification {
         self.proof()
     }
 }

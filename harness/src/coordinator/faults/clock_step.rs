@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hustings_record::Evidence;
-use hustings_workloads::driver::{Injury, Proof, Remedy};
+use hustings_workloads::driver::{Injury, Remedy, Verification};
 use hustings_workloads::plan::Hit;
 
 use crate::coordinator::live_cell::LiveCell;
@@ -20,7 +20,7 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, step_ms: i64) -> Inju
 }
 
 /// Sets the wall clocks of these hosts.
-pub(super) async fn set(cell: &Rc<LiveCell>, hosts: &[u16], by_ms: i64) -> Proof {
+pub(super) async fn set(cell: &Rc<LiveCell>, hosts: &[u16], by_ms: i64) -> Verification {
     let from = clock::now();
     let asked = hosts.iter().map(|host| cell.set_clock(*host, by_ms, AT_MOST));
     let (mut seen, mut told, mut verified) = (Vec::new(), Vec::new(), !hosts.is_empty());
@@ -37,5 +37,5 @@ pub(super) async fn set(cell: &Rc<LiveCell>, hosts: &[u16], by_ms: i64) -> Proof
         }
     }
     let (evidence, seen) = (told.join("; "), Some(Evidence::WallClocks { hosts: seen, due_ms: by_ms }));
-    Proof { from, to: clock::now(), verified, evidence, seen, ..Proof::default() }
+    Verification { from, to: clock::now(), verified, evidence, seen, ..Verification::default() }
 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use hustings_record::{Evidence, ProcessFate};
-use hustings_workloads::driver::{Effect, Injury, Proof, Remedy};
+use hustings_workloads::driver::{Effect, Injury, Remedy, Verification};
 use hustings_workloads::plan::Hit;
 
 use crate::coordinator::live_cell::LiveCell;
@@ -12,7 +12,7 @@ use crate::process::procfs::fate_of;
 
 pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> Injury {
     let from = clock::now();
-    let mut proof = Proof { from, to: from, verified: !hit.hosts.is_empty(), ..Proof::default() };
+    let mut proof = Verification { from, to: from, verified: !hit.hosts.is_empty(), ..Verification::default() };
     let (mut seen, mut dead, mut fates) = (Vec::new(), Vec::new(), Vec::new());
     for &host in &hit.hosts {
         match cell.kill(host).await {
@@ -40,9 +40,9 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> I
     Injury { proof, remedy: Remedy::Restart(dead) }
 }
 
-pub(super) async fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Proof {
+pub(super) async fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Verification {
     let from = clock::now();
-    let mut proof = Proof { from, to: from, verified: true, ..Proof::default() };
+    let mut proof = Verification { from, to: from, verified: true, ..Verification::default() };
     match cell.restart(hosts).await {
         Ok(pids) => {
             proof.evidence = format!("started again as {pids:?}");

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hustings_record::Evidence;
-use hustings_workloads::driver::{Effect, Injury, Proof, Remedy};
+use hustings_workloads::driver::{Effect, Injury, Remedy, Verification};
 use hustings_workloads::plan::Hit;
 
 use crate::coordinator::live_cell::LiveCell;
@@ -33,13 +33,13 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> I
         seen.len()
     );
     let seen = Some(Evidence::Withheld { hosts: seen });
-    Injury { proof: Proof { from, to, verified, evidence, seen, ..Proof::default() }, remedy }
+    Injury { proof: Verification { from, to, verified, evidence, seen, ..Verification::default() }, remedy }
 }
 
-pub(super) fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Proof {
+pub(super) fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Verification {
     let from = clock::now();
     let taken: Vec<(u16, u64)> = hosts.iter().map(|&host| (host, cell.take_withheld(host) as u64)).collect();
     let evidence = format!("{} writes were taken that had come meanwhile", taken.iter().map(|(_, n)| n).sum::<u64>());
     let seen = Some(Evidence::Withheld { hosts: taken });
-    Proof { from, to: clock::now(), verified: true, evidence, seen, ..Proof::default() }
+    Verification { from, to: clock::now(), verified: true, evidence, seen, ..Verification::default() }
 }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hustings_record::Direction;
-use hustings_workloads::driver::{Backend as _, Effect, Injury, Proof, Remedy};
+use hustings_workloads::driver::{Backend as _, Effect, Injury, Remedy, Verification};
 use hustings_workloads::faults::Slow;
 use hustings_workloads::plan::Hit;
 
@@ -47,7 +47,7 @@ async fn on_links(
 ) -> Injury {
     let Some(links) = cell.links() else {
         let evidence = "this cell has no links to act on".to_owned();
-        return Injury { proof: Proof { evidence, ..Proof::default() }, remedy: Remedy::None };
+        return Injury { proof: Verification { evidence, ..Verification::default() }, remedy: Remedy::None };
     };
     let from = clock::now();
     Injury { proof: proof_of(act(&links).await, from), remedy }
@@ -63,19 +63,19 @@ pub(super) async fn lose_replies(cell: &Rc<LiveCell>, hit: &Hit, for_ms: u64) ->
     on_links(cell, Remedy::Links(hit.hosts.clone()), async |links| links.lose_replies(&hit.hosts, goes_on).await).await
 }
 
-pub(super) async fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Proof {
+pub(super) async fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Verification {
     let from = clock::now();
     match cell.links() {
         Some(links) => proof_of(links.heal(hosts).await, from),
-        None => Proof::default(),
+        None => Verification::default(),
     }
 }
 
-fn proof_of(receipt: Result<LinkReceipt, LinkError>, from: u64) -> Proof {
+fn proof_of(receipt: Result<LinkReceipt, LinkError>, from: u64) -> Verification {
     match receipt {
         Ok(LinkReceipt { from, to, verified, evidence, seen }) => {
-            Proof { from, to, verified, evidence, seen: Some(seen), ..Proof::default() }
+            Verification { from, to, verified, evidence, seen: Some(seen), ..Verification::default() }
         }
-        Err(error) => Proof { from, to: clock::now(), evidence: error.to_string(), ..Proof::default() },
+        Err(error) => Verification { from, to: clock::now(), evidence: error.to_string(), ..Verification::default() },
     }
 }

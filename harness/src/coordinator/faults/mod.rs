@@ -12,7 +12,7 @@ mod terminate;
 use std::rc::Rc;
 
 use hustings_record::Direction;
-use hustings_workloads::driver::{Effect, Injury, Proof, Remedy, delete_parent};
+use hustings_workloads::driver::{Effect, Injury, Remedy, Verification, delete_parent};
 use hustings_workloads::faults::Fault;
 use hustings_workloads::plan::{Hit, PlannedFault};
 
@@ -28,7 +28,7 @@ pub(crate) async fn inject(
     effect: &Effect,
 ) -> Injury {
     match &planned.fault {
-        Fault::None { .. } => Injury { proof: Proof::default(), remedy: Remedy::None },
+        Fault::None { .. } => Injury { proof: Verification::default(), remedy: Remedy::None },
         Fault::Resign => single::resign(cell, fault, hit).await,
         Fault::Expire => single::expire(cell, fault, hit).await,
         Fault::ParentDelete => delete_parent(&**cell, hit).await,
@@ -51,9 +51,9 @@ pub(crate) async fn inject(
 }
 
 /// Heals a fault.
-pub(crate) async fn heal(cell: &Rc<LiveCell>, remedy: &Remedy) -> Proof {
+pub(crate) async fn heal(cell: &Rc<LiveCell>, remedy: &Remedy) -> Verification {
     match remedy {
-        Remedy::None => Proof::default(),
+        Remedy::None => Verification::default(),
         Remedy::Links(hosts) => link::heal(cell, hosts).await,
         Remedy::Continue(stopped) => pause::heal(cell, stopped).await,
         Remedy::Restart(hosts) => crash::heal(cell, hosts).await,

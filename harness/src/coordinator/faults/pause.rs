@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hustings_record::{Evidence, Nanos, ProcessFate};
-use hustings_workloads::driver::{Effect, Injury, Proof, Remedy, Stopped};
+use hustings_workloads::driver::{Effect, Injury, Remedy, Stopped, Verification};
 use hustings_workloads::plan::Hit;
 use rustix::process::Signal;
 
@@ -29,7 +29,7 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> I
     Injury { proof, remedy: Remedy::Continue(stopped) }
 }
 
-pub(super) async fn heal(cell: &Rc<LiveCell>, stopped: &[Stopped]) -> Proof {
+pub(super) async fn heal(cell: &Rc<LiveCell>, stopped: &[Stopped]) -> Verification {
     let mut signalled = Signalled::new(true);
     for &Stopped { host, process } in stopped {
         match cell.pid(host) {
@@ -41,7 +41,7 @@ pub(super) async fn heal(cell: &Rc<LiveCell>, stopped: &[Stopped]) -> Proof {
     signalled.proof()
 }
 
-async fn stop(cell: &Rc<LiveCell>, hosts: &[u16]) -> (Proof, Vec<Stopped>) {
+async fn stop(cell: &Rc<LiveCell>, hosts: &[u16]) -> (Verification, Vec<Stopped>) {
     let (mut signalled, mut stopped) = (Signalled::new(!hosts.is_empty()), Vec::new());
     for &host in hosts {
         let running = cell.pid(host).filter(|&pid| process_state(pid) != Some('T'));
@@ -83,10 +83,10 @@ impl Signalled {
         self.seen.push(format!("host {host}: {what}"));
     }
 
-    fn proof(self) -> Proof {
+    fn proof(self) -> Verification {
         let Self { from, verified, seen, fates } = self;
         let (evidence, seen) = (seen.join("; "), Some(Evidence::Processes { hosts: fates }));
-        Proof { from, to: clock::now(), verified, evidence, seen, ..Proof::default() }
+        Verification { from, to: clock::now(), verified, evidence, seen, ..Verification::default() }
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use hustings_record::{Evidence, Nanos, ServerState};
-use hustings_workloads::driver::{Effect, Injury, Proof, Remedy, ServerRemedy};
+use hustings_workloads::driver::{Effect, Injury, Remedy, ServerRemedy, Verification};
 use hustings_workloads::faults::Restart;
 use hustings_workloads::plan::Hit;
 
@@ -30,7 +30,7 @@ const WRITES_BEHIND: u32 = 50;
 
 /// A verification under construction.
 struct VerificationBuilder {
-    proof: Proof,
+    proof: Verification,
     seen: Vec<String>,
     /// The last observed state of each queried server.
     asked: BTreeMap<u32, ServerState>,
@@ -40,7 +40,7 @@ impl VerificationBuilder {
     fn new() -> Self {
         let from = clock::now();
         Self {
-            proof: Proof { from, to: from, verified: true, ..Proof::default() },
+            proof: Verification { from, to: from, verified: true, ..Verification::default() },
             seen: Vec::new(),
             asked: BTreeMap::new(),
         }
@@ -74,7 +74,7 @@ impl VerificationBuilder {
         self.seen.push(what);
     }
 
-    fn into_proof(mut self) -> Proof {
+    fn into_proof(mut self) -> Verification {
         self.proof.evidence = self.seen.join("; ");
         if !self.asked.is_empty() {
             self.proof.seen = Some(Evidence::Servers { asked: self.asked.into_iter().collect() });
@@ -211,7 +211,7 @@ async fn all_show(
     }
 }
 
-pub(super) async fn heal(cell: &Rc<LiveCell>, remedy: &ServerRemedy) -> Proof {
+pub(super) async fn heal(cell: &Rc<LiveCell>, remedy: &ServerRemedy) -> Verification {
     let mut witness = VerificationBuilder::new();
     let ensemble = cell.ensemble();
     let Some(control) = ensemble.control() else {

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use hustings_workloads::driver::{Injury, Proof, Remedy};
+use hustings_workloads::driver::{Injury, Remedy, Verification};
 use hustings_workloads::plan::Hit;
 
 use crate::coordinator::live_cell::LiveCell;
@@ -37,5 +37,5 @@ async fn on_the_leader(
         Some(&cand) => cell.ask(cand, fault, order(cand), AT_MOST).await,
     };
     let cand = hit.cands.first().copied();
-    Injury { proof: Proof::of_order(what, cand, asked, clock::now(), outcome), remedy: Remedy::None }
+    Injury { proof: Verification::of_order(what, cand, asked, clock::now(), outcome), remedy: Remedy::None }
 }

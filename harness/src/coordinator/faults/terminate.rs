@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hustings_record::{Evidence, ProcessFate};
-use hustings_workloads::driver::{Injury, Proof, Remedy};
+use hustings_workloads::driver::{Injury, Remedy, Verification};
 use hustings_workloads::plan::Hit;
 
 use crate::coordinator::live_cell::LiveCell;
@@ -16,7 +16,7 @@ const GRACE: Duration = Duration::from_secs(10);
 
 pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
     let from = clock::now();
-    let mut proof = Proof { from, to: from, verified: !hit.hosts.is_empty(), ..Proof::default() };
+    let mut proof = Verification { from, to: from, verified: !hit.hosts.is_empty(), ..Verification::default() };
     let (mut seen, mut dead, mut fates) = (Vec::new(), Vec::new(), Vec::new());
     // Read before any session closes: to the servers, a process that leaves its session behind has crashed.
     match cell.touches(&hit.hosts).await {

@@ -17,6 +17,8 @@ pub(crate) struct FailoverTimes {
     more: usize,
     /// Some failovers had not ended when the run did.
     has_censored: bool,
+    /// Some of the lines are of what did not pass.
+    has_open: bool,
 }
 
 #[derive(Serialize)]
@@ -26,6 +28,8 @@ struct TimesLine {
     fault: String,
     t: String,
     p50: String,
+    /// Its cell, or its configuration, passed: the figure may be quoted.
+    passed: bool,
     tail: String,
     n: String,
 }
@@ -39,11 +43,13 @@ pub(super) fn times(pools: &[PoolRow], cells: &[CellRow]) -> FailoverTimes {
         lines: measured.iter().take(LINES_MAX).map(|row| line(row)).collect(),
         more: measured.len().saturating_sub(LINES_MAX),
         has_censored: measured.iter().any(|row| row.n.contains('+')),
+        has_open: measured.iter().any(|row| row.state.state.is_open_or_failed()),
     }
 }
 
 fn line(row: &CellRow) -> TimesLine {
     let CellRow { anchor, title, fault, t, p50, tail, n, .. } = row;
     let [anchor, fault, t, p50, tail, n] = [anchor, fault, t, p50, tail, n].map(String::clone);
-    TimesLine { anchor, title: title.clone(), fault, t, p50, tail, n }
+    let passed = !row.state.state.is_open_or_failed();
+    TimesLine { anchor, title: title.clone(), fault, t, p50, passed, tail, n }
 }

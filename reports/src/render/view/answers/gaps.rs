@@ -18,8 +18,10 @@ pub(super) fn sentences(judged: &JudgedCells<'_>) -> Vec<String> {
         Some(other) if other.info.index == cell.info.index => String::new(),
         _ => format!(" ({})", judged.name(cell)),
     };
+    let all_passed = judged.failed.is_empty() && judged.inconclusive.is_empty();
     let worst = format!(
-        "At worst a group was without a leader for {}{}, and without an accepted write for {}{}.",
+        "{} was without a leader for {}{}, and without an accepted write for {}{}.",
+        if all_passed { "At worst a group" } else { "In the cells that passed, at worst a group" },
         format::said(leaderless.leaderless.longest_ns),
         beside(leaderless, None),
         format::said(unwritten.effect.longest_ns),
