@@ -4,7 +4,7 @@ use anyhow::{Context as _, bail};
 use hustings_record::StepDown;
 use hustings_reports::verdict::Verdict;
 use hustings_workloads::recipes::RecipeKind;
-use hustings_workloads::scenario::{self, TOLD_BY_COMMAND, is_told_by_command};
+use hustings_workloads::scenario::{self, TOLD_BY_COMMAND, is_told_by_command, says_where_to_write};
 use serde_json::Value;
 
 use crate::cmd::programs::is_there;
@@ -84,8 +84,8 @@ fn parameter(text: &str) -> Result<(String, Value), String> {
 
 /// The command with `{resource}`, which a run of such a program needs.
 fn complete(line: &[String]) -> Vec<String> {
-    let is_there = line.iter().any(|word| word.contains(TOLD_BY_COMMAND));
-    line.iter().cloned().chain((!is_there).then(|| TOLD_BY_COMMAND.to_owned())).collect()
+    let missing = (!says_where_to_write(line)).then(|| TOLD_BY_COMMAND.to_owned());
+    line.iter().cloned().chain(missing).collect()
 }
 
 /// Refuses a program that does not speak the protocol: nearly all that is checked is asked, or answered, by it.

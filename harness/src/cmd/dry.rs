@@ -23,7 +23,7 @@ pub(super) async fn dry(
         return Ok(Exit::Pass);
     };
     interrupt::ends(|| ()).map_err(Failure::infrastructure)?;
-    match external.ask(sessions(&cells)).await {
+    match external.ask(Cell::most_sessions(&cells)).await {
         Ok(servers) => {
             let (scenario, warnings) = corrected_by(&own.scenario, &servers);
             let cells = own.all(against, |asked| corrected_by(asked, &servers).0).map_err(Failure::usage)?;
@@ -66,11 +66,6 @@ fn needed(external: &ExternalRequest, cells: &[Cell]) -> String {
     format!(
         "each server must allow the four-letter words srvr, conf and mntr (4lw.commands.whitelist), and {} connections from this \
          machine (maxClientCnxns)",
-        connections_needed(sessions(cells), external.connect.len())
+        connections_needed(Cell::most_sessions(cells), external.connect.len())
     )
-}
-
-/// Sessions of the largest cell.
-fn sessions(cells: &[Cell]) -> u64 {
-    cells.iter().map(Cell::session_count).max().unwrap_or(0)
 }

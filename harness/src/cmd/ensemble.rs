@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use anyhow::{bail, ensure};
 use clap::ValueEnum;
-use hustings_record::FaultKind;
 use hustings_workloads::scenario::Cell;
 
 use crate::access::Access;
@@ -99,7 +98,7 @@ fn range(text: &str) -> Result<(u16, u16), String> {
 pub(super) fn check_base_port(request: &EnsembleRequest, cells: &[Cell]) -> anyhow::Result<()> {
     for cells in cells.chunk_by(Cell::same_ensemble) {
         let links = u32::try_from(links_of_largest_cell(cells)).unwrap_or(u32::MAX);
-        let between = cells.iter().any(|cell| cell.kinds().any(|kind| kind == FaultKind::ServerPartition));
+        let between = Cell::cut_servers_apart(cells);
         let servers = cells[0].servers;
         let Some((base, count)) = request.ports(servers, links, between) else { return Ok(()) };
         let most = (u32::from(u16::MAX) + 1).saturating_sub(count);

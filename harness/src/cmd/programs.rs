@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use hustings_workloads::adapters::Adapter;
-use hustings_workloads::scenario::{Cell, ForeignSpec, Scenario, TOLD_BY_COMMAND, is_told_by_command};
+use hustings_workloads::scenario::{
+    Cell, ForeignSpec, Scenario, TOLD_BY_COMMAND, is_told_by_command, says_where_to_write,
+};
 use rustix::fs::{Access, access};
 use tokio::process::Command;
 
@@ -39,9 +41,8 @@ pub(super) fn holds_one_candidate(option: &str, spec: &ForeignSpec, scenario: &S
         set("hosts", matrix.hosts.is_some(), size),
         set("candidates_per_group", matrix.candidates_per_group.is_some(), size),
     ];
-    let writes = spec.command.iter().any(|word| word.contains(TOLD_BY_COMMAND));
     let url = format!(", and {TOLD_BY_COMMAND} to its command, the URL to which it POSTs while it leads");
-    let resource = if writes { "" } else { url.as_str() };
+    let resource = if says_where_to_write(&spec.command) { "" } else { url.as_str() };
     bail!(
         "{option}: {} does not speak the protocol (its command has placeholders), so each of its processes holds one candidate, \
          and the scenario has {} candidates on {} hosts; add {}{resource}",

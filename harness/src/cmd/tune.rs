@@ -35,6 +35,8 @@ const RECONNECT_MS: f64 = 10.0;
 const SEED: u64 = 1;
 /// Minimum for a time or a rate: about half a second, or one in twenty thousand years.
 const LEAST: f64 = 1e-6;
+/// What the protocol can ask for: a positive number of 32 bits.
+const TIMEOUT_MS_MAX: u64 = i32::MAX.unsigned_abs() as u64;
 /// Longer logs are implausible.
 const WEEKS_MAX: f64 = 5_000.0;
 const WIDTH: usize = 120;
@@ -209,10 +211,8 @@ fn in_range(args: &TuneArgs) -> anyhow::Result<()> {
         let why = if args.model { "--model" } else { "--record" };
         bail!("{option}: nothing is measured with {why}; leave one of them out");
     }
-    if let Some(timeout) = args.timeout_ms {
-        let most = i32::MAX;
-        ensure!((1..=u64::from(most.unsigned_abs())).contains(&timeout), "--timeout-ms {timeout}: from 1 to {most}");
-    }
+    let timeout = args.timeout_ms.unwrap_or(1);
+    ensure!((1..=TIMEOUT_MS_MAX).contains(&timeout), "--timeout-ms {timeout}: from 1 to {TIMEOUT_MS_MAX}");
     Ok(())
 }
 

@@ -436,7 +436,7 @@ fn demand(cell: &Cell, request: &EnsembleRequest) -> Demand {
 /// What cells ask of the ensemble that they share.
 fn needs(run: &RunContext<'_>, cells: &[Cell]) -> Needs {
     let first = &cells[0];
-    let sessions = cells.iter().map(Cell::session_count).max().unwrap_or(0);
+    let sessions = Cell::most_sessions(cells);
     Needs {
         servers: ServerOptions {
             count: first.servers,
@@ -447,7 +447,7 @@ fn needs(run: &RunContext<'_>, cells: &[Cell]) -> Needs {
             heap_mb: heap_mb_for(u32::try_from(sessions).unwrap_or(u32::MAX)),
         },
         sessions,
-        quorum_links: cells.iter().any(|cell| cell.kinds().any(|kind| kind == FaultKind::ServerPartition)),
+        quorum_links: Cell::cut_servers_apart(cells),
         link_ports: u16::try_from(run_links::most(cells)).unwrap_or(u16::MAX),
         exe: run.options.exe.clone(),
         why: run.options.why.clone(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::docker::{self, DockerEnsemble, DockerOptions};
 use super::embedded::{EmbeddedEnsemble, EmbeddedOptions};
 use super::external::{ExternalEnsemble, ExternalError, ExternalOptions, ReportedServers, ask_servers};
-use super::local::{Install, LocalEnsemble, LocalOptions, Places};
+use super::local::{self, Install, LocalEnsemble, LocalOptions, Places};
 use super::server_options::ServerOptions;
 use super::{Ensemble, EnsembleError};
 use crate::access::Access;
@@ -145,13 +145,11 @@ impl EnsembleRequest {
     #[must_use]
     pub fn ports(&self, servers: u32, links: u32, between: bool) -> Option<(u16, u32)> {
         match self {
-            Self::Auto { local, .. } | Self::Local(local) => {
-                // A client, a quorum and an election port; the last two once more for each pair of servers.
-                let pairs = if between { servers * servers.saturating_sub(1) } else { 0 };
-                Some((local.base_port?, 3 * servers + 2 * pairs))
+            Self::Auto { local: own, .. } | Self::Local(own) => {
+                let count = local::port_count(servers, between);
+                Some((own.base_port?, u32::try_from(count).unwrap_or(u32::MAX)))
             }
-            // The Toxiproxy's own port stands before its links.
-            Self::Docker(docker) => Some((docker.base_port?, servers + if links == 0 { 0 } else { links + 1 })),
+            Self::Docker(docker) => Some((docker.base_port?, docker::port_count(servers, links))),
             Self::Embedded(embedded) => Some((embedded.base_port?, servers)),
             Self::External(_) => None,
         }

@@ -59,13 +59,9 @@ pub fn advice(advice: &Advice, measured: &[Band], width: usize) -> String {
 /// The rows up to the last that is recommended, in use, or beaten by no other: a longer timeout has more downtime and nothing else.
 pub(super) fn worth_showing(advice: &Advice) -> &[TimeoutRow] {
     let is_named =
-        |row: &TimeoutRow| row.on_front || row.timeout_ms == advice.recommended.timeout_ms || is_used(row, advice);
+        |row: &TimeoutRow| row.on_front || row.timeout_ms == advice.recommended.timeout_ms || advice.is_used(row);
     let last = advice.rows.iter().rposition(is_named).unwrap_or(0);
     advice.rows.get(..=last).unwrap_or_default()
-}
-
-fn is_used(row: &TimeoutRow, advice: &Advice) -> bool {
-    advice.used.as_ref().is_some_and(|used| used.timeout_ms == row.timeout_ms)
 }
 
 /// The headline: whether the timeout in use is long enough, if there is one, then the recommended one.
@@ -102,7 +98,7 @@ fn falsely(row: &TimeoutRow, advice: &Advice) -> String {
     };
     let step_downs = match row.given_up_per_week {
         0.0 => String::new(),
-        _ if advice.step_down != StepDown::OnDisconnect.to_string() => String::new(),
+        _ if advice.step_down != StepDown::OnDisconnect => String::new(),
         given_up => format!(", and {} a week", plural_of(given_up, "step-down", "step-downs")),
     };
     format!(
@@ -214,7 +210,7 @@ pub(super) fn cost(row: &TimeoutRow, advice: &Advice) -> Vec<String> {
         (false, true) => "* ",
         (false, false) => "",
     };
-    let timeout = if is_used(row, advice) { yours(row.timeout_ms) } else { setting_ms(row.timeout_ms) };
+    let timeout = if advice.is_used(row) { yours(row.timeout_ms) } else { setting_ms(row.timeout_ms) };
     vec![
         format!("{mark}{timeout}"),
         rate(row.false_failovers.per_week),

@@ -18,17 +18,13 @@ pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
     let banner = banner(summary, compared_sides(summary).as_ref());
     let mut text: String = answers(summary).iter().map(|answer| answered(answer, width, colour)).collect();
     let pools = pool_table(summary, width, colour);
-    let bounds = bounds(&rows, width);
+    let (bounds, has_table) = (bounds(&rows, width), !rows.is_empty() || !pools.is_empty());
     if !pools.is_empty() {
         text.push_str(&pools);
         // Five rounds of a gate have a hundred rows, and what they show together stands above.
         rows.retain(|row| row.state.state.is_open_or_failed());
         let head = if rows.is_empty() { "Every repetition passed." } else { "Repetitions that did not pass:" };
         text.push_str(&lines(head, width));
-        if rows.is_empty() {
-            text.push_str(&bounds);
-            text.push('\n');
-        }
     }
     if !rows.is_empty() {
         if !shared.is_empty() {
@@ -45,6 +41,8 @@ pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
             text.push('\n');
         }
         text.push_str(&behind(&rows, width));
+    }
+    if has_table {
         text.push_str(&bounds);
         text.push('\n');
     }

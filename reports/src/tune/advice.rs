@@ -1,5 +1,6 @@
 //! What each timeout costs, which of them are worth a look, and the one to take, with its reasons.
 
+use hustings_record::StepDown;
 use serde::Serialize;
 
 use super::curve::Curve;
@@ -28,7 +29,7 @@ pub struct Advice {
     pub crashes_per_week: f64,
     pub tick_ms: u64,
     pub client: Client,
-    pub step_down: String,
+    pub step_down: StepDown,
     pub curve: Curve,
     pub failover: Failover,
     pub reconnect_ms: f64,
@@ -56,6 +57,12 @@ impl Advice {
     #[must_use]
     pub fn used_row(&self) -> Option<&TimeoutRow> {
         self.row(self.used.as_ref()?.timeout_ms)
+    }
+
+    /// Whether this row is that of the timeout in use.
+    #[must_use]
+    pub fn is_used(&self, row: &TimeoutRow) -> bool {
+        self.used.as_ref().is_some_and(|used| used.timeout_ms == row.timeout_ms)
     }
 
     fn row(&self, timeout_ms: u64) -> Option<&TimeoutRow> {
@@ -86,7 +93,7 @@ pub fn advise(question: &Question<'_>) -> Advice {
         crashes_per_week: question.crashes_per_week,
         tick_ms: question.tick_ms,
         client: question.client,
-        step_down: question.step_down.to_string(),
+        step_down: question.step_down,
         curve: question.curve.clone(),
         failover: question.failover,
         reconnect_ms: question.reconnect_ms,
@@ -170,10 +177,12 @@ fn judged(question: &Question<'_>, row: &TimeoutRow) -> JudgedTimeout {
     let (acceptable, rate) = (question.acceptable_per_week, &row.false_failovers);
     // What could not be read may have been longer than all the others.
     let is_whole = question.log.unread.count == 0;
-    let grade = match () {
-        () if rate.low > acceptable => Grade::Missed,
-        () if rate.high <= acceptable && is_whole => Grade::Shown,
-        () => Grade::Estimated,
+    let grade = if rate.low > acceptable {
+        Grade::Missed
+    } else if rate.high <= acceptable && is_whole {
+        Grade::Shown
+    } else {
+        Grade::Estimated
     };
     let weeks_missing = match grade {
         Grade::Shown => Some(0.0),

@@ -29,6 +29,7 @@ mod promptness;
 mod proofs;
 mod registry;
 mod replays;
+mod runs;
 mod self_tests;
 mod sessions;
 mod stalls;

@@ -9,25 +9,16 @@ use proptest::prelude::*;
 
 use crate::builder::Cell;
 use crate::leads::partition;
+use crate::runs::run_of;
 
 /// A run of these cells as repetitions 1, 2 … of one configuration, of which `count` were planned.
 fn run(cells: Vec<Cell>, count: u32) -> Summary {
-    let mut records = cells.into_iter().zip(0_u32..).map(|(mut cell, index)| {
-        let number = index + 1;
-        cell.info.index = index;
+    let repetitions = cells.into_iter().zip(1_u32..).map(|(mut cell, number)| {
         cell.info.name = if number == 1 { "it".to_owned() } else { format!("it-r{number}") };
         cell.info.repetition = Some(Repetition { of: "it".into(), number, count, at_most: 0 });
-        let (name, mut record) = (cell.info.name.clone(), cell.record());
-        (record.manifest.cells[0].index, record.manifest.cells[0].name) = (index, name);
-        record
+        cell
     });
-    let mut all = records.next().expect("a cell");
-    for record in records {
-        all.manifest.cells.extend(record.manifest.cells);
-        all.cells.extend(record.cells);
-    }
-    all.manifest.cells_planned = count;
-    summarise(&all)
+    run_of(repetitions, count)
 }
 
 fn pool(cells: Vec<Cell>, count: u32) -> Pool {

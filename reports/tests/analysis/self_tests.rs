@@ -1,12 +1,12 @@
 //! Broken recipes of self-tests: a cell of its own must catch each one, on each side of a comparison.
 
 use hustings_record::*;
-use hustings_reports::analysis::summarise;
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict::{Inconclusive, Pass};
 
 use crate::builder::Cell;
 use crate::leads::false_failover;
+use crate::runs::run_of;
 
 /// A cell of the self-test with this recipe, whose defect is a lead that is lost without a cause.
 fn broken(recipe: &str, is_caught: bool) -> Cell {
@@ -29,19 +29,12 @@ fn of_side(mut cell: Cell, side: Side) -> Cell {
 }
 
 fn run(cells: Vec<Cell>) -> Summary {
-    let mut records = cells.into_iter().zip(0_u32..).map(|(mut cell, index)| {
-        (cell.info.index, cell.info.name) = (index, format!("cell-{index}"));
-        let (name, mut record) = (cell.info.name.clone(), cell.record());
-        (record.manifest.cells[0].index, record.manifest.cells[0].name) = (index, name);
-        record
+    let planned = cells.len() as u32;
+    let named = cells.into_iter().enumerate().map(|(index, mut cell)| {
+        cell.info.name = format!("cell-{index}");
+        cell
     });
-    let mut all = records.next().expect("a cell");
-    for record in records {
-        all.manifest.cells.extend(record.manifest.cells);
-        all.cells.extend(record.cells);
-    }
-    all.manifest.cells_planned = all.cells.len() as u32;
-    summarise(&all)
+    run_of(named, planned)
 }
 
 #[test]

@@ -173,6 +173,18 @@ impl Cell {
         }
     }
 
+    /// Sessions of that of these cells which has most of them.
+    #[must_use]
+    pub fn most_sessions(cells: &[Self]) -> u64 {
+        cells.iter().map(Self::session_count).max().unwrap_or(0)
+    }
+
+    /// Whether one of these cells cuts servers off from each other, which takes links between them.
+    #[must_use]
+    pub fn cut_servers_apart(cells: &[Self]) -> bool {
+        cells.iter().any(|cell| cell.kinds().any(|kind| kind == FaultKind::ServerPartition))
+    }
+
     /// The kinds of its faults: the main one, and the one that hits with it.
     pub fn kinds(&self) -> impl Iterator<Item = FaultKind> {
         std::iter::once(&self.fault).chain(&self.with).map(FaultSpec::kind)

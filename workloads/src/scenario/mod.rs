@@ -51,7 +51,9 @@ pub use self::fault::{FaultSpec, Target, TargetKind};
 pub use self::kept_policy::KeptPolicy;
 pub use self::load::{declared_program, in_words, value};
 pub use self::placement::placement;
-pub use self::program::{ForeignSpec, POLICY_BY_COMMAND, ResolvedProgram, TOLD_BY_COMMAND, is_told_by_command};
+pub use self::program::{
+    ForeignSpec, POLICY_BY_COMMAND, ResolvedProgram, TOLD_BY_COMMAND, is_told_by_command, says_where_to_write,
+};
 pub use self::random::{Possible, random};
 pub use self::rounds::{Rounds, check_rounds, rounds};
 pub use self::schema::{ElectionSpec, EnsembleSpec, Links, Paths, PhasesSpec, Scenario, SelfTest};

@@ -25,7 +25,9 @@ pub fn is_told_by_command(command: &[String]) -> bool {
     says_where_to_write(command) || command.iter().any(names)
 }
 
-pub(super) fn says_where_to_write(command: &[String]) -> bool {
+/// Whether such a command says where to write, which is how its leads are known.
+#[must_use]
+pub fn says_where_to_write(command: &[String]) -> bool {
     command.iter().any(|word| word.contains(TOLD_BY_COMMAND))
 }
 

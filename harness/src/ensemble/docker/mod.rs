@@ -31,6 +31,8 @@ use testcontainers::runners::AsyncRunner as _;
 use testcontainers::{ContainerAsync, ContainerRequest, GenericImage};
 use tokio::time::{Instant, sleep};
 
+pub(super) use ports::count as port_count;
+
 pub use options::{
     DockerOptions, TOXIPROXY_IMAGE, TOXIPROXY_IMAGE_VARIABLE, ZOOKEEPER_IMAGE, ZOOKEEPER_IMAGE_VARIABLE,
 };

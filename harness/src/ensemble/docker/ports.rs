@@ -69,10 +69,14 @@ impl Ports {
         self.first..self.first.saturating_add(self.count())
     }
 
-    /// Without links there is no Toxiproxy.
     fn count(&self) -> u16 {
-        self.servers + if self.links == 0 { 0 } else { self.links.saturating_add(1) }
+        u16::try_from(count(self.servers.into(), self.links.into())).unwrap_or(u16::MAX)
     }
+}
+
+/// How many ports servers and links take. Without links there is no Toxiproxy.
+pub(in crate::ensemble) fn count(servers: u32, links: u32) -> u32 {
+    servers + if links == 0 { 0 } else { links + 1 }
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub(super) use config::LOGBACK;
 pub use install::{Install, Layout, Places};
 pub use options::LocalOptions;
 pub use ports::count_free;
-pub(super) use ports::{check_free, reserve_row};
+pub(super) use ports::{check_free, count as port_count, reserve_row};
 
 use super::serving::{self, Starting};
 use super::{Ensemble, EnsembleError, ServerControl, four_letter, server_name};

@@ -52,12 +52,17 @@ pub(super) fn reserve(servers: u32, links: bool, base: Option<u16>, attempt: u32
     let pairs = if links { pairs(servers) } else { Vec::new() };
     let ports = match base {
         Some(base) => asked(servers, &pairs, base)?,
-        None => free(3 * n + 2 * pairs.len(), attempt).map_err(|source| EnsembleError::NoPorts { servers, source })?,
+        None => free(count(servers, links), attempt).map_err(|source| EnsembleError::NoPorts { servers, source })?,
     };
     let server = |i| ServerPorts { client: ports[i], quorum: ports[n + i], election: ports[2 * n + i] };
     let link = |((from, to), own): (_, &[u16])| LinkPorts { from, to, quorum: own[0], election: own[1] };
     let links = pairs.into_iter().zip(ports[3 * n..].chunks_exact(2)).map(link).collect();
     Ok(Ports { servers: (0..n).map(server).collect(), links })
+}
+
+/// How many ports these servers need: three each, and two more for each pair with links between them.
+pub(in crate::ensemble) fn count(servers: u32, links: bool) -> usize {
+    3 * servers as usize + if links { 2 * pairs(servers).len() } else { 0 }
 }
 
 /// Every server with every other one, both ways.

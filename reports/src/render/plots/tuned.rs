@@ -111,7 +111,7 @@ pub(crate) fn front(advice: &Advice) -> Result<Figure, PlotError> {
             if is_recommended {
                 canvas.ring(here, 8, Pen::new(VERMILLION, 2))?;
             }
-            let is_yours = advice.used.as_ref().is_some_and(|used| used.timeout_ms == row.timeout_ms);
+            let is_yours = advice.is_used(row);
             if is_yours {
                 canvas.ring(here, 12, Pen::new(INK, 2))?;
             }

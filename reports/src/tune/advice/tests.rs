@@ -1,7 +1,5 @@
 use proptest::prelude::*;
 
-use hustings_record::StepDown;
-
 use super::*;
 use crate::tune::pauses::{PauseLog, read};
 use crate::tune::setting::Setting;
