@@ -220,12 +220,14 @@ def stood_untouched(cell, cand, loss):
 
 
 def was_cut_off(cell, lost, following):
-    """Whether the loser's client had no connection, since a fault on servers that still explains it, for 7/20 T less half a tick."""
+    """Whether the loser's client had no connection, since a fault on servers that still explains it, for 7/20 T less half a tick. The
+    client of an external program may report so late that its session ends at once."""
     states = sorted((e["t"], e["state"] == "connected") for e in cell.events("state") if e["session"] == lost.session and e["t"] <= following.asked)
     gone = None
     for t, connected in states:
         gone = None if connected else gone or t
-    if gone is None or gone + 7 * cell.t_ns // 20 - cell.tick_ns // 2 > following.asked:
+    leaves = 0 if cell.by_kind["program"] else 7 * cell.t_ns // 20 - cell.tick_ns // 2
+    if gone is None or gone + leaves > following.asked:
         return False
     at, hits = min(lost.leaving, following.begun), (f for f in cell.faults if is_on_servers(f.kind) and f.verified)
     return any(fault.event["t"] <= gone and at <= fault.explains_until for fault in hits)

@@ -66,3 +66,11 @@ pub struct Summary {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replays: Vec<Replay>,
 }
+
+impl Summary {
+    /// Planned cells that left no record.
+    #[must_use]
+    pub(crate) fn cells_missing(&self) -> u64 {
+        u64::from(self.manifest.cells_planned).saturating_sub(self.cells.len() as u64)
+    }
+}

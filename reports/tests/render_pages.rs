@@ -101,24 +101,6 @@ fn the_terminal_shows_repetitions_below_all_of_them_together() {
 }
 
 #[test]
-fn of_a_thousand_repetitions_a_page_shows_those_that_matter() {
-    let mut summary = repeated();
-    let (passed, failed) = (summary.cells[0].clone(), summary.cells[7].clone());
-    summary.cells = (0..1_000).map(|i| if i == 777 { failed.clone() } else { passed.clone() }).collect();
-    for (i, cell) in summary.cells.iter_mut().enumerate() {
-        cell.info.name = format!("it-r{}", i + 1);
-        if let Some(repetition) = &mut cell.info.repetition {
-            repetition.number = i as u32 + 1;
-        }
-    }
-    let page = page(&summary);
-    assert_eq!(page.matches("<details class=\"cell").count(), 101, "the first, and a hundred more");
-    assert!(page.contains("id=\"cell-778\"") && page.contains("899 repetitions more, which passed"));
-    let text = terminal(&summary, 80, false);
-    assert!(text.lines().count() < 101 * 3 + 60, "three lines a cell at most: {text}");
-}
-
-#[test]
 fn the_verdict_stands_before_everything_else_and_unsafe_is_not_shown_as_a_pass() {
     let page = page(&sample());
     let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is missing"));

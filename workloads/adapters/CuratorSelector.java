@@ -24,12 +24,12 @@ public final class CuratorSelector extends HustingsCandidate.Seat {
         thread = Executors.newSingleThreadExecutor();
         selector = new LeaderSelector(client, order.get("group").asText(), thread, new LeaderSelectorListenerAdapter() {
             @Override
-            public void takeLeadership(CuratorFramework unused) throws InterruptedException {
+            public void takeLeadership(CuratorFramework unused) throws Exception {
                 grant(HustingsCandidate.now(), null, null, null);
                 try {
                     Thread.currentThread().join();
                 } finally {
-                    revoke("interrupted");
+                    finish("interrupted");
                 }
             }
         });

@@ -119,19 +119,26 @@ final class HustingsCandidate {
         }
 
         /**
-         * It is to give its place back: it leads no more, and will not before it has. Waits for the answer to the last write: what is
-         * under way when a znode is given back may come after its successor's.
+         * The same before it gives its znode back. Waits for the answer to the last write: what is under way when a znode is given
+         * back may come after its successor's.
          */
-        private void leave(String reason) throws Exception {
+        void finish(String reason) throws Exception {
             Future<?> last;
             synchronized (this) {
-                leaves = true;
                 revoke(reason);
                 last = writing;
             }
             if (last != null) {
                 last.get(10, TimeUnit.SECONDS);
             }
+        }
+
+        /** It is to give its place back: it leads no more, and will not before it has. */
+        private void leave(String reason) throws Exception {
+            synchronized (this) {
+                leaves = true;
+            }
+            finish(reason);
         }
 
         private synchronized boolean standsAgain() {

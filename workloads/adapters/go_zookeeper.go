@@ -41,7 +41,7 @@ func stand(seat *Seat) {
 			}
 		case event := <-events:
 			if holds && event.Type == zk.EventSession && event.State != zk.StateHasSession {
-				seat.Revoke(strings.ToLower(strings.TrimPrefix(event.State.String(), "State")))
+				seat.Finish(strings.ToLower(strings.TrimPrefix(event.State.String(), "State")))
 				release(seat, lock)
 				return
 			}

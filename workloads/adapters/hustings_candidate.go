@@ -154,17 +154,22 @@ func (seat *Seat) stand(turn func(*Seat)) {
 	}
 }
 
-// leave ends a turn. Gives the time from which the place was given back, when nothing was under way any more: what is, may come
+// Finish is Revoke before it gives its lock back. Gives the time from which nothing was under way any more: what is, may come
 // after its successor's.
+func (seat *Seat) Finish(reason string) int64 {
+	seat.Revoke(reason)
+	seat.writing.Lock()
+	defer seat.writing.Unlock()
+	return Now()
+}
+
+// leave ends a turn, and gives the time from which the place was given back.
 func (seat *Seat) leave(reason string) int64 {
 	seat.lock.Lock()
 	seat.leaves = true
 	leaving, over := seat.leaving, seat.over
 	seat.lock.Unlock()
-	seat.Revoke(reason)
-	seat.writing.Lock()
-	t0 := Now()
-	seat.writing.Unlock()
+	t0 := seat.Finish(reason)
 	seat.lock.Lock()
 	select {
 	case <-leaving:

@@ -49,6 +49,13 @@ class Seat:
                 self.leads.clear()
                 say("revoke", seat=self.number, term=self.term, t0=t0, t1=now(), reason=reason)
 
+    def finish(self, reason):
+        """The same before it gives its znode back. Gives the time by which its last write is answered: what is under way when a
+        znode is given back may come after its successor's."""
+        self.revoke(reason)
+        with self._writing:
+            return now()
+
     def rest(self):
         """Whoever has resigned stays away for a while."""
         time.sleep(max(0.0, self.away_until - time.monotonic()))
@@ -73,13 +80,10 @@ class Seat:
             time.sleep(max(0.0, due - time.monotonic()))
 
     def _leave(self, reason):
-        """It is to give its place back: it leads no more, and will not before it has. Gives the time by which its last write is
-        answered: what is under way when a znode is given back may come after its successor's."""
+        """It is to give its place back: it leads no more, and will not before it has."""
         with self._ending:
             self._leaves = True
-        self.revoke(reason)
-        with self._writing:
-            return now()
+        return self.finish(reason)
 
     def _resign(self, fault):
         self.away_until = time.monotonic() + self.order["rejoin_after_ms"] / 1000

@@ -39,7 +39,7 @@ class Seat(candidate.Seat):
         # Whoever sets it may have run before.
         if self.client.state == KazooState.CONNECTED and self.grant(t0, node=lock.node):
             over.wait()
-        self.revoke("over")
+        self.finish("over")
 
     def changed(self, state):
         if state != KazooState.CONNECTED and hasattr(self, "over"):

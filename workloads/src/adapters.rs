@@ -19,6 +19,9 @@ macro_rules! files {
     };
 }
 
+/// The protocol that adapters and other programs speak, for their authors.
+pub const PROTOCOL_DOCUMENT: &str = include_str!("../adapters/PROTOCOL.md");
+
 /// All files that adapters need.
 pub const FILES: &[File] = files![
     "CuratorClient.java",

@@ -2,7 +2,9 @@
 
 use hustings_record::{Warning, WarningKind};
 use hustings_workloads::plan::plan;
-use hustings_workloads::scenario::{ExternalServers, SHIPPED, Shipped, cell_duration_ms, explain, explain_on, rounds};
+use hustings_workloads::scenario::{
+    ExternalServers, PlanView, SHIPPED, Shipped, cell_duration_ms, describe_further_rounds, explain, explain_as, rounds,
+};
 
 #[test]
 fn summaries_name_the_duration_that_a_dry_run_estimates() {
@@ -37,7 +39,22 @@ fn lengthened_gaps_are_told_and_of_servers_of_others_only_what_is_known() {
     assert!(told.contains("fsync off"), "{told}");
     let warnings = vec![Warning::new(WarningKind::AsFound, "they are five")];
     let servers = ExternalServers { lines: vec!["ensemble: of somebody else".to_owned()], warnings };
-    let told = explain_on(&scenario, &scenario.cells(), 1, &servers);
+    let told = explain_as(&scenario, &scenario.cells(), 1, PlanView { servers: Some(&servers), is_brief: false });
     assert!(told.contains("ensemble: of somebody else\nwarning: they are five\n"), "{told}");
     assert!(!told.contains("fsync"), "{told}");
+}
+
+#[test]
+fn a_brief_plan_has_a_line_for_each_cell_and_names_what_may_be_added() {
+    let scenario = Shipped::find("gate").unwrap().parse(&[]).unwrap();
+    let cells = scenario.cells();
+    let told = explain_as(&scenario, &cells, 1, PlanView { servers: None, is_brief: true });
+    assert!(told.lines().count() < cells.len() + 10, "{told}");
+    let line = told.lines().find(|line| line.starts_with("1. predecessor-watch-crash  (about ")).expect("a line");
+    assert!(line.contains(": 3 × crash; 100 candidates, T 1000 ms; expected: overlap none, "), "{line}");
+    let further = describe_further_rounds(&scenario, &cells, 1).expect("35 more");
+    assert!(told.contains(&further) && further.contains("up to 35 further rounds run cells again, at most "), "{told}");
+    assert!(!further.contains("two sides"), "there is one: {further}");
+    let fixed = Shipped::find("gate").unwrap().parse(&["further_rounds=0".to_owned()]).unwrap();
+    assert_eq!(describe_further_rounds(&fixed, &cells, 1), None);
 }

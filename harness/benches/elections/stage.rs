@@ -74,6 +74,7 @@ impl Stage {
         let needs = Needs {
             servers: ServerOptions { tick_ms: TICK_MS, ..ServerOptions::of(3) },
             sessions: SESSIONS,
+            group_size: 0,
             quorum_links: false,
             link_ports: 0,
             exe: PathBuf::from(EXE),

@@ -3,13 +3,16 @@
 use anyhow::{Context as _, bail};
 use hustings_record::StepDown;
 use hustings_reports::verdict::Verdict;
+use hustings_workloads::adapters::PROTOCOL_DOCUMENT;
 use hustings_workloads::recipes::RecipeKind;
-use hustings_workloads::scenario::{self, TOLD_BY_COMMAND, is_told_by_command, says_where_to_write};
+use hustings_workloads::scenario::{
+    self, TOLD_BY_COMMAND, is_told_by_command, says_where_to_write, unknown_placeholder,
+};
 use serde_json::Value;
 
 use crate::cmd::programs::is_there;
 use crate::console::exit::{Exit, Failure, with_codes};
-use crate::console::output::{inform, say};
+use crate::console::output::{inform, put, say};
 use crate::foreign::kit::{CheckOutcome, Command, Examined, KitFinding, Need, examine, run_of};
 use crate::foreign::own::{Flaw, Own, stand};
 use crate::process::interrupt::Interrupt;
@@ -23,7 +26,7 @@ use crate::process::interrupt::Interrupt;
                                                              with parameters of its own
   hustings candidate check -- hustings candidate stand lock-race
 
-The protocol is in workloads/adapters/PROTOCOL.md. workloads/adapters/hustings_candidate.py speaks it for a Python program, and
+`hustings candidate protocol` prints the protocol. workloads/adapters/hustings_candidate.py speaks it for a Python program, and
 the files of that name beside it for Java, C and Go. A program that does not speak it is not checked but run, and judged by its
 writes:
   hustings run split-brain --candidate './my {connect} {group} {resource}' --set election.groups=1"))]
@@ -47,6 +50,8 @@ enum CandidateAction {
         #[arg(last = true, required = true, value_name = "CMD")]
         command: Vec<String>,
     },
+    /// Print the protocol by which a program takes part, for its author
+    Protocol,
     /// Stand by a recipe of this program's, as told on standard input
     Stand {
         #[arg(value_name = "RECIPE")]
@@ -67,6 +72,10 @@ pub(super) async fn run(args: CandidateArgs) -> Result<Exit, Failure> {
     match args.action {
         CandidateAction::Check { json, config, command } => {
             check(Command { line: command, config: config.into_iter().collect() }, json).await
+        }
+        CandidateAction::Protocol => {
+            put(PROTOCOL_DOCUMENT)?;
+            Ok(Exit::Pass)
         }
         CandidateAction::Stand { recipe, step_down, poll_interval_ms, flaw } => {
             stand(Own { recipe, step_down, poll_interval_ms, flaw }).await.map_err(Failure::usage)?;
@@ -90,6 +99,9 @@ fn complete(line: &[String]) -> Vec<String> {
 
 /// Refuses a program that does not speak the protocol: nearly all that is checked is asked, or answered, by it.
 fn speaks(line: &[String]) -> anyhow::Result<()> {
+    if let Some(problem) = unknown_placeholder(line) {
+        bail!(problem);
+    }
     if is_told_by_command(line) {
         bail!(
             "{{connect}}, {{group}}, {{resource}} and {{timeout_ms}} are for programs that do not speak the protocol, and a check needs \

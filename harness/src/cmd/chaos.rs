@@ -9,7 +9,7 @@ use hustings_record::{Damage, RunState};
 use hustings_reports::analysis::Examine;
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
-use hustings_workloads::scenario::{Cell, Possible, Scenario, explain, explain_on, random};
+use hustings_workloads::scenario::{Cell, PlanView, Possible, Scenario, explain, explain_as, random};
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 use serde::Serialize;
@@ -114,7 +114,8 @@ pub(super) fn dry(asked: &ChaosOptions<'_>, options: &RunOptions) -> Result<Exit
         let scenario = drawn(asked, seed, round, possible(options))?;
         let (cells, seed) = (scenario.cells(), scenario.seed.unwrap_or(seed));
         say(if let EnsembleRequest::External(external) = &options.request {
-            explain_on(&scenario, &cells, seed, &not_asked(external, &scenario, &cells))
+            let servers = not_asked(external, &scenario, &cells);
+            explain_as(&scenario, &cells, seed, PlanView { servers: Some(&servers), is_brief: false })
         } else {
             explain(&scenario, &cells, seed)
         })?;

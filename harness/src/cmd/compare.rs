@@ -119,6 +119,11 @@ pub(super) fn of_run(summary: &Summary, rules: Rules, json: bool) -> Result<Exit
     let overall = overall(summary, Some(&comparing));
     if Exit::from(overall) != compared {
         inform!("the run as a whole: {overall}; the summary above says why");
+    } else if compared == Exit::Inconclusive {
+        inform!(
+            "`run` asks whether the two sides are the same; `hustings gate {}` asks whether the new side is no worse",
+            summary.manifest.folder
+        );
     }
     Ok(overall.into())
 }

@@ -1,7 +1,7 @@
 //! `hustings run --dry-run`: the plan of a run, and what the servers of `--connect` report about themselves.
 
 use hustings_record::words::plural;
-use hustings_workloads::scenario::{Cell, ExternalServers, Scenario, explain, explain_on};
+use hustings_workloads::scenario::{Cell, ExternalServers, PlanView, Scenario, explain_as};
 
 use crate::console::exit::{Exit, Failure};
 use crate::console::output::say;
@@ -10,30 +10,37 @@ use crate::ensemble::external::{ReportedServers, connections_needed};
 use crate::ensemble::start::{EnsembleRequest, ExternalRequest};
 use crate::process::interrupt;
 
-/// Shows the plan. Servers of somebody else are asked about themselves first, and nothing is changed there.
+/// Shows the plan: a line for each cell, and if there is only one, or if `verbose`, when each fault hits. Servers of
+/// somebody else are asked about themselves first, and nothing is changed there.
 pub(super) async fn dry(
     request: &EnsembleRequest,
     own: &Chosen,
     against: Option<&Against>,
     seed: u64,
+    verbose: bool,
 ) -> Result<Exit, Failure> {
     let cells = own.all(against, Clone::clone).map_err(Failure::usage)?;
+    let is_brief = !verbose && cells.iter().filter(|cell| !cell.self_test && !cell.is_base()).count() > 1;
+    let show = |scenario: &Scenario, cells: &[Cell], servers: Option<&ExternalServers>| {
+        say(explain_as(scenario, cells, seed, PlanView { servers, is_brief }))
+    };
     let EnsembleRequest::External(external) = request else {
-        say(explain(&own.scenario, &cells, seed))?;
+        show(&own.scenario, &cells, None)?;
         return Ok(Exit::Pass);
     };
     interrupt::ends(|| ()).map_err(Failure::infrastructure)?;
-    match external.ask(Cell::most_sessions(&cells)).await {
-        Ok(servers) => {
+    match external.ask(Cell::most_sessions(&cells), Cell::largest_group(&cells)).await {
+        Ok((servers, usable)) => {
             let (scenario, warnings) = corrected_by(&own.scenario, &servers);
             let cells = own.all(against, |asked| corrected_by(asked, &servers).0).map_err(Failure::usage)?;
             let lines = vec![reported(external, &servers), needed(external, &cells)];
-            say(explain_on(&scenario, &cells, seed, &ExternalServers { lines, warnings }))?;
+            show(&scenario, &cells, Some(&ExternalServers { lines, warnings }))?;
+            usable.map_err(Failure::infrastructure)?;
             Ok(Exit::Pass)
         }
         // The plan is shown all the same: most of it does not depend on the servers.
         Err(error) => {
-            say(explain_on(&own.scenario, &cells, seed, &not_asked(external, &own.scenario, &cells)))?;
+            show(&own.scenario, &cells, Some(&not_asked(external, &own.scenario, &cells)))?;
             Err(Failure::infrastructure(error))
         }
     }

@@ -42,7 +42,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(parent) = args.die_with_parent {
-        child::die_with_parent(parent).context("cannot be tied to the parent process")?;
+        child::die_with_parent(parent).with_context(|| format!("--die-with-parent {parent} cannot be granted"))?;
     }
     limits::raise_descriptor_limit().context("cannot raise the descriptor limit")?;
     let runtime = Builder::new_current_thread().enable_all().build().context("no async runtime")?;

@@ -19,8 +19,6 @@ use crate::files::replace::{check, folder_of, replace};
 
 /// Maximum depth of a record's files below its folder.
 const RECORD_DEPTH: usize = 3;
-/// A parser's error may quote the whole input that it rejected.
-const MESSAGE_CHARS_MAX: usize = 300;
 /// A summary is far smaller than this.
 const SUMMARY_BYTES_MAX: u64 = 256 << 20;
 
@@ -43,8 +41,7 @@ fn toml_error(text: &str, error: &toml::de::Error) -> String {
         let line = before.matches('\n').count() + 1;
         format!("line {line}, column {}: ", before.chars().rev().take_while(|c| *c != '\n').count() + 1)
     });
-    let message: String = in_words(error.message().trim_end()).chars().take(MESSAGE_CHARS_MAX).collect();
-    format!("{place}{message}")
+    format!("{place}{}", in_words(error.message().trim_end()))
 }
 
 /// Appends to a file.

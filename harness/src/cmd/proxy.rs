@@ -56,7 +56,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     if let Some(parent) = args.die_with_parent {
         child::die_with_parent(parent)
-            .context("cannot be tied to the parent process")
+            .with_context(|| format!("--die-with-parent {parent} cannot be granted"))
             .map_err(Failure::infrastructure)?;
     }
     limits::raise_descriptor_limit().context("cannot raise the descriptor limit").map_err(Failure::infrastructure)?;

@@ -27,6 +27,7 @@ use crate::cmd::report::{self, ReportOutput};
 use crate::console::exit::{Exit, Failure, with_codes};
 use crate::console::output::{inform, is_screen};
 use crate::coordinator::{Again, Against, Chosen, RunError, RunOptions, run as perform};
+use crate::doctor::load_warning;
 use crate::ensemble::start::EnsembleRequest;
 use crate::files::bounded;
 use crate::process::interrupt::Interrupt;
@@ -81,11 +82,11 @@ pub(super) struct RunArgs {
     pub(super) only: Vec<String>,
     /// Run each cell N times, in N rounds over all of them; the report pools what they show [default: the scenario's, at most
     /// 1000]
-    #[arg(long, value_name = "N", value_parser = times)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = times)]
     repeat: Option<u32>,
     /// Run cells again in at most N further rounds, where a stall of the harness spoils a repetition, or the planned rounds do not
     /// tell the two sides of a comparison apart; 0: none. Needs two repetitions or more [default: the scenario's `further_rounds`]
-    #[arg(long, value_name = "N", value_parser = further_rounds)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = further_rounds)]
     further: Option<u32>,
     /// Use this program in place of the scenario's recipes; `hustings candidate check -- CMD` says whether it can take part. Words
     /// are split as a shell does; no shell runs
@@ -129,9 +130,12 @@ pub(super) struct RunArgs {
     /// Folder for the record [default: runs/<time>-<scenario>]
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
-    /// Show the plan and end
+    /// Show the plan and end: a line a cell; of a single cell, also when each fault hits
     #[arg(long, conflicts_with = "json")]
     pub(super) dry_run: bool,
+    /// With --dry-run: show of every cell when each fault hits
+    #[arg(long, short, requires = "dry_run")]
+    verbose: bool,
     /// Print the summary as JSON on standard output; the comparison, where there is one
     #[arg(long)]
     pub(super) json: bool,
@@ -350,7 +354,7 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     programs::can_be_started(&all).map_err(Failure::usage)?;
     check_base_port(&request, &all).map_err(Failure::usage)?;
     if args.dry_run && !args.chaos {
-        return dry(&request, &own, against.as_ref(), seed).await;
+        return dry(&request, &own, against.as_ref(), seed, args.verbose).await;
     }
     let interrupt = Interrupt::listen().context("signals cannot be listened to").map_err(Failure::infrastructure)?;
     let (request, why) = tokio::select! {
@@ -390,6 +394,9 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
             quiet: args.quiet,
         };
         return if args.dry_run { chaos::dry(&asked, &options) } else { chaos::run(&asked, options).await };
+    }
+    if let Some(why) = load_warning() {
+        inform!("warning: {why}");
     }
     let folder = RecordFolder::new(args.out.as_deref(), &scenario.name).map_err(Failure::usage)?;
     folder.path().clone_into(&mut options.out);

@@ -51,7 +51,13 @@ pub(super) struct SimulateArgs {
     only: Vec<String>,
     /// Simulate each cell N times, in N rounds over all of them; the report pools what they show [default: the scenario's, at
     /// most 1000]
-    #[arg(long, value_name = "N", value_parser = times, conflicts_with_all = ["seeds", "schedule", "known"])]
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        value_parser = times,
+        conflicts_with_all = ["seeds", "schedule", "known"]
+    )]
     repeat: Option<u32>,
     /// Seed of every random choice [default: the scenario's]
     #[arg(long, conflicts_with_all = ["seeds", "schedule"])]

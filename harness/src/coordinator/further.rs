@@ -36,18 +36,6 @@ pub(super) struct Further<'a> {
     pub(super) progress: &'a Progress,
 }
 
-/// Says before a run how many rounds there may be beyond the planned ones.
-pub(super) fn announce(progress: &Progress, planned: u32, at_most: u32, two_sides: bool) {
-    if at_most > planned {
-        let further = plural((at_most - planned).into(), "further round", "further rounds");
-        let undecided = if two_sides { " or the two sides cannot be told apart" } else { "" };
-        progress.line(&format!(
-            "{planned} rounds are planned, and at most {further} where stalls spoil repetitions{undecided}; --further \
-             sets that limit"
-        ));
-    }
-}
-
 impl Further<'_> {
     /// Repeats cells with repetitions spoilt by stalls until the planned number of unspoilt ones exists. Then repeats
     /// cells whose sides are indistinguishable, for as many rounds as they need. `run` runs some cells in the rounds of

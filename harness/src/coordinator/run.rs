@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use hustings_record::words::duration;
 use hustings_record::{BASE_BUILD, FaultKind, MANIFEST_FILE, Manifest, RunState, SCHEMA, Warning, WarningKind};
-use hustings_workloads::scenario::{Cell, Rounds, Scenario, in_turn};
+use hustings_workloads::scenario::{Cell, Rounds, Scenario, describe_further_rounds, in_turn};
 
 use crate::client::secret::secret;
 use crate::console::exit::{Exit, Failure};
@@ -20,7 +20,7 @@ use crate::coordinator::cell;
 use crate::coordinator::chosen::{Against, Chosen};
 use crate::coordinator::cut_short::CutShort;
 use crate::coordinator::environment::Environment;
-use crate::coordinator::further::{Again, Further, announce};
+use crate::coordinator::further::{Again, Further};
 use crate::coordinator::hosts::HostFactory;
 use crate::coordinator::run_links::Named;
 use crate::coordinator::{correction, debts, liveness_monitor, run_links, warm};
@@ -134,7 +134,7 @@ pub async fn run(options: &RunOptions) -> Result<RunOutcome, RunError> {
     let planned = cells.len() as u32 * repeat;
     let at_most = options.chosen.scenario.rounds_max();
     let progress = Progress::new(planned.into(), "cells", options.screen, options.quiet);
-    announce(&progress, repeat, at_most, options.against.is_some());
+    describe_further_rounds(&options.chosen.scenario, &cells, options.seed).iter().for_each(|line| progress.line(line));
     let run = RunContext {
         options,
         run_id,
@@ -447,6 +447,7 @@ fn needs(run: &RunContext<'_>, cells: &[Cell]) -> Needs {
             heap_mb: heap_mb_for(u32::try_from(sessions).unwrap_or(u32::MAX)),
         },
         sessions,
+        group_size: Cell::largest_group(cells),
         quorum_links: Cell::cut_servers_apart(cells),
         link_ports: u16::try_from(run_links::most(cells)).unwrap_or(u16::MAX),
         exe: run.options.exe.clone(),

@@ -103,6 +103,13 @@ pub fn examine(context: &Context) -> Vec<DoctorFinding> {
     CHECKS.into_iter().map(run).collect()
 }
 
+/// The warning of the check of the processors, on one line. `None`: the machine has enough, and is idle.
+#[must_use]
+pub fn load_warning() -> Option<String> {
+    let Found { status, found, remedy } = machine::cpu(&Context::from_env());
+    (status >= Status::Warning).then(|| format!("{found}; {}", remedy.unwrap_or_default()))
+}
+
 /// Whether `hustings run` can work.
 #[must_use]
 pub fn can_run(findings: &[DoctorFinding]) -> bool {

@@ -74,24 +74,30 @@ pub struct ExternalRequest {
 }
 
 impl ExternalRequest {
-    fn options(&self, sessions: u64, within: Duration, why: String) -> ExternalOptions {
+    fn options(&self, (sessions, group_size): (u64, u64), within: Duration, why: String) -> ExternalOptions {
         ExternalOptions {
             connect: self.connect.clone(),
             upstreams: self.upstreams.clone(),
             toxiproxy: self.toxiproxy.clone(),
             access: self.access.clone(),
             sessions,
+            group_size,
             within,
             why,
         }
     }
 
-    /// Asks the servers about themselves, for a run with this many sessions. Opens no session, and changes nothing there.
+    /// Asks the servers about themselves, for a run with this many sessions and groups of at most this size. Changes
+    /// nothing there.
     ///
     /// # Errors
-    /// They cannot be reached, or a run could not use them.
-    pub async fn ask(&self, sessions: u64) -> Result<ReportedServers, ExternalError> {
-        ask_servers(&self.options(sessions, STARTING_DRY, String::new())).await
+    /// As for [`ask_servers`].
+    pub async fn ask(
+        &self,
+        sessions: u64,
+        group_size: u64,
+    ) -> Result<(ReportedServers, Result<(), ExternalError>), ExternalError> {
+        ask_servers(&self.options((sessions, group_size), STARTING_DRY, String::new())).await
     }
 }
 
@@ -100,6 +106,7 @@ impl ExternalRequest {
 pub struct Needs {
     pub servers: ServerOptions,
     pub sessions: u64,
+    pub group_size: u64,
     /// Whether the servers' own connections are to be cut.
     pub quorum_links: bool,
     /// Links of the cell that has most; 0 if none has any.
@@ -236,7 +243,7 @@ pub async fn start(
             Rc::new(EmbeddedEnsemble::start(embedded_options(embedded, needs), work).await?)
         }
         EnsembleRequest::External(external) => {
-            let options = external.options(needs.sessions, STARTING, needs.why);
+            let options = external.options((needs.sessions, needs.group_size), STARTING, needs.why);
             Rc::new(ExternalEnsemble::connect(options, work, run_id).await?)
         }
     })

@@ -13,6 +13,12 @@ pub(crate) const SECRET_VARIABLE: &str = "HUSTINGS_HOST_SECRET";
 /// The kernel monitors the parent *thread*: start children from a thread that lives as long as the process.
 pub fn die_with_parent(parent: u32) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    let alive = getppid().map(Pid::as_raw_pid) == i32::try_from(parent).ok();
-    if alive { Ok(()) } else { Err(io::Error::other(format!("the parent process {parent} is gone"))) }
+    let own = getppid().map(Pid::as_raw_pid);
+    if own == i32::try_from(parent).ok() {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "the parent of this process is process {}, and not {parent}: that one has ended, or did not start this process",
+        own.unwrap_or_default()
+    )))
 }

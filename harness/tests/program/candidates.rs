@@ -58,12 +58,12 @@ fn is_fit_with(options: &[&str], command: &[&str], can: usize) {
 
 #[test]
 fn a_queue_of_ours_is_fit_and_gives_all_evidence() {
-    is_fit(&[EXE, "candidate", "stand", "predecessor-watch"], 22);
+    is_fit(&[EXE, "candidate", "stand", "predecessor-watch"], 21);
 }
 
 #[test]
 fn a_lock_of_ours_is_fit_and_gives_all_evidence() {
-    is_fit(&[EXE, "candidate", "stand", "lock-race"], 22);
+    is_fit(&[EXE, "candidate", "stand", "lock-race"], 21);
 }
 
 /// The result for a test program that is one of kazoo's with a bug.
@@ -109,22 +109,31 @@ const PYTHON: &str = "/usr/bin/python3";
 
 #[test]
 fn kazoo_s_election_is_fit_by_a_short_adapter() {
-    is_fit(&[PYTHON, "-B", adapter!("kazoo_recipe.py"), "election"], 21);
+    is_fit(&[PYTHON, "-B", adapter!("kazoo_recipe.py"), "election"], 20);
 }
 
 #[test]
 fn kazoo_s_lock_is_fit_by_a_short_adapter() {
-    is_fit(&[PYTHON, "-B", adapter!("kazoo_recipe.py"), "lock"], 21);
+    is_fit(&[PYTHON, "-B", adapter!("kazoo_recipe.py"), "lock"], 20);
 }
 
 #[test]
 fn curator_s_latch_is_fit_by_a_short_adapter() {
-    is_fit(&[adapter!("java.sh"), "CuratorLatch"], 21);
+    is_fit(&[adapter!("java.sh"), "CuratorLatch"], 20);
 }
 
 #[test]
 fn curator_s_latch_is_fit_on_netty_as_well() {
-    is_fit_with(&["--config", "socket=netty"], &[adapter!("java.sh"), "CuratorLatch"], 21);
+    is_fit_with(&["--config", "socket=netty"], &[adapter!("java.sh"), "CuratorLatch"], 20);
+}
+
+#[test]
+fn the_protocol_is_printed_and_a_placeholder_that_is_none_is_refused() {
+    let printed = Command::new(EXE).args(["candidate", "protocol"]).output().expect("it runs");
+    assert!(printed.status.success() && printed.stdout.starts_with(b"# hustings-candidate/1\n"));
+    let checked = check(&["./mine", "--zk={conect}"]);
+    assert_eq!(checked.code, Some(2), "{}", checked.log);
+    assert!(checked.log.contains("{conect}") && checked.log.contains("{connect}"), "{}", checked.log);
 }
 
 #[test]
@@ -145,17 +154,17 @@ fn a_program_that_does_not_speak_the_protocol_is_refused_with_the_run_that_judge
 
 #[test]
 fn curator_s_selector_is_fit_by_a_short_adapter() {
-    is_fit(&[adapter!("java.sh"), "CuratorSelector"], 20);
+    is_fit(&[adapter!("java.sh"), "CuratorSelector"], 19);
 }
 
 #[test]
 fn an_election_on_zookeeper_s_c_client_is_fit_by_a_short_adapter() {
-    is_fit(&[adapter!("native.sh"), "zoo_election.c"], 22);
+    is_fit(&[adapter!("native.sh"), "zoo_election.c"], 21);
 }
 
 #[test]
 fn go_zookeeper_s_lock_is_fit_by_a_short_adapter() {
-    is_fit(&[adapter!("native.sh"), "go_zookeeper.go"], 20);
+    is_fit(&[adapter!("native.sh"), "go_zookeeper.go"], 19);
 }
 
 /// Written only from the protocol's document.
@@ -164,7 +173,7 @@ fn a_program_of_thirty_lines_is_fit() {
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/program/thirty_lines.py");
     let text = std::fs::read_to_string(program).expect("a text");
     assert!(text.lines().filter(|line| !line.is_empty()).count() <= 30);
-    is_fit(&[PYTHON, "-B", program], 24);
+    is_fit(&[PYTHON, "-B", program], 23);
 }
 
 #[test]
@@ -259,6 +268,7 @@ fn programs_that_are_none_are_told_what_they_lack() {
     let ended = check(&["sh", "-c", "echo no candidate >&2; exit 3"]);
     assert_eq!(ended.code, Some(1), "{}", ended.log);
     assert!(ended.text("says_hello").contains("it ended before"), "{}", ended.log);
+    assert!(ended.text("says_hello").contains("`hustings candidate protocol`"), "{}", ended.log);
     assert!(ended.log.contains("no candidate"), "{}", ended.log);
     let babbles = check(&["yes", "leader"]);
     assert_eq!(babbles.code, Some(1), "{}", babbles.log);

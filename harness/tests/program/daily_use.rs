@@ -23,6 +23,10 @@ fn everything_that_is_listed_is_explained_and_a_misspelt_name_is_guessed() {
         let told = bench.run(&["explain", name]).expect(0).out;
         assert!(told.contains(about), "{name}: {told}");
     }
+    for term in ["stall", "spoilt"] {
+        let told = bench.run(&["explain", term]).expect(0).out;
+        assert!(told.contains(term) && told.contains("Stalls"), "{told}");
+    }
     bench.run(&["explain", "crsh"]).expect(2).error(&["crsh", "`crash`", "hustings list"]);
     let parsed: serde_json::Value = serde_json::from_str(&bench.run(&["list", "--json"]).expect(0).out).expect("JSON");
     assert_eq!(parsed["checks"].as_array().map(Vec::len), Some(CHECKERS.len()));

@@ -73,6 +73,7 @@ impl Others {
             toxiproxy: None,
             access: Access::default(),
             sessions: 60,
+            group_size: 3,
             within: Duration::from_secs(1),
             why: "a test asked for it".to_owned(),
         }
@@ -149,6 +150,12 @@ async fn a_dry_run_asks_the_servers_and_changes_nothing_there() {
     assert_eq!(others.znodes_of_runs().await, Vec::<String>::new());
     assert!(!bench.path("record").exists());
     let cluster = others.cluster();
+    let below = format!("{cluster}/nosuch");
+    let ran = run(&bench, &with_a_partition(), &["--connect", &below, "--dry-run"]).end().expect(4);
+    let told = ran.error(&["/nosuch", "is not there", "create /nosuch"]);
+    let in_earnest = run(&bench, &with_a_partition(), &["--connect", &below]).end().expect(4);
+    assert_eq!(in_earnest.error(&[]), told, "the run says the same");
+    assert!(ran.out.contains("tick 200 ms") && !ran.out.contains("not asked"), "{}", ran.out);
     others.ensemble.stop().await.expect("stopped");
 
     let ran = run(&bench, &with_a_partition(), &["--connect", &cluster, "--dry-run"]).end().expect(4);
@@ -243,7 +250,12 @@ async fn too_few_connections_and_words_that_are_not_allowed_are_refused_with_the
     let bench = Bench::new();
     let sixty = with_a_partition().replace("groups = 6", "groups = 20");
     let ran = run(&bench, &sixty, &["--connect", &few.cluster()]).end().expect(4);
-    ran.error(&["maxClientCnxns=70", "maxClientCnxns=0"]);
+    ran.error(&["maxClientCnxns=70", "maxClientCnxns=0", "--set election.groups=19"]);
+    let dry = run(&bench, &sixty, &["--connect", &few.cluster(), "--dry-run"]).end().expect(4);
+    dry.error(&["maxClientCnxns=70", "--set election.groups=19"]);
+    assert!(dry.out.contains("tick 200 ms") && !dry.out.contains("not asked"), "they answered: {}", dry.out);
+    let fits = ["--connect", &few.cluster(), "--set", "election.groups=19", "--dry-run"];
+    run(&bench, &sixty, &fits).end().expect(0);
     bench.assert_nothing_left();
     few.ensemble.stop().await.expect("stopped");
 

@@ -41,6 +41,8 @@ fn words_that_are_not_known_are_refused_with_the_nearest_ones() {
         (&["quick", "--set", "election.groups"], &["no `=`", "key=value"]),
         (&["quick", "--set", "=3"], &["--set =3", "key=value"]),
         (&["quick", "--set", "election.groups=many"], &["election.groups=many", "a whole number"]),
+        (&["quick", "--set", "election.groups=99999999999999999999"], &["a whole number from", "9223372036854775807"]),
+        (&["quick", "--further", "-1"], &["--further", "from 0 to 1000"]),
         (&["quick", "--set", "election.groups=0"], &["election.groups", "0 groups", "candidates"]),
         (&["quick", "--set", "election.groups=1000001"], &["election.groups", "choose 0 to"]),
         (&["quick", "--set", "election.groups=-1"], &["election.groups=-1"]),
@@ -67,6 +69,10 @@ fn files_that_are_no_scenarios_are_refused_with_their_line() {
         ("name = \"x\"\n[matrix]\nfault = [\"none\", \"flood\"]\n", &["matrix.fault", "flood"]),
         ("name = \"x\"\n[election]\ngroup_names = [\"a/b\"]\ngroups = 1\n", &["a/b", "slash", "choose another name"]),
         ("\u{0}\u{1}", &["line 1"]),
+        (
+            &format!("name = \"x\"\n{} = 1\n", "y".repeat(500_000)),
+            &["line 2", "unknown key `yyy", "…yyy", "known are name"],
+        ),
     ];
     for (text, words) in cases {
         let file = bench.file("mine.toml", text).display().to_string();

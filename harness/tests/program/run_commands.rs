@@ -57,20 +57,20 @@ fn list_tells_the_same_to_people_and_machines() {
 fn a_dry_run_tells_the_plan_and_starts_nothing() {
     let bench = Bench::new();
     for scenario in names(&json(&bench.run(&["list", "--json"]).out)["scenarios"]) {
-        let mut command = bench.command(&["run", &scenario, "--dry-run", "--seed", "3"]);
+        let mut command = bench.command(&["run", &scenario, "--dry-run", "-v", "--seed", "3"]);
         // It works where none of a run's requirements is installed.
         command.env("PATH", "").env("JAVA_HOME", "/no/such/jre");
         let ran = bench.start(command).end().expect(0);
         assert!(ran.out.contains(&scenario) && ran.out.contains("expected: "), "{}", ran.out);
-        assert_eq!(bench.run(&["run", &scenario, "--dry-run", "--seed", "3"]).expect(0).out, ran.out, "the same again");
-        assert_ne!(
-            bench.run(&["run", &scenario, "--dry-run", "--seed", "4"]).expect(0).out,
-            ran.out,
-            "the seed counts"
-        );
+        let planned = |seed: &str| bench.run(&["run", &scenario, "--dry-run", "-v", "--seed", seed]).expect(0).out;
+        assert_eq!(planned("3"), ran.out, "the same again");
+        assert_ne!(planned("4"), ran.out, "the seed counts");
     }
-    let changed = bench.run(&["run", "quick", "--dry-run", "--set", "election.groups=37"]).expect(0).out;
-    assert!(changed.contains("37"), "{changed}");
+    let changed = ["run", "quick", "--dry-run", "--set", "election.groups=37"];
+    let brief = bench.run(&changed).expect(0).out;
+    assert!(brief.contains("expected: ") && !brief.contains("37 groups"), "a line a cell: {brief}");
+    let of_one = bench.run(&[&changed[..], &["--only", "naive-crash"]].concat()).expect(0).out;
+    assert!(of_one.contains("1. naive-crash") && of_one.contains("37 groups"), "{of_one}");
     bench.assert_nothing_left();
     assert!(!bench.path("runs").exists());
 }

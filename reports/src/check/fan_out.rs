@@ -221,7 +221,8 @@ fn judge<'l, 'a>(
 /// Counts the candidates that one loss woke, and their requests.
 fn count<'a>(index: &Index<'a>, lost: &Lost<'a>, counted: &mut CountedWakes) -> u64 {
     if lost.lead.is_some() {
-        let caused = told(lost).filter_map(|n| index.notices.settled(n.cand, n.t)).map(|settled| u64::from(settled.1));
+        let caused =
+            told(lost).filter_map(|notice| index.notices.handled(notice)).map(|handled| u64::from(handled.requests));
         counted.requests.push(caused.sum());
         // Only each candidate's first notification counts: a repeat does not widen the spread.
         let mut firsts: BTreeMap<u32, Nanos> = BTreeMap::new();
@@ -289,10 +290,10 @@ fn requests(index: &Index<'_>, wakes: &Wakes<'_>, finding: &mut Finding<FanOutSe
     let promised = index.info.requests_per_wake_max().map(u64::from);
     let (mut seen, mut broken, mut worst) = (None, 0_u64, None);
     for notice in wakes.losses.iter().flat_map(told) {
-        let Some((settled, requests)) = index.notices.settled(notice.cand, notice.t) else { continue };
-        let requests = u64::from(requests);
+        let Some(handled) = index.notices.handled(notice) else { continue };
+        let requests = u64::from(handled.requests);
         seen = seen.max(Some(requests));
-        let most = promised.and_then(|promised| asks_at_most(index, wakes, notice, settled, promised));
+        let most = promised.and_then(|promised| asks_at_most(index, wakes, notice, handled.t, promised));
         if most.is_some_and(|most| requests > most) {
             broken += 1;
             worst = worst.max(Some((requests, notice.cand, notice.t)));

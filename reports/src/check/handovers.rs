@@ -281,13 +281,13 @@ fn is_excused(index: &Index<'_>, change: &LeaderChange) -> bool {
     was_cut_off(index, change, |fault| fault.verified()) || is_echo(index, change)
 }
 
-/// Whether the loser's client lost its connection under a server fault, for at least the shortest time after which
-/// either side gives up a silent session.
+/// Whether the loser's client lost its connection under a server fault, for at least the shortest time after which its
+/// session may have ended.
 fn was_cut_off(index: &Index<'_>, change: &LeaderChange, counts: fn(&Fault<'_>) -> bool) -> bool {
     let (lost, next) = (&index.terms.all[change.term], &index.terms.all[change.successor]);
     let Some(gone) = index.candidates.disconnected_since(lost.session, next.grant) else { return false };
     let mut faults = index.faults.on_servers().filter(|fault| counts(fault));
-    gone + index.session_ends_after() <= next.grant
+    gone + index.session_ends_after_loss() <= next.grant
         && faults.any(|fault| fault.t <= gone && change.at <= fault.explains_until)
 }
 

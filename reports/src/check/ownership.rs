@@ -11,7 +11,7 @@ use super::finding::Finding;
 use super::section::Section;
 use super::unaware::Unaware;
 use super::words::{moment, under_way};
-use crate::index::{Fault, Index, OwnershipInterval, Stall, Term};
+use crate::index::{Index, OwnershipInterval, Stall, Term};
 use crate::stats::spans::{Span, total, union, within, without};
 use hustings_record::words::duration;
 use hustings_record::{Grade, Nanos};
@@ -84,52 +84,42 @@ fn evidence(index: &Index<'_>, unaware: &Unaware<'_, '_>, window: Span, finding:
     finding.section.missed = missed.count() as u64;
     let blind = within(&index.intervals.blind, window);
     finding.section.blind_ns = total(&blind);
-    for (&group, unknown) in &index.intervals.unknown {
-        // Times in which it observed nothing at all are reported below.
-        let unknown = within(unknown, window).into_iter().flat_map(|span| without(span, &blind));
-        for gap in unknown.filter(|gap| gap.1 - gap.0 > index.timeout_or_asked() / 10) {
-            finding.inconclusive(format!(
-                "{}: the observer did not know the owner for {} from {}: a question of its was not answered",
+    for gap in blind.iter().filter(|gap| gap.1 - gap.0 > index.timeout_or_asked() / 10) {
+        let text = format!("the observer saw nothing for {} from {}", duration(gap.1 - gap.0), moment(index, gap.0));
+        finding.note(text + &under_way(index.faults.on_servers_at(gap.0)));
+    }
+    let seen = (0..index.info.groups.len() as u32).filter(|&group| !index.intervals.of_group(group).is_empty());
+    for group in seen {
+        let known = union(index.intervals.of_group(group).iter().map(|interval| interval.span).collect());
+        for gap in without(window, &known).into_iter().filter(|gap| gap.1 - gap.0 > index.tick / 10) {
+            let Some(hidden) = hidden(index, unaware, group, gap) else { continue };
+            let text = format!(
+                "{}: the owner is not known for {} from {}, and that may hide {hidden}",
                 index.group_name(group),
                 duration(gap.1 - gap.0),
                 moment(index, gap.0),
-            ));
-        }
-    }
-    for (&group, changes) in &index.intervals.unsure {
-        let changes = within(changes, window).into_iter().flat_map(|change| without(change, &blind));
-        for gap in changes.filter(|gap| gap.1 - gap.0 > index.tick / 10) {
-            let Some(hidden) = hidden(index, unaware, group, gap) else { continue };
-            let (name, long, at) = (index.group_name(group), duration(gap.1 - gap.0), moment(index, gap.0));
-            let text =
-                format!("{name}: the owner changed at some time within {long} from {at}, in which {hidden} may hide");
-            // The owner was known until just before the fault.
-            let fault = index.faults.on_servers().filter(|fault| fault.verified() && fault.acts_in(gap)).last();
-            match excuses(index, fault, gap) {
-                Some(why) => finding.note(format!("{text}{why}")),
-                None => finding.inconclusive(text),
-            }
-        }
-    }
-    // A shorter blind time cannot hide a failure.
-    for &gap in blind.iter().filter(|b| b.1 - b.0 > index.timeout_or_asked() / 10) {
-        let text = format!("the observer saw nothing for {} from {}", duration(gap.1 - gap.0), moment(index, gap.0));
-        match excuses(index, index.faults.on_servers_at(gap.0), gap) {
-            Some(why) => finding.note(format!("{text}{why}")),
-            None if owners_known(index, gap) => finding.note(format!("{text}; every owner was the same after it")),
-            None => finding.inconclusive(text),
+            );
+            finding.inconclusive(text + &under_way(index.faults.on_servers_at(gap.0)));
         }
     }
 }
 
-/// The failure if the owner changed at the worst moment within `gap`. Failures at any moment are reported elsewhere.
+/// The failure if the owner changed at the worst moment within `gap`, in which it is not known. Failures at any moment
+/// are reported elsewhere.
 fn hidden(index: &Index<'_>, unaware: &Unaware<'_, '_>, group: u32, gap: Span) -> Option<&'static str> {
+    // Without a quorum no owner changes.
+    let served = Some(without(gap, &index.servers.unserved)).filter(|served| !served.is_empty()).unwrap_or(vec![gap]);
+    let (first, last) = (served[0].0, served[served.len() - 1].1);
     let places = index.terms.by_group.get(&group).map_or(&[][..], Vec::as_slice);
     let terms = || places.iter().map(|&place| &index.terms.all[place]);
     let intervals = index.intervals.of_group(group);
+    let (earlier, later) = intervals.split_at(intervals.partition_point(|interval| interval.span.0 < gap.1));
     let is_zombie = |term: &Term<'_>| {
         let Some(believed) = term.definite().filter(|believed| meet(*believed, gap)) else { return false };
-        let spans = not_owned(index, term, believed, Some(gap));
+        let owned_before = earlier.last().is_some_and(|interval| interval.is_of(term));
+        let owns_after = later.first().is_some_and(|interval| interval.is_of(term));
+        let open = (if owned_before { first } else { gap.0 }, if owns_after { last } else { gap.1 });
+        let spans = not_owned(index, term, believed, Some(open));
         spans.into_iter().filter(|span| meet(*span, gap)).any(|span| unaware.aware(term, span).is_some())
     };
     if terms().any(is_zombie) {
@@ -137,14 +127,16 @@ fn hidden(index: &Index<'_>, unaware: &Unaware<'_, '_>, group: u32, gap: Span) -
     }
     let limit = owner_may_not_believe_for(index);
     let is_dead = |(interval, owned): (&OwnershipInterval, Span)| {
+        let Some(session) = interval.session else { return false };
         let believed = union(terms().filter(|term| interval.is_of(term)).map(|term| term.possible()).collect());
         let left = without(owned, &believed).into_iter().filter(|left| meet(*left, gap));
-        interval.session.is_some() && left.map(|left| left.1 - left.0).any(|long| long > limit)
+        left.into_iter().any(|left| Overdue::of(index, session, group, left, limit).is_some())
     };
-    let next = intervals.partition_point(|interval| interval.span.0 < gap.1);
-    let before = next.checked_sub(1).map(|place| (&intervals[place], (intervals[place].span.0, gap.1)));
-    let after = intervals.get(next).map(|interval| (interval, (gap.0, interval.span.1)));
-    before.into_iter().chain(after).any(is_dead).then_some("an owner that does not believe")
+    let before = earlier.last().map(|interval| (interval, (interval.span.0, last)));
+    let after = later.first().map(|interval| (interval, (first, interval.span.1)));
+    // Neither of them need be the owner within it.
+    let unseen = last - first > limit;
+    (unseen || before.into_iter().chain(after).any(is_dead)).then_some("an owner that does not believe")
 }
 
 /// Times within a belief in which another candidate, or none, certainly owned leadership; and `open`, if given.
@@ -168,23 +160,6 @@ fn gone(intervals: &[OwnershipInterval], term: &Term<'_>) -> Option<Span> {
 
 fn meet(one: Span, other: Span) -> bool {
     one.0 < other.1 && other.0 < one.1
-}
-
-/// Whether later observations determine every group's owner throughout a blind time of the observer.
-fn owners_known(index: &Index<'_>, gap: Span) -> bool {
-    (0..index.info.groups.len() as u32).all(|group| {
-        let intervals = index.intervals.of_group(group).iter().map(|interval| interval.span);
-        total(&without(gap, &union(intervals.collect()))) == 0
-    })
-}
-
-/// Text of the server fault that explains `gap`, since it hit the observer's server too. Without a served quorum no
-/// owner changes. The rest of the gap must be too short to hide a belief or an owner that would fail.
-fn excuses(index: &Index<'_>, fault: Option<&Fault<'_>>, gap: Span) -> Option<String> {
-    let fault = fault?;
-    let left = without(gap, &index.servers.outages_within(gap));
-    let fits = total(&left) <= index.timeout_or_asked();
-    fits.then(|| under_way(Some(fault)))
 }
 
 fn zombies(index: &Index<'_>, unaware: &Unaware<'_, '_>, window: Span, finding: &mut Finding<Ownership>) {
@@ -233,26 +208,43 @@ fn dead_owners(index: &Index<'_>, window: Span, limit: Nanos, finding: &mut Find
         for gap in without(owned, &believed) {
             finding.section.dead_owner_max_ns = finding.section.dead_owner_max_ns.max(gap.1 - gap.0);
             finding.section.dead_owners += u64::from(gap.1 - gap.0 > index.tick);
-            if gap.1 - gap.0 <= limit {
-                continue;
-            }
-            let whose = index.candidates.sessions.get(&session).copied();
-            let kept = kept_from_acting(index, whose, interval.group, gap);
-            let OwnerCount { from, until, .. } = counted(gap, limit, kept.clone());
-            if gap.1 <= until {
-                continue;
-            }
-            let stalls = stalls_of_owner(index, whose, gap);
-            let stalled = counted(gap, limit, kept.into_iter().chain(stalls).collect());
+            let Some(overdue) = Overdue::of(index, session, interval.group, gap, limit) else { continue };
             let text = format!(
                 "{}: session {session:#x} ({}) owned the lead for {} from {}, and nobody under it believed",
                 index.group_name(interval.group),
-                whose.map_or_else(|| "of no candidate of this run".into(), |host| index.host_name(host)),
-                duration(gap.1 - from),
-                moment(index, from),
+                overdue.whose.map_or_else(|| "of no candidate of this run".into(), |host| index.host_name(host)),
+                duration(gap.1 - overdue.from),
+                moment(index, overdue.from),
             );
-            fail_unless_stalled(finding, index, stalled.stall.filter(|_| gap.1 <= stalled.until), text);
+            fail_unless_stalled(finding, index, overdue.stall, text);
         }
+    }
+}
+
+/// A time in which a session owned the lead and nobody under it believed, for longer than allowed.
+struct Overdue<'i> {
+    /// The owner's host, if it is of this run.
+    whose: Option<u16>,
+    /// When its time started.
+    from: Nanos,
+    /// The stall that explains it, if one does.
+    stall: Option<&'i Stall>,
+}
+
+impl<'i> Overdue<'i> {
+    fn of(index: &'i Index<'_>, session: i64, group: u32, gap: Span, limit: Nanos) -> Option<Self> {
+        if gap.1 - gap.0 <= limit {
+            return None;
+        }
+        let whose = index.candidates.sessions.get(&session).copied();
+        let kept = kept_from_acting(index, whose, group, gap);
+        let OwnerCount { from, until, .. } = counted(gap, limit, kept.clone());
+        if gap.1 <= until {
+            return None;
+        }
+        let stalls = stalls_of_owner(index, whose, gap);
+        let stalled = counted(gap, limit, kept.into_iter().chain(stalls).collect());
+        Some(Self { whose, from, stall: stalled.stall.filter(|_| gap.1 <= stalled.until) })
     }
 }
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::server::{Absence, LOG_SLACK_NS, ServerHistory, Spell};
-use crate::stats::spans::Span;
+use crate::stats::spans::{Span, union};
 use hustings_record::{Nanos, ServerLine, ServerState};
 
 /// An election of a leader by the servers.
@@ -63,17 +63,19 @@ struct QuorumGap {
     none: Vec<Span>,
 }
 
+/// All elections, all lulls, and when certainly no quorum was served.
 pub(super) fn elections(
     servers: &BTreeMap<u32, ServerHistory<'_>>,
     size: u32,
     until: Nanos,
-) -> (Vec<Election>, Vec<Lull>) {
-    let (mut elections, mut lulls) = (Vec::new(), Vec::new());
+) -> (Vec<Election>, Vec<Lull>, Vec<Span>) {
+    let (mut elections, mut lulls, mut unserved) = (Vec::new(), Vec::new(), Vec::new());
     // A single server leads without an election.
     if size < 2 {
-        return (elections, lulls);
+        return (elections, lulls, unserved);
     }
     for gap in gaps(servers, size, until) {
+        unserved.extend(&gap.none);
         if is_election(servers, &gap) {
             elections.push(election(servers, &gap, until));
         } else if gap.before.is_some() {
@@ -81,7 +83,7 @@ pub(super) fn elections(
             lulls.push((gap.span, least));
         }
     }
-    (elections, lulls)
+    (elections, lulls, union(unserved))
 }
 
 fn gaps(servers: &BTreeMap<u32, ServerHistory<'_>>, size: u32, until: Nanos) -> Vec<QuorumGap> {

@@ -19,15 +19,22 @@ impl Index<'_> {
         self.timeout_or_asked() / 10
     }
 
-    /// Neither side gives up a session that is silent for less than this. It is T less these: 2/5 of T until a client
+    /// Neither side gives up a session that is silent for less than this. It is T less these: 2/5 of T until our client
     /// misses its server, 3/20 between its pings, two checks of its clock. Half a tick is for followers, which hold
-    /// touches so long.
+    /// touches so long. A client that misses its server after 2/3 T and pings every T/3 is silent for T/3 at least.
     #[must_use]
     pub fn session_ends_after(&self) -> Nanos {
         (7 * self.timeout_or_asked() / 20).saturating_sub(self.tick / 2)
     }
 
-    /// Whether any process had a stall longer than that.
+    /// The shortest time after which a session may have ended whose client reported that its connection was lost. Clients
+    /// of external programs may ping every T/3 and miss their server only after 2/3 T.
+    #[must_use]
+    pub fn session_ends_after_loss(&self) -> Nanos {
+        if self.lives.has_programs() { 0 } else { self.session_ends_after() }
+    }
+
+    /// Whether any process had a stall longer than T/10.
     #[must_use]
     pub fn has_stalled(&self) -> bool {
         self.lives.stalls.iter().any(|stall| stall.own > self.stall_limit())

@@ -25,9 +25,7 @@ pub struct OwnershipIntervals {
     /// When it had no connection.
     pub blind: Vec<Span>,
     /// When it did not know the owner of a group, because a question about it was not answered: sorted and disjoint.
-    pub unknown: BTreeMap<u32, Vec<Span>>,
-    /// Spans within which the owner of a group changed, where the observer was notified late: sorted and disjoint.
-    pub unsure: BTreeMap<u32, Vec<Span>>,
+    unknown: BTreeMap<u32, Vec<Span>>,
     /// When its questions were not answered.
     pub missed: Vec<Nanos>,
     /// Number of groups on which it ever reported.
@@ -72,10 +70,7 @@ impl OwnershipIntervals {
             if let (Some(since), Some(first)) = (watching, first.filter(|&t| Some(t) > watching)) {
                 intervals.push(OwnershipInterval { group, span: (since, first), session: None, czxid: None }, since);
             }
-            let runs = || named.chunk_by(|a, b| a.2.is_some() && a.2 == b.2);
-            let changes = runs().skip(1).filter_map(|run| run.first()).map(|next| next.0);
-            intervals.unsure.insert(group, union(changes.filter(|change| change.0 < change.1).collect()));
-            let runs = runs();
+            let runs = named.chunk_by(|a, b| a.2.is_some() && a.2 == b.2);
             let mut ends = runs.skip(1).filter_map(|run| run.first()).map(|next| next.0.0);
             for same in named.chunk_by(|a, b| a.2.is_some() && a.2 == b.2) {
                 let (Some(first), Some(last)) = (same.first(), same.last()) else { continue };

@@ -49,7 +49,7 @@ pub use lists::{Listed, Lists};
 pub use lives::{Life, Lives, Stall};
 pub use losses::{LeaderChange, Loss, LossOutcome, Losses};
 pub use namesakes::Namesakes;
-pub use notices::{Notice, Notices};
+pub use notices::{Handled, Notice, Notices};
 pub(crate) use overlaps::Cut;
 pub use places::{Places, QueuePlace, number};
 pub use plan::{FaultPlan, Planned};

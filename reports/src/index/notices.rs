@@ -20,6 +20,15 @@ pub struct Notice<'a> {
     pub kind: WatchEvent,
 }
 
+/// A candidate had handled its enrolment or a notification.
+#[derive(Clone, Copy, Debug)]
+pub struct Handled {
+    pub t: Nanos,
+    pub session: i64,
+    /// Those that it sent because of that.
+    pub requests: u32,
+}
+
 #[derive(Default)]
 pub struct Notices<'a> {
     /// All, by group and in order of time.
@@ -29,8 +38,8 @@ pub struct Notices<'a> {
     /// Times by candidate, in order; those of deletions separately.
     by_cand: BTreeMap<u32, Vec<Nanos>>,
     deletions: BTreeMap<u32, Vec<Nanos>>,
-    /// Times and requests by candidate, in order.
-    settled: BTreeMap<u32, Vec<(Nanos, u32)>>,
+    /// By candidate, in order of time.
+    handled: BTreeMap<u32, Vec<Handled>>,
 }
 
 impl<'a> Notices<'a> {
@@ -52,15 +61,16 @@ impl<'a> Notices<'a> {
                         notices.deletions.entry(*cand).or_default().push(*t);
                     }
                 }
-                Event::Settled { t, cand, requests, .. } => {
-                    notices.settled.entry(*cand).or_default().push((*t, *requests));
+                Event::Settled { t, cand, session, requests } => {
+                    let handled = Handled { t: *t, session: *session, requests: *requests };
+                    notices.handled.entry(*cand).or_default().push(handled);
                 }
                 _ => {}
             }
         }
         notices.by_group.values_mut().chain(notices.by_node.values_mut()).for_each(|n| n.sort_by_key(|n| n.t));
         notices.by_cand.values_mut().chain(notices.deletions.values_mut()).for_each(|n| n.sort_unstable());
-        notices.settled.values_mut().for_each(|s| s.sort_unstable());
+        notices.handled.values_mut().for_each(|of_cand| of_cand.sort_by_key(|handled| handled.t));
         notices
     }
 
@@ -110,17 +120,18 @@ impl<'a> Notices<'a> {
         &notices[first..last.max(first)]
     }
 
-    /// When the candidate had handled its enrolment or a notification, and the requests that it sent, in order of time.
+    /// Whatever the candidate handled, in order of time.
     #[must_use]
-    pub fn all_settled(&self, cand: u32) -> &[(Nanos, u32)] {
-        self.settled.get(&cand).map_or(&[], Vec::as_slice)
+    pub fn all_handled(&self, cand: u32) -> &[Handled] {
+        self.handled.get(&cand).map_or(&[], Vec::as_slice)
     }
 
-    /// When the candidate had handled the notification at `t`, and the requests that it sent because of that.
+    /// When the candidate had handled this notification. A session that ended before that has handled none.
     #[must_use]
-    pub fn settled(&self, cand: u32, t: Nanos) -> Option<(Nanos, u32)> {
-        let settled = self.settled.get(&cand)?;
-        settled.get(settled.partition_point(|s| s.0 < t)).copied()
+    pub fn handled(&self, notice: &Notice<'_>) -> Option<Handled> {
+        let all = self.all_handled(notice.cand);
+        let mut since = all[all.partition_point(|handled| handled.t < notice.t)..].iter();
+        since.find(|handled| handled.session == notice.session).copied()
     }
 
     /// Whether the candidate was notified of a deletion within `window`, both ends included.
@@ -153,7 +164,7 @@ impl<'a> Notices<'a> {
     pub fn busy(&self, cand: u32, stood: Nanos, at: Nanos) -> bool {
         let told = self.by_cand.get(&cand).map_or(&[][..], Vec::as_slice);
         let last = told[..told.partition_point(|&t| t < at)].last().map_or(stood, |&t| t.max(stood));
-        let settled = self.settled.get(&cand).map_or(&[][..], Vec::as_slice);
-        settled.get(settled.partition_point(|s| s.0 < last)).is_none_or(|s| s.0 > at)
+        let handled = self.all_handled(cand);
+        handled.get(handled.partition_point(|handled| handled.t < last)).is_none_or(|handled| handled.t > at)
     }
 }

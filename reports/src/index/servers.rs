@@ -68,6 +68,8 @@ pub struct Servers<'a> {
     misweighed: Option<String>,
     /// When no quorum may have been served: sorted and disjoint.
     pub outages: Vec<Span>,
+    /// When certainly no quorum was served: sorted and disjoint.
+    pub unserved: Vec<Span>,
     /// The counters at the beginning and at the end of the measured window.
     pub begin: Option<Snapshot<'a>>,
     pub end: Option<Snapshot<'a>>,
@@ -130,10 +132,10 @@ impl<'a> Servers<'a> {
         if !servers.watched() {
             return servers;
         }
-        let (elections, lulls) = elections(&servers.all, info.servers, servers.until);
+        let (elections, lulls, unserved) = elections(&servers.all, info.servers, servers.until);
         let away = elections.iter().map(|e| (e.lost.0, e.ended.map_or(servers.until, |e| e.1)));
         servers.outages = union(away.chain(lulls.iter().map(|l| l.0)).collect());
-        (servers.elections, servers.lulls) = (elections, lulls);
+        (servers.elections, servers.lulls, servers.unserved) = (elections, lulls, unserved);
         servers
     }
 

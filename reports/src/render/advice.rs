@@ -7,20 +7,28 @@ use super::lines::{columns, lines, marked};
 use crate::tune::pauses::WEEK_NS;
 use crate::tune::{Advice, Band, Curve, Grade, JudgedTimeout, TimeoutRow};
 
-/// Columns of the table of timeouts.
+/// Columns of the table of timeouts. The longest line of a head begins with a space, which keeps it apart from the head
+/// before it.
 pub(super) const COSTS: [&str; 7] = [
-    "T",
-    "false failovers a week",
-    "at most (95 %)",
-    "step-downs a week",
-    "crash: mean downtime",
-    "crash: worst",
-    "downtime a week",
+    "\n\nT",
+    "false\n failovers\na week",
+    "upper\nbound\n (95 %)",
+    "\n step-downs\na week",
+    "crash:\nmean\n downtime",
+    "crash:\nworst\n downtime",
+    "\n downtime\na week",
 ];
-/// What the marks in it mean.
-pub(super) const MARKS: &str = "→ the one to take; * none has both fewer false failovers and less downtime. A false failover: a pause \
-    outlasts the session, and another process takes the lead. A step-down: a pause outlasts the connection, and the leader of an \
-    on-disconnect policy gives the lead up. Downtime: nobody leads, after true crashes and false failovers";
+
+/// What sets the timeouts with a star apart, in the table and in the picture.
+pub(super) const TRADE_OFFS: &str = "best trade-offs: any other T has more false failovers or downtime";
+
+/// What the marks and the bound in the table mean, and what its words do.
+pub(super) fn legend() -> [String; 2] {
+    let words = "A false failover: a pause outlasts the session, and another process takes the lead. A step-down: a pause outlasts \
+                 the connection, and the leader of an on-disconnect policy gives the lead up. Downtime: nobody leads, after true \
+                 crashes and false failovers.";
+    [format!("→ recommended; * {TRADE_OFFS}; upper bound: with 95 % confidence."), words.to_owned()]
+}
 
 /// The advice as text, for a terminal of this width. `measured` are the bands of the measured expiry curve.
 #[must_use]
@@ -40,7 +48,7 @@ pub fn advice(advice: &Advice, measured: &[Band], width: usize) -> String {
         ),
         columns(COSTS, worth_showing(advice).iter().map(|row| cost(row, advice)), 0..COSTS.len(), width),
     );
-    text.push_str(&lines(&format!("{MARKS}."), width));
+    legend().iter().for_each(|paragraph| text.push_str(&lines(paragraph, width)));
     if !measured.is_empty() {
         let head = ["pause / T", "sessions", "expired", "95 %", "fitted", "model"];
         text.push_str(&format!(

@@ -15,7 +15,7 @@ pub(crate) const NOT_IN_TURN: &str = "two runs, one after the other: a machine t
 const SIDE_CHARS_MAX: usize = 300;
 
 /// What a table of comparisons has above its columns.
-pub(crate) const HEAD: [&str; 8] = ["cell", "figure", "base", "new", "change", "95 % interval", "p", "answer"];
+pub(crate) const HEAD: [&str; 8] = ["pair", "figure", "base", "new", "change", "95 % interval", "p", "answer"];
 
 /// What it has in them.
 pub(crate) fn row(pair: &ComparedPair, found: &Comparison) -> Vec<String> {
@@ -136,7 +136,7 @@ pub(crate) fn counted(comparing: &Comparing) -> String {
     format!(
         "{} of {}: {} worse, {} better, {} the same within {}, {} cannot be told",
         plural(all().count() as u64, "comparison", "comparisons"),
-        plural(comparing.pairs.len() as u64, "cell", "cells"),
+        plural(comparing.pairs.len() as u64, "pair", "pairs"),
         count(Answer::Worse),
         count(Answer::Better),
         count(Answer::Same),

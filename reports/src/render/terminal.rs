@@ -1,7 +1,7 @@
 //! The summary for a terminal: the answers in sentences, a line a cell, what failed and why, and the verdict last, where the eye
 //! rests.
 
-use super::format::NOTHING;
+use super::format::{NOTHING, count};
 use super::lines::{NARROW, WIDE, columns, entry, lines, marked, paint, paint_table, verdict_words, wrapped};
 use super::pool_table::pool_table;
 use super::view::{Banner, CellRow, Problem, Rows, SummaryAnswer, answers, banner, not_shown, remarks, rows, shown};
@@ -23,8 +23,12 @@ pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
         text.push_str(&pools);
         // Five rounds of a gate have a hundred rows, and what they show together stands above.
         rows.retain(|row| row.state.state.is_open_or_failed());
-        let head = if rows.is_empty() { "Every repetition passed." } else { "Repetitions that did not pass:" };
-        text.push_str(&lines(head, width));
+        let head = match summary.cells_missing() {
+            _ if !rows.is_empty() => "Repetitions that did not pass:".to_owned(),
+            0 => "Every repetition passed.".to_owned(),
+            missing => format!("Every repetition with a record passed; {} left none.", count(missing)),
+        };
+        text.push_str(&lines(&head, width));
     }
     if !rows.is_empty() {
         if !shared.is_empty() {

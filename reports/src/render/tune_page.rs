@@ -2,7 +2,7 @@
 
 use minijinja::{Value, context};
 
-use super::advice::{COSTS, MARKS, band, cost, headline, reasons, worth_showing};
+use super::advice::{COSTS, band, cost, headline, legend, reasons, worth_showing};
 use super::plots::{expiry, front};
 use super::templates::filled;
 use super::{RenderError, clean};
@@ -28,7 +28,7 @@ pub fn tune_page(advice: &Advice, measured: &[Band], notes: &[String]) -> Result
         notes => notes.iter().map(|note| clean::line(note)).collect::<Vec<_>>(),
         figures => figures.map(Value::from_safe_string),
         costs => COSTS,
-        marks => MARKS,
+        legend => legend(),
         rows => rows.collect::<Vec<_>>(),
         heads => MEASURED,
         measured => measured.iter().map(band).collect::<Vec<_>>(),

@@ -96,7 +96,7 @@ fn gap_of(index: &Index<'_>, fault: &Fault<'_>, cand: u32) -> Option<FollowerGap
     let told = index.notices.of_group(group).iter();
     let mut told = told.filter(|n| n.kind == WatchEvent::Deleted && n.node == lost.node && n.t >= fault.t);
     let notice = told.find(|notice| notice.cand == after.cand)?;
-    let (settled, _) = index.notices.settled(after.cand, notice.t)?;
+    let settled = index.notices.handled(notice)?.t;
     let terms = index.terms.of_group(group).iter().map(|&term| &index.terms.all[term]);
     let mut moved = terms.filter(|term| {
         let within = |t: Nanos| fault.t <= t && t <= settled;

@@ -4,7 +4,7 @@ use super::cast::Cast;
 use super::queue::Queue;
 use super::story::{Happening, ReplayStep};
 use crate::check::lists::ROOT;
-use crate::index::{Ending, Fault, Index, Proof};
+use crate::index::{Ending, Fault, Handled, Index, Proof};
 use crate::stats::spans::Span;
 use hustings_record::{Nanos, WatchEvent};
 
@@ -125,7 +125,7 @@ impl<'a> Gathered<'_, '_, 'a> {
                 }
                 self.add(left.t, Happening::Left { who, how: left.how.clone() });
             }
-            for &(t, requests) in index.notices.all_settled(cand) {
+            for &Handled { t, requests, .. } in index.notices.all_handled(cand) {
                 let member = |of: u32| self.cast.place(of);
                 if let Some(watches) = self.queue.watched(cand, t, member).filter(|_| !self.leads(cand, t)) {
                     self.add(t, Happening::Waits { who, requests, watches });

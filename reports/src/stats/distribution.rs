@@ -43,16 +43,22 @@ pub enum Tail {
 }
 
 impl Distribution {
+    /// How many samples are believed, whether they had ended or not.
+    #[must_use]
+    pub fn samples(&self) -> u64 {
+        self.n + self.censored
+    }
+
     /// Whether any of its samples is believed: of one whose samples are all void nothing is known but their number.
     #[must_use]
     pub fn has_samples(&self) -> bool {
-        self.n + self.censored > 0
+        self.samples() > 0
     }
 
     /// Its 99th percentile, or the longest where it has none.
     #[must_use]
     pub fn tail(&self) -> Tail {
-        if self.n + self.censored >= P99_SAMPLES_MIN {
+        if self.samples() >= P99_SAMPLES_MIN {
             Tail::P99(self.p99)
         } else {
             Tail::Longest { of_ended: self.max, all_ended: self.censored == 0 }

@@ -107,11 +107,13 @@ impl Setting {
         (area / (g * tick)).clamp(0.0, 1.0)
     }
 
-    /// From the death of a leader until its session expires: on average `T − g/2 + tick/2`, at most `T + 3/2 tick`, since followers
-    /// hand on what they heard every half tick.
+    /// From the death of a leader that was idle towards its servers until its session expires: on average
+    /// `T − g/2 + tick/2 + tick/6`, at most `T + 3/2 tick`. Followers hand on what they heard every half tick, and have two
+    /// of three sessions. A leader that sends requests all the time is detected later by up to `g/2` on average.
     #[must_use]
     pub fn detection_ms(&self) -> (f64, f64) {
-        let mean = self.timeout_ms - self.ping_ms / 2.0 + self.tick_ms / 2.0;
+        let handed_on = self.tick_ms / 4.0 * 2.0 / 3.0;
+        let mean = self.timeout_ms - self.ping_ms / 2.0 + self.tick_ms / 2.0 + handed_on;
         (mean, self.timeout_ms + 1.5 * self.tick_ms)
     }
 

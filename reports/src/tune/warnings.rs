@@ -9,8 +9,8 @@ use super::row::{Grade, JudgedTimeout, TimeoutRow};
 
 /// A timeout of fewer reconnects than this leaves no room for one that goes wrong.
 const RECONNECTS_MIN: f64 = 3.0;
-/// Whoever says that a log is of more weeks than this times its own makes its pauses rarer than they were.
-const OWN_WEEKS_MAX: f64 = 1.1;
+/// Weeks that differ by more than this factor from a log's own make its pauses rarer, or more frequent, than they were.
+const WEEKS_FACTOR_MAX: f64 = 1.1;
 /// Shorter logs have not seen what a week brings: backups, batches, deployments.
 const WEEKS_MIN: f64 = 1.0;
 
@@ -62,13 +62,17 @@ pub(super) fn warnings(question: &Question<'_>, recommended: &JudgedTimeout, row
     if let Some(doubt) = question.log.shape.doubt() {
         all.push(format!("the log: {doubt}"));
     }
-    if let Some(own) = question.log.weeks().filter(|own| question.weeks > own * OWN_WEEKS_MAX) {
+    let fits = |own: &f64| (own / WEEKS_FACTOR_MAX..=own * WEEKS_FACTOR_MAX).contains(&question.weeks);
+    if let Some(own) = question.log.weeks().filter(|own| !fits(own)) {
+        let (factor, wrong) = match question.weeks / own {
+            rarer if rarer > 1.0 => (rarer, "small"),
+            more_frequent => (1.0 / more_frequent, "large"),
+        };
         all.push(format!(
-            "by the times of the log it is of {}, and you say that it is of {:.1} weeks: if the log is right, every rate here is {:.1} \
-             times too small",
+            "by the times of the log it is of {}, and you say that it is of {:.1} weeks: if the log is right, every rate here is \
+             {factor:.1} times too {wrong}",
             duration((own * WEEK_NS) as u64),
             question.weeks,
-            question.weeks / own
         ));
     }
     if question.weeks < WEEKS_MIN {

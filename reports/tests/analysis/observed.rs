@@ -48,7 +48,7 @@ fn a_znode_that_is_there_after_a_gap_was_there_all_along() {
     let summary = gap(0).summary();
     assert_eq!((check(&summary, NAME).verdict, summary.ownership.blind_ns), (Pass, ms(20_000)));
     let details = &check(&summary, NAME).details;
-    assert!(details.iter().any(|line| line.contains("every owner was the same after it")), "{details:?}");
+    assert!(details.iter().any(|line| line.contains("saw nothing for 20")), "{details:?}");
     let mut handed_over = gap(1);
     handed_over.revoke(0, 0, 35_000, RevokeReason::SessionEnded);
     handed_over.believe(0, 1, 35_001);
@@ -66,6 +66,11 @@ fn whoever_stops_believing_in_a_gap_that_is_bridged_is_a_dead_owner_still() {
 /// The owner changes within this many milliseconds, at some time or at the last moment, while a server is cut off or
 /// without any fault. The next owner believes from the beginning of that interval on.
 fn changed_within(long: u64, cut: bool, at_last: bool) -> Cell {
+    changed_before(20_001, long, cut, at_last)
+}
+
+/// The same, with a belief of the next owner from `believes` on.
+fn changed_before(believes: u64, long: u64, cut: bool, at_last: bool) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
     if cut {
         let id = cell.fault(FaultKind::ServerPartition, 0, &[], 19_995, Some(long - 100));
@@ -76,8 +81,8 @@ fn changed_within(long: u64, cut: bool, at_last: bool) -> Cell {
         cell.healed(id, 19_900 + long);
     }
     cell.revoke(0, 0, 20_000, RevokeReason::SessionEnded);
-    cell.believe(0, 1, 20_001);
     cell.own(0, 1, 19_990 + long);
+    cell.believe(0, 1, believes);
     if let Some(Event::Owner(owner)) = cell.observer.last_mut() {
         owner.from = ms(19_990 + if at_last { long } else { 0 });
     }
@@ -107,6 +112,17 @@ fn an_owner_that_may_have_been_dead_for_too_long_is_inconclusive() {
         cell.verdict(NAME)
     };
     assert_eq!((verdict(1_000), verdict(12_000)), (Pass, Inconclusive), "it may own for 2 T and two ticks and 1 s");
+}
+
+#[test]
+fn a_time_without_a_known_owner_counts_with_what_adjoins_it_and_a_server_fault_excuses_none_of_it() {
+    let verdict = |unknown: u64, silent: u64, cut: bool| {
+        changed_before(20_000 + unknown + silent, unknown, cut, false).verdict(NAME)
+    };
+    for cut in [false, true] {
+        assert_eq!(verdict(3_000, 3_000, cut), Pass, "{cut}");
+        assert_eq!(verdict(3_000, 8_000, cut), Inconclusive, "{cut}: each is less than is allowed, both are not");
+    }
 }
 
 /// The lead leaves host 0 at 20 s, which believes on for almost three seconds. Then the lead moves from one host to the

@@ -179,6 +179,12 @@ impl Cell {
         cells.iter().map(Self::session_count).max().unwrap_or(0)
     }
 
+    /// Candidates of a group of that of these cells which has the largest groups.
+    #[must_use]
+    pub fn largest_group(cells: &[Self]) -> u64 {
+        cells.iter().map(|cell| u64::from(cell.candidates_per_group)).max().unwrap_or(0)
+    }
+
     /// Whether one of these cells cuts servers off from each other, which takes links between them.
     #[must_use]
     pub fn cut_servers_apart(cells: &[Self]) -> bool {

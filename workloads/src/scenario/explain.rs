@@ -1,9 +1,10 @@
 //! The plan of a run as text, for `--dry-run`.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use hustings_record::words::{moment, round_duration, setting_ms};
-use hustings_record::{StepDown, Warning};
+use hustings_record::words::{moment, plural, round_duration, setting_ms};
+use hustings_record::{FaultKind, StepDown, Warning};
 
 use super::cell::Cell;
 use super::rounds::rounds;
@@ -39,23 +40,27 @@ pub struct ExternalServers {
     pub warnings: Vec<Warning>,
 }
 
+/// What a plan shows of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PlanView<'a> {
+    /// Servers that the run does not start itself.
+    pub servers: Option<&'a ExternalServers>,
+    /// One line for each cell, without the times of its faults.
+    pub is_brief: bool,
+}
+
 /// Describes a run of these cells with this seed: their faults and times, its duration and its needs. The same
 /// arguments give the same text. For repetitions it gives only their number.
 #[must_use]
 pub fn explain(scenario: &Scenario, cells: &[Cell], seed: u64) -> String {
-    explained(scenario, cells, seed, None)
+    explain_as(scenario, cells, seed, PlanView::default())
 }
 
-/// As [`explain`], for a run on these servers.
+/// As [`explain`], with the servers and the details of this view.
 #[must_use]
-pub fn explain_on(scenario: &Scenario, cells: &[Cell], seed: u64, servers: &ExternalServers) -> String {
-    explained(scenario, cells, seed, Some(servers))
-}
-
-fn explained(scenario: &Scenario, cells: &[Cell], seed: u64, servers: Option<&ExternalServers>) -> String {
+pub fn explain_as(scenario: &Scenario, cells: &[Cell], seed: u64, view: PlanView<'_>) -> String {
     let count = scenario.repeat;
-    let cells_ms: u64 = rounds(cells, count).map(|cell| cell_duration_ms(&cell, &plan(&cell, seed))).sum();
-    let shapes = cells.chunk_by(Cell::same_ensemble).count() as u64;
+    let shapes = ensembles_of_a_round(cells);
     // With several ensembles, each round goes through all of them.
     let ensembles = if shapes == 1 { 1 } else { shapes * u64::from(count) };
     let how_many = match count {
@@ -64,32 +69,64 @@ fn explained(scenario: &Scenario, cells: &[Cell], seed: u64, servers: Option<&Ex
     };
     let mut text = String::new();
     // Writing to a String cannot fail.
-    let total_ms = cells_ms + ensembles * AROUND_AN_ENSEMBLE_MS;
+    let total_ms = rounds_ms(cells, count, seed) + ensembles * AROUND_AN_ENSEMBLE_MS;
     let _ = head(&mut text, scenario, &format!("seed {seed}, {how_many}"), total_ms);
-    let _ = needs(&mut text, scenario, cells, servers);
-    if count > 1 {
+    let _ = needs(&mut text, scenario, cells, view.servers);
+    if let Some(further) = describe_further_rounds(scenario, cells, seed) {
+        let _ = writeln!(text, "{further}");
+    }
+    if view.is_brief {
+        text.push('\n');
+    } else if count > 1 {
         let _ = writeln!(
             text,
             "the first repetition of each is told; the others have times, victims and places of their own"
         );
     }
-    let further = scenario.rounds_max().saturating_sub(count);
-    if further > 0 {
-        let _ = writeln!(
-            text,
-            "cells of which a stall of the harness spoils a repetition, or whose two sides these rounds do not tell apart, are run again, in at most {further} further rounds (--further sets that limit); all of them take about {}",
-            round_duration(cells_ms / u64::from(count) * u64::from(further) * 1_000_000)
-        );
+    for (number, cell) in (1..).zip(cells) {
+        let plan = plan(cell, seed);
+        let _ = title(&mut text, number, cell, &plan, view.is_brief);
+        let _ = if view.is_brief { in_brief(&mut text, cell, &plan) } else { in_detail(&mut text, cell, &plan) };
     }
-    for cell in cells {
-        let _ = one(&mut text, cell, &plan(cell, seed));
+    if view.is_brief {
+        text.push_str("\n-v, or --only CELL, shows when each fault hits, and why that result is expected\n");
     }
     text
 }
 
+/// Says how many rounds a run may add to the planned ones, why, and how long they take at most. `None`: it adds none.
+#[must_use]
+pub fn describe_further_rounds(scenario: &Scenario, cells: &[Cell], seed: u64) -> Option<String> {
+    let planned = scenario.repeat;
+    let further = u64::from(scenario.rounds_max().saturating_sub(planned));
+    let two_sides = cells.iter().any(|cell| cell.contest.is_some());
+    let undecided = if two_sides { ", or the planned rounds do not tell the two sides apart" } else { "" };
+    // Servers are started anew for further rounds.
+    let servers_ms = ensembles_of_a_round(cells) * AROUND_AN_ENSEMBLE_MS;
+    let round_ms = rounds_ms(cells, planned, seed) / u64::from(planned.max(1)) + servers_ms;
+    (further > 0).then(|| {
+        format!(
+            "{planned} rounds are planned; up to {} run cells again, at most {} more, where a stall of the harness spoils a \
+             repetition{undecided} (--further sets that limit)",
+            plural(further, "further round", "further rounds"),
+            round_duration(further * round_ms * 1_000_000)
+        )
+    })
+}
+
+/// Estimated duration of this many rounds over all cells, in milliseconds.
+fn rounds_ms(cells: &[Cell], count: u32, seed: u64) -> u64 {
+    rounds(cells, count).map(|cell| cell_duration_ms(&cell, &plan(&cell, seed))).sum()
+}
+
+fn ensembles_of_a_round(cells: &[Cell]) -> u64 {
+    cells.chunk_by(Cell::same_ensemble).count() as u64
+}
+
 fn head(text: &mut String, scenario: &Scenario, what: &str, total_ms: u64) -> std::fmt::Result {
     writeln!(text, "{}: {}", scenario.name, scenario.summary)?;
-    writeln!(text, "{what}, about {}", round_duration(total_ms * 1_000_000))
+    // The summary is of the scenario as it is written.
+    writeln!(text, "this run: {what}, about {}", round_duration(total_ms * 1_000_000))
 }
 
 /// The servers, and what they do not grant.
@@ -123,14 +160,26 @@ fn ensemble(text: &mut String, first: &Cell) -> std::fmt::Result {
     writeln!(text)
 }
 
-fn one(text: &mut String, cell: &Cell, plan: &Plan) -> std::fmt::Result {
-    writeln!(
-        text,
-        "\n{}. {}  (about {})",
-        cell.index + 1,
-        cell.name,
-        round_duration(cell_duration_ms(cell, plan) * 1_000_000)
-    )?;
+fn title(text: &mut String, number: u32, cell: &Cell, plan: &Plan, is_brief: bool) -> std::fmt::Result {
+    let (before, after) = if is_brief { ("", ": ") } else { ("\n", "\n") };
+    let long = round_duration(cell_duration_ms(cell, plan) * 1_000_000);
+    write!(text, "{before}{number}. {}  (about {long}){after}", cell.name)
+}
+
+/// The faults by kind, the size, and the expectations.
+fn in_brief(text: &mut String, cell: &Cell, plan: &Plan) -> std::fmt::Result {
+    let kinds: BTreeSet<FaultKind> = plan.faults.iter().map(PlannedFault::kind).collect();
+    let count = |kind: FaultKind| plan.faults.iter().filter(|fault| fault.kind() == kind).count();
+    let faults: Vec<String> = kinds.into_iter().map(|kind| format!("{} × {kind}", count(kind))).collect();
+    let faults = if faults.is_empty() { "no fault".to_owned() } else { faults.join(", ") };
+    let size = match cell.candidates() {
+        0 => "no candidates".to_owned(),
+        candidates => format!("{candidates} candidates, T {} ms", cell.timeout_granted_ms()),
+    };
+    writeln!(text, "{faults}; {size}; expected: {}", expected(cell))
+}
+
+fn in_detail(text: &mut String, cell: &Cell, plan: &Plan) -> std::fmt::Result {
     if cell.groups > 0 {
         candidates(text, cell)?;
     } else {
@@ -151,7 +200,11 @@ fn one(text: &mut String, cell: &Cell, plan: &Plan) -> std::fmt::Result {
             setting_ms(cell.timeout_granted_ms())
         )?;
     }
-    expected(text, cell)
+    write!(text, "   expected: {}", expected(cell))?;
+    if !cell.expect.because.is_empty() {
+        write!(text, " ({})", cell.expect.because)?;
+    }
+    writeln!(text)
 }
 
 fn candidates(text: &mut String, cell: &Cell) -> std::fmt::Result {
@@ -228,7 +281,7 @@ fn restart(text: &mut String, how: &Restart) -> std::fmt::Result {
     }
 }
 
-fn expected(text: &mut String, cell: &Cell) -> std::fmt::Result {
+fn expected(cell: &Cell) -> String {
     let expect = &cell.expect;
     let mut what = Vec::new();
     if cell.groups > 0 {
@@ -243,11 +296,7 @@ fn expected(text: &mut String, cell: &Cell) -> std::fmt::Result {
         None if cell.groups == 0 => what.push("the server that the votes elect leads the ensemble".to_owned()),
         None => {}
     }
-    write!(text, "   expected: {}", what.join(", "))?;
-    if !expect.because.is_empty() {
-        write!(text, " ({})", expect.because)?;
-    }
-    writeln!(text)
+    what.join(", ")
 }
 
 fn ids(ids: &[u32]) -> String {

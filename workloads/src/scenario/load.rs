@@ -12,6 +12,8 @@ use super::schema::Scenario;
 
 /// The largest scenario that is accepted, in bytes.
 const TEXT_MAX: usize = 1 << 20;
+/// The longest text of a file or of the parser that an error shows in full.
+const SHOWN_CHARS_MAX: usize = 1_200;
 
 pub(super) fn load(text: &str, origin: &str, sets: &[String]) -> Result<Scenario, ScenarioError> {
     if text.len() > TEXT_MAX {
@@ -62,6 +64,12 @@ fn split(set: &str, origin: &str) -> Result<(Vec<String>, Value), ScenarioError>
     let path: Vec<String> = path.trim().split('.').map(str::to_owned).collect();
     if path.iter().any(String::is_empty) {
         return Err(syntax(origin, "an empty key; write it as key=value, for example election.groups=10"));
+    }
+    // TOML has integers of 64 bits: a longer number would be taken for text.
+    let digits = text.trim().trim_start_matches(['+', '-']);
+    let is_integer = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if is_integer && text.trim().parse::<i64>().is_err() {
+        return Err(syntax(origin, format!("a whole number from {} to {} is expected", i64::MIN, i64::MAX)));
     }
     Ok((path, value(text)))
 }
@@ -124,7 +132,7 @@ fn refusal(error: &toml::de::Error, origin: &str, text: Option<&str>) -> Scenari
                 origin: origin.to_owned(),
                 line,
                 what,
-                given,
+                given: shortened(&given),
                 nearest,
                 known,
             }))
@@ -142,22 +150,33 @@ const PARSER_WORDS: [(&str, &str); 9] = [
     ("u8", "a whole number from 0 to 255"),
     ("u16", "a whole number from 0 to 65,535"),
     ("u32", "a whole number from 0 to 4,294,967,295"),
-    ("u64", "a whole number, 0 or more"),
+    ("u64", "a whole number from 0 to 18,446,744,073,709,551,615"),
     ("f64", "a number"),
 ];
 
-/// An error of the parser without its type names.
+/// A text without its middle, if it is too long to be shown: a word of a file may be as long as the file.
+fn shortened(text: &str) -> String {
+    let count = text.chars().count();
+    if count <= SHOWN_CHARS_MAX {
+        return text.to_owned();
+    }
+    let (head, tail) = (text.chars().take(SHOWN_CHARS_MAX / 4), text.chars().skip(count - SHOWN_CHARS_MAX / 2));
+    head.chain(['…']).chain(tail).collect()
+}
+
+/// An error of the parser without its type names, and no longer than it can be read.
 #[must_use]
 pub fn in_words(message: &str) -> String {
+    let message = shortened(message);
     let parts = ["invalid type: ", "invalid value: "].iter().find_map(|begin| message.strip_prefix(begin));
     let Some((given, expected)) = parts.and_then(|parts| parts.rsplit_once(", expected ")) else {
-        return message.to_owned();
+        return message;
     };
     let given = match given {
         "map" => "a table",
         "sequence" => "a list",
-        // `string "x"`, ``floating point `5.0` ``: the written value shows its type.
-        other => other.find(['"', '`']).map_or(other, |at| &other[at..]),
+        // `string "x"`, ``floating point `5.0` ``, ``integer `5` as i128``: the written value shows its type.
+        other => other.find(['"', '`']).map_or(other, |at| &other[at..]).trim_end_matches(" as i128"),
     };
     let is_table = expected.starts_with("struct ") || expected.starts_with("internally tagged enum ");
     let expected = if is_table { "a map" } else { expected };

@@ -6,6 +6,7 @@ use hustings_record::{Declaration, FanOut};
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
+use super::error::meant;
 use super::kept_policy::KeptPolicy;
 use crate::adapters::Adapter;
 use crate::recipes::{LeadKind, LeadNode};
@@ -17,6 +18,34 @@ pub const TOLD_BY_COMMAND: &str = "{resource}";
 const ELECTION_BY_COMMAND: [&str; 3] = ["{connect}", "{group}", "{timeout_ms}"];
 /// The placeholder for the cell's step-down policy in a command.
 pub const POLICY_BY_COMMAND: &str = "{step_down}";
+
+/// All placeholders of a command.
+const PLACEHOLDERS: [&str; 8] = [
+    "{connect}",
+    "{group}",
+    "{timeout_ms}",
+    TOLD_BY_COMMAND,
+    POLICY_BY_COMMAND,
+    "{poll_interval_ms}",
+    "{adapters}",
+    "{hustings}",
+];
+
+/// Names the first word in braces that is no placeholder, and the known ones. A shell's `${name}` is left alone.
+#[must_use]
+pub fn unknown_placeholder(command: &[String]) -> Option<String> {
+    let is_name = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    let unknown = command
+        .iter()
+        .flat_map(|word| word.match_indices('{').map(move |(at, _)| word.split_at(at)))
+        .filter_map(|(before, from)| {
+            let (name, _) = from[1..].split_once('}')?;
+            (is_name(name) && !before.ends_with('$')).then(|| format!("{{{name}}}"))
+        })
+        .find(|name| !PLACEHOLDERS.contains(&name.as_str()))?;
+    let known = PLACEHOLDERS.map(str::to_owned);
+    Some(format!("there is no placeholder {unknown}; known are {}{}", known.join(", "), meant(&unknown, &known)))
+}
 
 /// Whether a command is one of a program without the protocol: it contains placeholders for its election or its writes.
 #[must_use]
@@ -200,5 +229,15 @@ mod tests {
         assert!(!mute.speaks() && is_told_by_command(&mute.command));
         assert!(is_told_by_command(&["./mute".to_owned(), "{group}".to_owned()]));
         assert!(!is_told_by_command(&["./mine".to_owned(), "{step_down}".to_owned()]));
+    }
+
+    #[test]
+    fn a_placeholder_that_is_none_is_named_with_the_known_ones() {
+        let of = |words: &[&str]| unknown_placeholder(&words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>());
+        assert_eq!(of(&["sh", "-c", "${home} {} {a:1} { print } {A}", "{step_down}{adapters}/x", "{\"a\": 1}"]), None);
+        let told = of(&["./mine", "--zk={conect}"]).expect("none of ours");
+        assert!(told.starts_with("there is no placeholder {conect}; known are {connect}, "), "{told}");
+        assert!(told.ends_with("; did you mean `{connect}`?"), "{told}");
+        assert!(PLACEHOLDERS.iter().all(|name| told.contains(name)), "{told}");
     }
 }

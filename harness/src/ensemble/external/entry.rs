@@ -24,12 +24,8 @@ pub(super) async fn prove(
 ) -> Result<(), (ExternalError, bool)> {
     let mut created = false;
     let all = async {
-        let connected = access.connect(cluster, SESSION_TIMEOUT).await;
-        let client = connected.map_err(|error| no_session(access, servers, &error))?;
+        let client = enter(access, (cluster, servers)).await?;
         let failed = |doing| move |error: zk::Error| not_allowed(access, servers, doing, &error);
-        if client.check_stat("/").await.map_err(failed("looked for"))?.is_none() {
-            return Err(ExternalError::NoRoot { path: access.chroot.clone(), servers: servers.to_owned() });
-        }
         client.list_children("/").await.map_err(failed("listed"))?;
         let path = format!("{prefix}entry");
         client
@@ -39,16 +35,38 @@ pub(super) async fn prove(
         created = true;
         client.delete(&path, None).await.map_err(failed("deleted from"))?;
         created = false;
-        Ok(())
+        Ok::<(), ExternalError>(())
     };
-    let proven = match tokio::time::timeout(WITHIN, all).await {
-        Ok(proven) => proven,
-        Err(_) => Err(ExternalError::NoSession {
+    let proven = in_time(servers, all).await;
+    proven.map_err(|error| (error, created))
+}
+
+/// Looks for the run's root, and changes nothing there.
+///
+/// # Errors
+/// The servers reject the client's authentication, or the root is missing.
+pub(super) async fn look(access: &Access, (cluster, servers): (&str, &str)) -> Result<(), ExternalError> {
+    in_time(servers, enter(access, (cluster, servers))).await.map(drop)
+}
+
+/// A session, whose root is there.
+async fn enter(access: &Access, (cluster, servers): (&str, &str)) -> Result<zk::Client, ExternalError> {
+    let connected = access.connect(cluster, SESSION_TIMEOUT).await;
+    let client = connected.map_err(|error| no_session(access, servers, &error))?;
+    let found = client.check_stat("/").await.map_err(|error| not_allowed(access, servers, "looked for", &error))?;
+    if found.is_none() {
+        return Err(ExternalError::NoRoot { path: access.chroot.clone(), servers: servers.to_owned() });
+    }
+    Ok(client)
+}
+
+async fn in_time<T>(servers: &str, all: impl Future<Output = Result<T, ExternalError>>) -> Result<T, ExternalError> {
+    tokio::time::timeout(WITHIN, all).await.unwrap_or_else(|_| {
+        Err(ExternalError::NoSession {
             servers: servers.to_owned(),
             why: format!("what takes milliseconds was not done within {} s", WITHIN.as_secs()),
-        }),
-    };
-    proven.map_err(|error| (error, created))
+        })
+    })
 }
 
 fn no_session(access: &Access, servers: &str, error: &zk::Error) -> ExternalError {

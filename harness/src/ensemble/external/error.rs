@@ -63,9 +63,9 @@ pub enum ExternalError {
     #[error(
         "server {server} takes {limit} connections from one address (maxClientCnxns={limit}), and this run may need {needed} \
          there ({sessions} sessions / {servers} servers, twice while a partition heals, + {CONNECTIONS_BESIDE}); set \
-         maxClientCnxns=0 (the official image: ZOO_MAX_CLIENT_CNXNS), or run a smaller scenario"
+         maxClientCnxns=0 (the official image: ZOO_MAX_CLIENT_CNXNS), or {}", fewer(*.groups)
     )]
-    Connections { server: String, limit: u64, needed: u64, sessions: u64, servers: usize },
+    Connections { server: String, limit: u64, needed: u64, sessions: u64, servers: usize, groups: Option<u64> },
     #[error(
         "{servers} servers are named in --connect and {upstreams} in --toxiproxy-upstreams; name each once, in the same order"
     )]
@@ -79,6 +79,14 @@ impl ExternalError {
     pub(super) fn may_pass(&self) -> bool {
         matches!(self, Self::Unreachable(_) | Self::NotServing { .. } | Self::NoQuorum { .. })
     }
+}
+
+/// The remedy by fewer candidates.
+fn fewer(groups: Option<u64>) -> String {
+    groups.map_or_else(
+        || "run a smaller scenario".to_owned(),
+        |groups| format!("run fewer candidates: --set election.groups={groups}"),
+    )
 }
 
 fn list<'a>(words: impl Iterator<Item = &'a String>) -> String {

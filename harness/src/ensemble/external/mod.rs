@@ -64,18 +64,43 @@ pub struct ReportedServers {
     pub timeout_bounds_ms: (u64, u64),
 }
 
-/// Asks servers of somebody else about themselves by four-letter words. Opens no session, and changes nothing there.
+/// Asks servers of somebody else about themselves by four-letter words, and whether a run could use them. Opens a session
+/// only to look for a root of its own, or as a user of theirs. Changes nothing there.
 ///
 /// # Errors
-/// As for [`ExternalEnsemble::connect`], before a session is opened.
-pub async fn ask_servers(options: &ExternalOptions) -> Result<ReportedServers, ExternalError> {
+/// As for [`ExternalEnsemble::connect`]. What is found once they have answered is the inner result.
+pub async fn ask_servers(
+    options: &ExternalOptions,
+) -> Result<(ReportedServers, Result<(), ExternalError>), ExternalError> {
     let servers = survey::survey(options).await?;
-    Ok(ReportedServers {
+    let reported = ReportedServers {
         count: u32::try_from(servers.len()).unwrap_or(u32::MAX),
         version: servers.first().map_or_else(|| "unknown".to_owned(), |server| server.version.clone()),
         tick_ms: tick_ms(&servers).unwrap_or_default(),
         timeout_bounds_ms: timeout_bounds_ms(&servers).unwrap_or_default(),
-    })
+    };
+    Ok((reported, check_use(options, &servers).await))
+}
+
+/// Whether a run could use servers that have answered.
+async fn check_use(options: &ExternalOptions, servers: &[NamedServer]) -> Result<(), ExternalError> {
+    survey::check_connections(options, servers)?;
+    let access = &options.access;
+    if access.chroot.is_empty() && !access.is_known() {
+        return Ok(());
+    }
+    let way = Way::open(access, &named(servers)).map_err(ExternalError::NoTunnel)?;
+    entry::look(access, (&access.connect_string(way.addrs(), ""), &names(servers).join(", "))).await
+}
+
+/// Addresses and names.
+fn named(servers: &[NamedServer]) -> Vec<(SocketAddr, String)> {
+    servers.iter().map(|server| (server.addr, server.name.clone())).collect()
+}
+
+/// Names as they were given.
+fn names(servers: &[NamedServer]) -> Vec<&str> {
+    servers.iter().map(|server| server.name.as_str()).collect()
 }
 
 /// The leader's tick counts, and any server may lead: deadlines are set by the longest.
@@ -98,8 +123,9 @@ impl ExternalEnsemble {
     /// `connect` does not name all servers of one ensemble, each once, and a path that is there.
     pub async fn connect(options: ExternalOptions, work: &WorkDir, run_id: &str) -> Result<Self, EnsembleError> {
         let servers = survey::survey(&options).await?;
+        survey::check_connections(&options, &servers)?;
         let ExternalOptions { access, toxiproxy, why, .. } = options;
-        let named: Vec<_> = servers.iter().map(|server| (server.addr, server.name.clone())).collect();
+        let named = named(&servers);
         let way = Way::open(&access, &named).map_err(ExternalError::NoTunnel)?;
         // Who is interrupted before this has no debts.
         let note = debt::borrow(work.path(), &named, &access).map_err(|source| EnsembleError::Io {
@@ -109,7 +135,7 @@ impl ExternalEnsemble {
         })?;
         let prefix = prefix(run_id);
         let ensemble = Self { servers, access, way, toxiproxy, why, prefix, note, stopped: Cell::new(false) };
-        let (cluster, names) = (ensemble.cluster(), ensemble.names().join(", "));
+        let (cluster, names) = (ensemble.cluster(), names(&ensemble.servers).join(", "));
         if let Err((error, left)) = entry::prove(&ensemble.access, (&cluster, &names), &ensemble.prefix).await {
             if !left {
                 // A note that stays is read again, and finds nothing to remove.
@@ -123,11 +149,6 @@ impl ExternalEnsemble {
     /// The connect string of its clients.
     fn cluster(&self) -> String {
         self.access.connect_string(self.way.addrs(), "")
-    }
-
-    /// As they were given.
-    fn names(&self) -> Vec<&str> {
-        self.servers.iter().map(|server| server.name.as_str()).collect()
     }
 
     /// How clients get there, where that is not the plain way.
@@ -202,7 +223,7 @@ impl Ensemble for ExternalEnsemble {
     }
 
     fn describe(&self) -> String {
-        let names = self.names();
+        let names = names(&self.servers);
         let s = if names.len() == 1 { "" } else { "s" };
         format!(
             "external: {} ZooKeeper {} server{s} at {}{}{}, run by somebody else; chosen because {}",

@@ -22,6 +22,8 @@ pub struct ExternalOptions {
     pub access: Access,
     /// Sessions of the run's largest cell.
     pub sessions: u64,
+    /// Candidates of the run's largest group, for the remedy if these are too many sessions.
+    pub group_size: u64,
     /// Time to wait for servers that are starting.
     pub within: Duration,
     /// Completes the sentence "chosen because …".

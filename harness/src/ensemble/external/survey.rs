@@ -37,8 +37,7 @@ struct ServerPlace {
     upstream: Option<String>,
 }
 
-/// The servers in the order of their ids, once they serve and have capacity for the run. Waits for servers that are
-/// starting.
+/// The servers in the order of their ids, once they serve. Waits for servers that are starting.
 pub(super) async fn survey(options: &ExternalOptions) -> Result<Vec<NamedServer>, ExternalError> {
     let places = places(options).await?;
     let until = Instant::now() + options.within;
@@ -50,18 +49,31 @@ pub(super) async fn survey(options: &ExternalOptions) -> Result<Vec<NamedServer>
         }
     };
     servers.sort_by_key(|server| server.conf.id);
+    Ok(servers)
+}
+
+/// Checks that each of these servers takes as many connections as the run may need.
+pub(super) fn check_connections(options: &ExternalOptions, servers: &[NamedServer]) -> Result<(), ExternalError> {
     let needed = connections_needed(options.sessions, servers.len());
-    let too_few = |server: &&NamedServer| server.conf.connections_max.is_some_and(|limit| limit < needed);
-    match servers.iter().find(too_few) {
-        None => Ok(servers),
-        Some(server) => Err(ExternalError::Connections {
+    let least = servers.iter().filter_map(|server| Some((server.conf.connections_max?, server))).min_by_key(|of| of.0);
+    match least {
+        Some((limit, server)) if limit < needed => Err(ExternalError::Connections {
             server: server.name.clone(),
-            limit: server.conf.connections_max.unwrap_or(0),
+            limit,
             needed,
             sessions: options.sessions,
             servers: servers.len(),
+            groups: groups_within(limit, servers.len(), options.group_size),
         }),
+        Some(_) | None => Ok(()),
     }
+}
+
+/// The most groups of this size for which a limit of connections to each of these servers suffices. `None`: it suffices
+/// for none.
+fn groups_within(limit: u64, servers: usize, group_size: u64) -> Option<u64> {
+    let sessions = limit.saturating_sub(CONNECTIONS_BESIDE) / 2 * servers as u64;
+    sessions.checked_div(group_size).filter(|groups| *groups > 0)
 }
 
 /// Connections from this machine that a run may need at each of these servers. Clients choose their servers at random.
@@ -203,7 +215,7 @@ fn quorum(servers: &[NamedServer], within: Duration) -> Result<(), ExternalError
 mod tests {
     use std::time::Duration;
 
-    use super::{Conf, ExternalError, NamedServer, connections_needed, one_ensemble, quorum};
+    use super::{Conf, ExternalError, NamedServer, connections_needed, groups_within, one_ensemble, quorum};
 
     fn server(name: &str, id: u64, members: &[u64], mode: &str) -> NamedServer {
         let conf = Conf {
@@ -256,5 +268,15 @@ mod tests {
     #[test]
     fn the_share_of_one_server_is_counted_twice_with_some_beside() {
         assert_eq!(connections_needed(100, 3) - connections_needed(0, 3), 68);
+    }
+
+    #[test]
+    fn as_many_groups_as_are_advised_fit_and_one_more_does_not() {
+        for (limit, servers, size) in [(60, 3, 5), (60, 1, 3), (71, 3, 3), (1_000, 5, 7)] {
+            let groups = groups_within(limit, servers, size).expect("some");
+            assert!(connections_needed(groups * size, servers) <= limit, "{limit} {servers} {size}");
+            assert!(connections_needed((groups + 1) * size, servers) > limit, "{limit} {servers} {size}");
+        }
+        assert_eq!([groups_within(33, 3, 5), groups_within(20, 3, 5), groups_within(60, 3, 0)], [None; 3]);
     }
 }

@@ -4,6 +4,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use hustings_record::Grade;
+use hustings_record::words::plural;
 use rustix::process::Signal;
 use tokio::time::Instant;
 
@@ -90,7 +91,8 @@ impl Examination<'_> {
                 }
             }
             _ => {
-                let text = format!("no hello: {}", self.why_no_hello(0));
+                let why = self.why_no_hello(0);
+                let text = format!("no hello: {why}; `hustings candidate protocol` prints what a program has to say");
                 self.found("says_hello", Need::Required, Grade::Report, false, text);
                 return Ok(Err(Over));
             }
@@ -198,12 +200,17 @@ impl Examination<'_> {
         (self.progress)("one leader");
         let from = clock::now();
         tokio::time::sleep(LOOKED_AT).await;
-        for election in self.elections().collect::<Vec<_>>() {
-            let (writes, writers) = (self.writes_since(election, from).len(), self.writers(election, from).len());
-            let text = format!("{writes} writes by {writers} of its candidates within a second");
-            let fits = writers == 1 && writes >= WRITES_MIN;
-            self.found("one_writes_steadily", Need::Required, Grade::Effect, fits, text);
-        }
+        let count = |election| (self.writes_since(election, from).len(), self.writers(election, from).len());
+        let counts: Vec<(usize, usize)> = self.elections().map(count).collect();
+        let fits = counts.iter().all(|&(writes, writers)| writers == 1 && writes >= WRITES_MIN);
+        let each: Vec<String> = counts
+            .iter()
+            .map(|&(writes, writers)| {
+                format!("{writes} writes by {}", plural(writers as u64, "candidate", "candidates"))
+            })
+            .collect();
+        let text = format!("within a second, election by election: {}", each.join("; "));
+        self.found("one_writes_steadily", Need::Required, Grade::Effect, fits, text);
         let sound = self.guests.iter().all(|guest| guest.seats.borrow().is_sound());
         self.found("wire_is_understood", Need::Optional, Grade::Wire, sound, "what passes can be read along".into());
     }

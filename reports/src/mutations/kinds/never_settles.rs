@@ -44,8 +44,8 @@ fn sites(scene: &Scene<'_>) -> Sites {
 fn last_settled(scene: &Scene<'_>, cand: u32) -> Option<(Nanos, Nanos)> {
     let index = scene.index;
     let until = index.observed_until();
-    let settled = index.notices.all_settled(cand);
-    let last = settled[..settled.partition_point(|settled| settled.0 < until)].last()?.0;
+    let handled = index.notices.all_handled(cand);
+    let last = handled[..handled.partition_point(|handled| handled.t < until)].last()?.t;
     let spans = index.presence.unsettled.get(&cand)?;
     let span = spans.iter().find(|span| span.1 == last && span.0 < last)?;
     let joined = index.candidates.stands.get(&cand)?.iter().any(|stand| stand.from == span.0);

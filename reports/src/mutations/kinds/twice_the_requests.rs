@@ -47,7 +47,7 @@ fn sites(scene: &Scene<'_>) -> Sites {
 fn settled(scene: &Scene<'_>, loss: usize) -> Option<(u32, Nanos)> {
     let woken = scene.index.woken(&scene.losses()[loss]);
     let first = woken.first()?;
-    let (at, _) = scene.index.notices.settled(first.cand, first.t)?;
+    let at = scene.index.notices.handled(first)?.t;
     scene.group_is_calm(loss, at).then_some((first.cand, at))
 }
 

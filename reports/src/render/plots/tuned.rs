@@ -3,7 +3,7 @@
 use super::canvas::{Align, Canvas, Dash, Drawn, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
 use super::palette::{BLUE, GREY, ORANGE, VERMILLION};
 use super::scale::{Scale, ScaleKind};
-use crate::render::advice::{rate, yours};
+use crate::render::advice::{TRADE_OFFS, rate, yours};
 use crate::render::clean;
 use crate::render::format::{duration, setting_ms, share};
 use crate::tune::{Advice, Band, Setting, TimeoutRow};
@@ -72,7 +72,7 @@ pub(crate) fn front(advice: &Advice) -> Result<Figure, PlotError> {
     };
     let on_front: Vec<&TimeoutRow> = advice.rows.iter().filter(|row| row.on_front).collect();
     let about = format!(
-        "On the front: {}. Recommended: {}.",
+        "Best trade-offs: {}. Recommended: {}.",
         on_front.iter().map(told).collect::<Vec<_>>().join("; "),
         setting_ms(advice.recommended.timeout_ms)
     );
@@ -126,8 +126,8 @@ pub(crate) fn front(advice: &Advice) -> Result<Figure, PlotError> {
             }
         }
         let mut legend = Legend::new(canvas);
-        legend.line(Pen::new(BLUE, 1), "none has both fewer false failovers and less time without a leader")?;
-        legend.line(Pen { alpha: 0.35, ..Pen::new(INK, 1) }, "from the estimate to the 95 % bound")?;
+        legend.line(Pen::new(BLUE, 1), TRADE_OFFS)?;
+        legend.line(Pen { alpha: 0.35, ..Pen::new(INK, 1) }, "from the estimate to the upper bound (95 %)")?;
         legend.line(limit, &format!("{} a week are acceptable", rate(advice.acceptable_per_week)))?;
         legend.ring(Pen::new(VERMILLION, 2), "recommended")?;
         if advice.used.is_some() { legend.ring(Pen::new(INK, 2), "yours") } else { Ok(()) }

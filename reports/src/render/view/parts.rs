@@ -6,6 +6,9 @@ use serde::Serialize;
 use crate::render::plots::Figure;
 use crate::render::{clean, format};
 
+/// Figures of fewer injections or failovers than these are marked.
+pub(super) const FEW: u64 = 5;
+
 /// A chart with its words and its drawings.
 #[derive(Serialize)]
 pub(crate) struct Panel {

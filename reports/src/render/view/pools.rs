@@ -6,13 +6,15 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use super::facts::{DistributionLine, distributions};
+use super::parts::FEW;
 use super::row::{CellRow, has_p99, samples, shared, tail_name};
 use crate::render::apart::Apart;
 use crate::render::{clean, format};
+use crate::sound::round;
 use crate::state::{Chip, State};
 use crate::summary::{CellSummary, Medians, Pool, Repeated, Summary, Without};
 use crate::verdict::Verdict;
-use hustings_record::CellInfo;
+use hustings_record::{CellInfo, Side};
 
 /// Repetitions that are listed one by one.
 const LISTED_MAX: usize = 100;
@@ -29,7 +31,7 @@ pub(crate) struct PoolRow {
     /// The least and the most of the repetitions' own medians.
     pub(crate) least: String,
     pub(crate) most: String,
-    /// What is not in the figures, in a sentence; empty where all is.
+    /// What is not in the figures, and which of them rest on few samples; empty where neither is so.
     pub(crate) left_out: String,
     without_leader: String,
     without_write: String,
@@ -77,7 +79,18 @@ fn of_pools(summary: &Summary) -> Vec<(&Pool, CellSummary)> {
         let first = pool.repetitions.first()?;
         summary.cells.iter().find(|cell| cell.info.name == first.cell)
     };
-    summary.pools.iter().filter_map(|pool| Some((pool, as_cell(pool, place(pool)?)))).collect()
+    let mut pools: Vec<(&Pool, &CellSummary)> =
+        summary.pools.iter().filter_map(|pool| Some((pool, place(pool)?))).collect();
+    base_first(&mut pools, |(_, first)| *first);
+    pools.into_iter().map(|(pool, first)| (pool, as_cell(pool, first))).collect()
+}
+
+/// Of two sides the base's before the new one's: rounds begin with either.
+fn base_first<'a, T>(all: &mut [T], cell: impl Fn(&T) -> &'a CellSummary) {
+    let pair = |one: &T| Some((&cell(one).info.contest.as_ref()?.pair, round(cell(one))));
+    let is_new = |one: &T| cell(one).info.contest.as_ref().is_some_and(|contest| contest.side == Side::New);
+    let pairs = all.chunk_by_mut(|one, next| pair(one).is_some() && pair(one) == pair(next));
+    pairs.for_each(|sides| sides.sort_by_key(is_new));
 }
 
 /// A pool as a cell of its configuration. What pools say nothing of is that of no cell either, and of no use.
@@ -92,8 +105,11 @@ fn as_cell(pool: &Pool, first: &CellSummary) -> CellSummary {
     cell
 }
 
-fn pool_row(summary: &Summary, pool: &Pool, cell: &CellSummary, row: CellRow) -> PoolRow {
+fn pool_row(summary: &Summary, pool: &Pool, cell: &CellSummary, mut row: CellRow) -> PoolRow {
     let (least, most) = medians(pool.medians.as_ref());
+    if has_few(pool) {
+        row.p50.push_str(" (few)");
+    }
     PoolRow {
         entered: if pool.is_whole() {
             pool.planned.to_string()
@@ -124,9 +140,29 @@ fn show_it(pool: &Pool, info: &CellInfo) -> String {
     }
 }
 
+/// Whether its times rest on fewer failovers than anybody should quote.
+fn has_few(pool: &Pool) -> bool {
+    pool.failover.measured().is_some_and(|whole| whole.samples() < FEW)
+}
+
 fn left_out(pool: &Pool) -> String {
+    let told: Vec<String> = [incomplete(pool), few(pool)].into_iter().flatten().collect();
+    if told.is_empty() { String::new() } else { format!("{}: {}", clean::short(&pool.name, 60), told.join("; ")) }
+}
+
+fn few(pool: &Pool) -> Option<String> {
+    let whole = pool.failover.measured().filter(|_| has_few(pool))?;
+    let failovers = format::plural(whole.samples(), "failover", "failovers");
+    let void = match pool.failover.void {
+        0 => String::new(),
+        void => format!(", and {} more are void by stalls", format::count(void)),
+    };
+    Some(format!("its times are of {failovers}{void}"))
+}
+
+fn incomplete(pool: &Pool) -> Option<String> {
     if pool.is_whole() {
-        return String::new();
+        return None;
     }
     let broken: Vec<String> =
         pool.repetitions.iter().filter(|one| !one.pooled).map(|one| clean::short(&one.cell, 60)).collect();
@@ -140,8 +176,7 @@ fn left_out(pool: &Pool) -> String {
     if missing > 0 {
         why.push(format!("{} left no record", format::count(missing as u64)));
     }
-    let name = clean::short(&pool.name, 60);
-    format!("{name}: {} of {} repetitions are in its figures; {}", pool.pooled, pool.planned, why.join(", "))
+    Some(format!("{} of {} repetitions are in its figures; {}", pool.pooled, pool.planned, why.join(", ")))
 }
 
 fn medians(medians: Option<&Medians>) -> (String, String) {
@@ -180,6 +215,7 @@ pub(crate) fn shown(summary: &Summary) -> Vec<usize> {
     others.sort_by_key(|place| std::cmp::Reverse(State::of_cell(&summary.cells[*place])));
     shown.extend(others.into_iter().take(LISTED_MAX));
     shown.sort_unstable();
+    base_first(&mut shown, |place| &summary.cells[*place]);
     shown
 }
 

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::parts::{Fact, first_lines};
+use super::problems::{Problem, problems};
 use super::row::counted_writes;
 use crate::compare::{Comparing, overall};
-use crate::render::apart::Apart;
 use crate::render::{clean, compared, format};
 use crate::state::{Chip, State, overlaps_briefly};
-use crate::summary::{CellSummary, CheckResult, Summary};
+use crate::summary::{CellSummary, Summary};
 use hustings_record::{EnsembleKind, Manifest, RunState};
 
 /// Problems named at the top; the rest is counted.
@@ -30,15 +30,6 @@ pub(crate) struct Banner {
     pub(crate) problems: Vec<Problem>,
     /// Problems that there was no room for.
     pub(crate) more: usize,
-}
-
-#[derive(Serialize)]
-pub(crate) struct Problem {
-    pub(crate) anchor: String,
-    pub(crate) cell: String,
-    pub(crate) check: String,
-    pub(crate) reason: String,
-    pub(crate) state: Chip,
 }
 
 #[derive(Serialize)]
@@ -62,42 +53,22 @@ pub(crate) struct RunView {
 }
 
 pub(crate) fn banner(summary: &Summary, comparing: Option<&Comparing>) -> Banner {
-    let mut problems: Vec<(State, Problem)> = Vec::new();
-    let apart = Apart::of(&summary.cells);
-    for (i, cell) in summary.cells.iter().enumerate() {
-        let name = apart.label(cell, &[]);
-        let anchor = format!("cell-{}", i + 1);
-        for check in cell.checks.iter().filter(|check| State::of_check(cell, check) >= State::Inconclusive) {
-            problems.push(problem(anchor.clone(), name.clone(), cell, check));
-        }
-        let state = State::of_cell(cell);
-        if state >= State::Inconclusive && cell.checks.iter().all(|check| State::of_check(cell, check) < state) {
-            let (check, reason) = ("cell".into(), "no check says why; look at what is missing from it".into());
-            problems.push((state, Problem { anchor, cell: name, check, reason, state: state.into() }));
-        }
-    }
-    problems.sort_by_key(|(state, _)| std::cmp::Reverse(*state));
+    let mut problems = problems(summary);
     let more = problems.len().saturating_sub(PROBLEMS_MAX);
+    problems.truncate(PROBLEMS_MAX);
     Banner {
         state: State::of_run(summary, overall(summary, comparing)).into(),
         sides: comparing.map(compared::side_names).unwrap_or_default(),
         compared: comparing.map(compared::sentence),
         sentence: sentence(summary),
-        problems: problems.into_iter().take(PROBLEMS_MAX).map(|(_, problem)| problem).collect(),
+        problems,
         more,
     }
 }
 
-fn problem(anchor: String, name: String, cell: &CellSummary, check: &CheckResult) -> (State, Problem) {
-    let state = State::of_check(cell, check);
-    let (check, reason) = (clean::short(&check.name, 40), clean::short(check.reason(), 300));
-    (state, Problem { anchor, cell: name, check, reason, state: state.into() })
-}
-
 fn sentence(summary: &Summary) -> String {
     let there = summary.cells.len() as u64;
-    let missing = u64::from(summary.manifest.cells_planned).saturating_sub(there);
-    let missing = match missing {
+    let missing = match summary.cells_missing() {
         0 => String::new(),
         n => format!(" {} that the scenario asks for left no record.", format::plural(n, "cell", "cells")),
     };

@@ -6,7 +6,7 @@ use crate::faults::Moment;
 use crate::recipes::{Contender, LeadKind};
 use crate::scenario::cell::Cell;
 use crate::scenario::error::{Problem, nearest};
-use crate::scenario::program::{ForeignSpec, is_told_by_command, says_where_to_write};
+use crate::scenario::program::{ForeignSpec, is_told_by_command, says_where_to_write, unknown_placeholder};
 use crate::scenario::schema::Scenario;
 use hustings_record::SessionUse;
 
@@ -32,6 +32,9 @@ fn entry(name: &str, spec: &ForeignSpec, found: &mut Vec<Problem>) {
             add(found, &key(".command"), "names no program", "begin it with one, as in [\"python3\", \"mine.py\"]");
         }
         (None, [_, ..]) => {}
+    }
+    if let Some(what) = unknown_placeholder(&spec.command) {
+        add(found, &key(".command"), what, "correct it; braces that are none keep off with a space, as in { print }");
     }
     if is_told_by_command(&spec.command) && !says_where_to_write(&spec.command) {
         let what = "tells the program its election, and not where to write";

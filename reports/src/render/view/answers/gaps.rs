@@ -18,10 +18,13 @@ pub(super) fn sentences(judged: &JudgedCells<'_>) -> Vec<String> {
         Some(other) if other.info.index == cell.info.index => String::new(),
         _ => format!(" ({})", judged.name(cell)),
     };
-    let all_passed = judged.failed.is_empty() && judged.inconclusive.is_empty();
+    let at_worst = if judged.all_passed() {
+        "At worst a group".to_owned()
+    } else {
+        format!("In the {} that passed, at worst a group", judged.noun[1])
+    };
     let worst = format!(
-        "{} was without a leader for {}{}, and without an accepted write for {}{}.",
-        if all_passed { "At worst a group" } else { "In the cells that passed, at worst a group" },
+        "{at_worst} was without a leader for {}{}, and without an accepted write for {}{}.",
         format::said(leaderless.leaderless.longest_ns),
         beside(leaderless, None),
         format::said(unwritten.effect.longest_ns),

@@ -5,12 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::render::apart::Apart;
 use crate::render::by_fault::ByFault;
 use crate::render::format;
+use crate::render::view::parts::FEW;
 use crate::state::State;
 use crate::summary::{CellSummary, Distribution, Rate, Summary};
 use hustings_record::{FaultKind, Nanos};
-
-/// Fewer injections than these are said with the figure.
-const FEW_INJECTIONS: u64 = 5;
 
 /// The cells of a run with candidates, by what became of them. Cells of self-tests are in none of these: their recipes are broken.
 pub(super) struct JudgedCells<'a> {
@@ -18,9 +16,13 @@ pub(super) struct JudgedCells<'a> {
     pub(super) passed: Vec<&'a CellSummary>,
     pub(super) failed: Vec<&'a CellSummary>,
     pub(super) inconclusive: Vec<&'a CellSummary>,
-    /// The cells that passed, repetitions one by one: they have figures that nobody pools.
+    /// The cells of those that passed, repetitions one by one: they have figures that nobody pools.
     pub(super) cells: Vec<&'a CellSummary>,
+    /// All cells that were recorded, repetitions one by one.
+    pub(super) recorded: Vec<&'a CellSummary>,
     pub(super) self_tests: u64,
+    /// What one of those judged is called, and several: a repetition of a configuration is a cell.
+    pub(super) noun: [&'static str; 2],
     apart: Apart,
 }
 
@@ -29,15 +31,30 @@ impl<'a> JudgedCells<'a> {
         let real = |cell: &&CellSummary| cell.info.has_candidates() && !cell.info.self_test;
         let all: Vec<&CellSummary> = configurations.cells.iter().filter(real).collect();
         let of = |states: &[State]| all.iter().copied().filter(|cell| states.contains(&State::of_cell(cell))).collect();
-        let passed = |cell: &&CellSummary| State::of_cell(cell) <= State::Unsafe;
+        let passed: Vec<&CellSummary> = of(&[State::Pass, State::Unsafe]);
+        let recorded: Vec<&CellSummary> = summary.cells.iter().filter(real).collect();
+        let is_passed = |cell: &&CellSummary| {
+            State::of_cell(cell) <= State::Unsafe && passed.iter().any(|one| configuration(one) == configuration(cell))
+        };
         Self {
-            passed: of(&[State::Pass, State::Unsafe]),
+            cells: recorded.iter().copied().filter(is_passed).collect(),
+            passed,
             failed: of(&[State::Fail]),
             inconclusive: of(&[State::Inconclusive]),
-            cells: summary.cells.iter().filter(real).filter(passed).collect(),
             self_tests: summary.cells.iter().filter(|cell| cell.info.self_test).count() as u64,
-            apart: Apart::of(summary.cells.iter().filter(real)),
+            noun: if summary.pools.is_empty() { ["cell", "cells"] } else { ["configuration", "configurations"] },
+            apart: Apart::of(recorded.iter().copied()),
+            recorded,
         }
+    }
+
+    pub(super) fn all_passed(&self) -> bool {
+        self.failed.is_empty() && self.inconclusive.is_empty()
+    }
+
+    /// `3 cells`, or `3 configurations`.
+    pub(super) fn counted(&self, n: usize) -> String {
+        format::plural(n as u64, self.noun[0], self.noun[1])
     }
 
     pub(super) fn has_no_candidates(&self) -> bool {
@@ -46,11 +63,21 @@ impl<'a> JudgedCells<'a> {
 
     /// The cells that this one stands for.
     pub(super) fn repetitions(&self, of: &CellSummary) -> Vec<&'a CellSummary> {
-        let is_of = |cell: &CellSummary| match &cell.info.repetition {
-            Some(repetition) => repetition.of == of.info.name,
-            None => cell.info.name == of.info.name,
+        self.cells.iter().copied().filter(|cell| configuration(cell) == configuration(of)).collect()
+    }
+
+    /// How little stands behind a figure of these, where it is little: ` (1 injection a cell)`, or ` (3 failovers)` where stalls
+    /// voided the others.
+    pub(super) fn few(&self, cells: &[&CellSummary]) -> String {
+        let injections = cells.iter().map(|cell| cell.handovers.injections).min().unwrap_or(0);
+        let failovers = cells.iter().filter_map(|cell| cell.failover.measured()).map(Distribution::samples).min();
+        let few = match failovers {
+            _ if injections < FEW => format::plural(injections, "injection", "injections"),
+            Some(failovers) if failovers < FEW => format::plural(failovers, "failover", "failovers"),
+            Some(_) | None => return String::new(),
         };
-        self.cells.iter().copied().filter(|cell| is_of(cell)).collect()
+        let each = if cells.len() > 1 { format!(" a {}", self.noun[0]) } else { String::new() };
+        format!(" ({few}{each})")
     }
 
     /// What tells this cell from the others.
@@ -79,6 +106,11 @@ impl<'a> JudgedCells<'a> {
     }
 }
 
+/// The name of its configuration.
+fn configuration(cell: &CellSummary) -> &str {
+    cell.info.repetition.as_ref().map_or(cell.info.name.as_str(), |repetition| repetition.of.as_str())
+}
+
 /// The size at which most recipes were run, the largest of several.
 pub(super) fn common_size(cells: &[&CellSummary]) -> Option<u32> {
     let mut recipes: BTreeMap<u32, BTreeSet<&str>> = BTreeMap::new();
@@ -100,16 +132,6 @@ pub(super) fn p50(distribution: Option<&Distribution>) -> Option<Nanos> {
 /// The least and the most of these.
 pub(super) fn ends(values: impl Iterator<Item = Nanos> + Clone) -> Option<(Nanos, Nanos)> {
     values.clone().min().zip(values.max())
-}
-
-/// How few independent moments stand behind a figure of these cells, where it is few: ` (1 injection a cell)`.
-pub(super) fn few_injections(cells: &[&CellSummary]) -> String {
-    let injections = cells.iter().map(|cell| cell.handovers.injections).min().unwrap_or(0);
-    if injections >= FEW_INJECTIONS {
-        return String::new();
-    }
-    let each = if cells.len() > 1 { " a cell" } else { "" };
-    format!(" ({}{each})", format::plural(injections, "injection", "injections"))
 }
 
 /// What the zeros of these cells are worth, by the kind of fault of which least is known; None where no handover stands behind any.

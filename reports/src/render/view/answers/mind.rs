@@ -8,18 +8,15 @@ use hustings_record::EnsembleKind;
 
 pub(super) fn sentences(judged: &JudgedCells<'_>, summary: &Summary) -> Vec<String> {
     let mut sentences: Vec<String> = model(summary.manifest.ensemble_kind).map(str::to_owned).into_iter().collect();
-    let n = |cells: &[&CellSummary], words: [&str; 2]| {
-        (!cells.is_empty()).then(|| format::plural(cells.len() as u64, words[0], words[1]))
-    };
-    let without = [
-        n(&judged.failed, ["cell failed", "cells failed"]),
-        n(&judged.inconclusive, ["cell is inconclusive", "cells are inconclusive"]),
-    ];
-    let without: Vec<String> = without.into_iter().flatten().collect();
+    let without =
+        [(judged.failed.len(), "failed", "failed"), (judged.inconclusive.len(), "is inconclusive", "are inconclusive")];
+    let without = without.into_iter().filter(|(n, ..)| *n > 0);
+    let without: Vec<String> =
+        without.map(|(n, one, many)| format!("{} {}", judged.counted(n), if n == 1 { one } else { many })).collect();
     if !without.is_empty() {
         sentences.push(format!("{}: no time in these sentences is of those.", join_and(&without)));
     }
-    let missing = u64::from(summary.manifest.cells_planned).saturating_sub(summary.cells.len() as u64);
+    let missing = summary.cells_missing();
     if missing > 0 {
         sentences.push(format!("{} left no record.", format::plural(missing, "planned cell", "planned cells")));
     }
@@ -41,7 +38,9 @@ fn model(kind: EnsembleKind) -> Option<&'static str> {
         EnsembleKind::Simulated => {
             Some("All of this was simulated: times are those of a model of ZooKeeper in virtual time.")
         }
-        EnsembleKind::Embedded => Some("The servers were a model of ZooKeeper: nothing here is said of its latencies."),
+        EnsembleKind::Embedded => {
+            Some("The servers were a model of ZooKeeper: times are those of the model, not of real servers.")
+        }
         EnsembleKind::Local | EnsembleKind::Docker | EnsembleKind::External => None,
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::judged::{JudgedCells, begin, common_size, ends, few_injections, loss, p50, t_of};
+use super::judged::{JudgedCells, begin, common_size, ends, loss, p50, t_of};
 use crate::compare::{Answer, Rules, orders};
 use crate::render::view::run::join_and;
 use crate::render::{clean, format};
@@ -31,7 +31,9 @@ pub(super) fn sentences(judged: &JudgedCells<'_>) -> Vec<String> {
     }
     if !others.is_empty() {
         let others: Vec<String> = others.into_iter().collect();
-        sentences.push(format!("Nothing is said here of {}: no cell of it passed.", join_and(&others)));
+        let of = if others.len() == 1 { "it" } else { "them" };
+        let none = format!("no {} of {of} passed", judged.noun[0]);
+        sentences.push(format!("Nothing is said here of {}: {none}.", join_and(&others)));
     }
     // Of several T the first; what another one changes is said of the timeout.
     let mut faults: Vec<Vec<&CellSummary>> = Vec::new();
@@ -58,7 +60,7 @@ pub(super) fn sentences(judged: &JudgedCells<'_>) -> Vec<String> {
     }
     if !alike.is_empty() {
         let losses: Vec<String> = alike.iter().map(|cells| loss(cells[0])).collect();
-        let few = few_injections(&alike.iter().flat_map(|cells| cells.iter().copied()).collect::<Vec<_>>());
+        let few = judged.few(&alike.iter().flat_map(|cells| cells.iter().copied()).collect::<Vec<_>>());
         // So few tell nothing apart, whatever there was to tell.
         let why = if few.is_empty() { ": T decides" } else { "" };
         sentences.push(format!("After {} no recipe was clearly faster than another{why}{few}.", join_and(&losses)));
@@ -113,7 +115,7 @@ fn of_fault(judged: &JudgedCells<'_>, cells: &[&CellSummary], clusters: &[Vec<Re
     };
     let expires = cells[0].info.fault_kind.facts().lets_sessions_expire;
     let t = if expires { format!(", T = {}", format::setting_ms(t_of(cells[0]))) } else { String::new() };
-    let few = few_injections(cells);
+    let few = judged.few(cells);
     format!("After {} somebody leads again in {}{size}{t}{few}.", loss(cells[0]), said.join("; in "))
 }
 

@@ -7,7 +7,7 @@ use crate::render::format;
 use crate::render::view::row::counted_writes;
 use crate::render::view::run::join_and;
 use crate::state::{State, overlaps_briefly};
-use crate::summary::{CellSummary, Rate, SplitBrain};
+use crate::summary::{CellSummary, Rate, SplitBrain, Writes};
 use crate::verdict::Verdict;
 use hustings_record::{Expectation, Fencing};
 
@@ -17,13 +17,8 @@ const NAMED_MAX: usize = 4;
 pub(super) fn sentences(judged: &JudgedCells<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
     let overlapping = |cell: &&&CellSummary| cell.split_brain.active.seen > 0;
-    // A cell may have failed for another reason than an overlap that is allowed.
-    let must_not = |cell: &&&CellSummary| {
-        let told = cell.checks.iter().any(|check| check.name == SplitBrain::NAME && check.verdict == Verdict::Fail);
-        let none = matches!(cell.info.expect.overlap, Expectation::None | Expectation::Excused);
-        cell.split_brain.active.seen > 0 && (told || none)
-    };
-    let failed: Vec<&CellSummary> = judged.failed.iter().filter(must_not).copied().collect();
+    let forbidden = |cell: &&&CellSummary| is_forbidden(cell, SplitBrain::NAME, cell.info.expect.overlap);
+    let failed: Vec<&CellSummary> = judged.failed.iter().filter(overlapping).filter(forbidden).copied().collect();
     sentences.extend(twice(judged, &failed, "Not safe: two led at once, where that must not be,"));
     let passed = |must: bool| {
         let state = if must { State::Unsafe } else { State::Pass };
@@ -51,6 +46,12 @@ pub(super) fn sentences(judged: &JudgedCells<'_>) -> Vec<String> {
     sentences
 }
 
+/// Whether the cell forbids what this check looks for: it may have failed for another reason.
+fn is_forbidden(cell: &CellSummary, check: &str, expected: Expectation) -> bool {
+    let failed = cell.checks.iter().any(|one| one.name == check && one.verdict == Verdict::Fail);
+    failed || expected.forbids_the_unexplained()
+}
+
 /// For how long two led at once in these cells.
 fn twice(judged: &JudgedCells<'_>, cells: &[&CellSummary], what: &str) -> Option<String> {
     let longest = cells.iter().map(|cell| cell.split_brain.active_max_ns).max()?;
@@ -72,9 +73,8 @@ fn nobody_twice(judged: &JudgedCells<'_>) -> Option<String> {
     let cells: Vec<&CellSummary> = judged.passed.iter().filter(zero).copied().collect();
     let behind = behind(cells.iter().copied(), |cell| cell.split_brain.active)?;
     let clean = |cell: &&CellSummary| cell.split_brain.active.seen == 0 && cell.split_brain.possible == 0;
-    let all = judged.failed.is_empty() && judged.inconclusive.is_empty() && judged.passed.iter().all(clean);
-    let where_ =
-        if all { String::new() } else { format!("In {} ", format::plural(cells.len() as u64, "cell", "cells")) };
+    let all = judged.all_passed() && judged.passed.iter().all(clean);
+    let where_ = if all { String::new() } else { format!("In {} ", judged.counted(cells.len())) };
     let nobody = if all { "Nobody" } else { "nobody" };
     Some(format!("{where_}{nobody} led beside another {behind}."))
 }
@@ -83,7 +83,8 @@ fn nobody_twice(judged: &JudgedCells<'_>) -> Option<String> {
 fn stale(judged: &JudgedCells<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
     let took = |cell: &&&CellSummary| counted_writes(cell).seen > 0;
-    let failed: Vec<&CellSummary> = judged.failed.iter().filter(took).copied().collect();
+    let forbidden = |cell: &&&CellSummary| is_forbidden(cell, Writes::NAME, cell.info.expect.stale_writes);
+    let failed: Vec<&CellSummary> = judged.failed.iter().filter(took).filter(forbidden).copied().collect();
     let allowed: Vec<&CellSummary> = judged.passed.iter().filter(took).copied().collect();
     for (cells, how) in [(failed, "where none may be"), (allowed, "as the scenario expects or allows")] {
         if !cells.is_empty() {
@@ -96,11 +97,10 @@ fn stale(judged: &JudgedCells<'_>) -> Vec<String> {
     }
     let clean = judged.passed.iter().filter(|cell| counted_writes(cell).n > 0 && counted_writes(cell).seen == 0);
     if let Some(behind) = behind(clean.clone().copied(), |cell| *counted_writes(cell)) {
-        let cells = clean.count();
-        let nothing = if sentences.is_empty() {
+        let nothing = if sentences.is_empty() && judged.all_passed() {
             "No stale write was accepted".into()
         } else {
-            format!("In {} no stale write was accepted", format::plural(cells as u64, "cell", "cells"))
+            format!("In {} no stale write was accepted", judged.counted(clean.count()))
         };
         sentences.push(format!("{nothing} {behind}."));
     }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::judged::{JudgedCells, begin, ends, few_injections, loss, p50, t_of};
+use super::judged::{JudgedCells, begin, ends, loss, p50, t_of};
 use crate::render::format;
 use crate::summary::CellSummary;
 use hustings_record::Nanos;
@@ -15,10 +15,11 @@ pub(super) fn sentences(judged: &JudgedCells<'_>) -> Vec<String> {
     let mut sentences = costs(judged);
     let timeouts: BTreeSet<u64> = judged.passed.iter().map(|cell| t_of(cell)).collect();
     if let [only] = timeouts.iter().collect::<Vec<_>>()[..] {
-        let none = if sentences.is_empty() {
-            "no session had to expire, so it played no part in these times; and "
-        } else {
+        // What expired in cells that did not pass is in no sentence, and did expire.
+        let none = if judged.recorded.iter().any(|cell| lets_sessions_expire(cell)) {
             ""
+        } else {
+            "no session had to expire, so it played no part in these times; and "
         };
         let t = format::setting_ms(*only);
         sentences.push(format!("Only T = {t} was run: {none}what another one would cost is not in this record."));
@@ -30,7 +31,7 @@ pub(super) fn sentences(judged: &JudgedCells<'_>) -> Vec<String> {
 /// What each fault that lets sessions expire costs, by T.
 fn costs(judged: &JudgedCells<'_>) -> Vec<String> {
     let mut of_fault: Vec<(String, BTreeMap<u64, Vec<&CellSummary>>)> = Vec::new();
-    let expiring = judged.passed.iter().filter(|cell| cell.info.fault_kind.facts().lets_sessions_expire);
+    let expiring = judged.passed.iter().filter(|cell| lets_sessions_expire(cell));
     for &cell in expiring.filter(|cell| cell.failover.measured().is_some()) {
         let loss = loss(cell);
         if of_fault.iter().all(|(known, _)| *known != loss) {
@@ -40,10 +41,14 @@ fn costs(judged: &JudgedCells<'_>) -> Vec<String> {
             by_t.entry(t_of(cell)).or_default().push(cell);
         }
     }
-    of_fault.iter().take(FAULTS_MAX).map(|(loss, by_t)| cost(loss, by_t)).collect()
+    of_fault.iter().take(FAULTS_MAX).map(|(loss, by_t)| cost(judged, loss, by_t)).collect()
 }
 
-fn cost(loss: &str, by_t: &BTreeMap<u64, Vec<&CellSummary>>) -> String {
+fn lets_sessions_expire(cell: &CellSummary) -> bool {
+    cell.info.fault_kind.facts().lets_sessions_expire
+}
+
+fn cost(judged: &JudgedCells<'_>, loss: &str, by_t: &BTreeMap<u64, Vec<&CellSummary>>) -> String {
     let range = |cells: &[&CellSummary], of: fn(&CellSummary) -> Option<Nanos>| {
         let medians: Vec<Nanos> = cells.iter().filter_map(|cell| of(cell)).collect();
         ends(medians.into_iter()).map(|(least, most)| format::said_between(least, most))
@@ -55,7 +60,7 @@ fn cost(loss: &str, by_t: &BTreeMap<u64, Vec<&CellSummary>>) -> String {
             Some(cost) => cost,
             None => "more than the run could see".into(),
         };
-        format!("{cost} with T = {}{}", format::setting_ms(*t), few_injections(cells))
+        format!("{cost} with T = {}{}", format::setting_ms(*t), judged.few(cells))
     });
     let costs = costs.collect::<Vec<_>>().join(", ");
     let all: Vec<&CellSummary> = by_t.values().flatten().copied().collect();
@@ -68,11 +73,27 @@ fn cost(loss: &str, by_t: &BTreeMap<u64, Vec<&CellSummary>>) -> String {
 
 /// Whether leads were lost for nothing, while somebody led: in any cell, but a zero is that of the cells that passed.
 fn unplanned(judged: &JudgedCells<'_>) -> Option<String> {
-    let all = judged.passed.iter().chain(&judged.failed).chain(&judged.inconclusive);
-    let seen: u64 = all.map(|cell| cell.handovers.unplanned).sum();
+    let with_losses = judged.recorded.iter().copied().filter(|cell| cell.handovers.unplanned > 0);
+    let with_losses: Vec<&CellSummary> = with_losses.collect();
+    let seen: u64 = with_losses.iter().map(|cell| cell.handovers.unplanned).sum();
     if seen > 0 {
-        return Some(format!("{} lost though no fault explains it.", format::plural(seen, "lead was", "leads were")));
+        let lost = format::plural(seen, "lead was", "leads were");
+        return Some(format!("{lost} lost though no fault explains it{}.", stalls(&with_losses)));
     }
     let led: Nanos = judged.cells.iter().map(|cell| cell.leaderless.led_ns).sum();
     (led > 0).then(|| format!("Leads lost without a fault: {}.", format::count_within(0, led)))
+}
+
+/// How much the harness itself stalled in these cells, where it did for longer than its checks disregard.
+fn stalls(cells: &[&CellSummary]) -> String {
+    let over_limit: u64 = cells.iter().map(|cell| cell.stalls.over_limit).sum();
+    if over_limit == 0 {
+        return String::new();
+    }
+    let longest = cells.iter().map(|cell| cell.stalls.longest_ns).max().unwrap_or(0);
+    format!(
+        "; in the same cells the harness itself stalled {} for longer than T/10, at most for {}",
+        format::plural(over_limit, "time", "times"),
+        format::said(longest)
+    )
 }
