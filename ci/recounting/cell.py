@@ -43,13 +43,13 @@ class Term:
 
 
 class Fault:
-    """A fault with its proofs; `injected` and `healed` are receipts."""
+    """A fault with its proofs; `injected` and `healed` are verifications."""
 
     def __init__(self, event):
         self.id, self.kind, self.event = event["id"], event["kind"], event
         self.cands = set(event["cands"])
         self.injected = self.healed = None
-        # What is recorded beside the receipts says otherwise.
+        # What is recorded beside the verifications says otherwise.
         self.unfounded = False
 
     @property
@@ -68,7 +68,7 @@ class Fault:
 
     @property
     def effective(self):
-        """Between which times it took effect: from the order on, where no receipt tells."""
+        """Between which times it took effect: from the order on, where no verification tells."""
         return (self.injected["from"], self.injected["to"]) if self.injected else (self.event["t"], self.event["t"])
 
     @property
@@ -205,8 +205,8 @@ class Cell:
 
     def _faults(self):
         faults = {event["id"]: Fault(event) for event in self.events("fault")}
-        for receipt in self.events("receipt"):
-            setattr(faults[receipt["id"]], receipt["stage"], receipt)
+        for verification in self.events("receipt"):
+            setattr(faults[verification["id"]], verification["stage"], verification)
         for fault in faults.values():
             if fault.kind == "parent-delete":
                 fault.cands = {other for cand in fault.cands for other in self.members[self.group_of[cand]]}

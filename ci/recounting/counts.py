@@ -43,7 +43,7 @@ def faults(cell):
         "verified": sum(fault.verified for fault in cell.faults),
         "unverified": sum(not fault.verified for fault in cell.faults),
         "lateness": lateness if lateness.ended else None,
-        "receipts": [receipt(cell, fault) for fault in cell.faults],
+        "verifications": [verification(cell, fault) for fault in cell.faults],
     }
 
 
@@ -71,7 +71,7 @@ def plan(cell):
     }
 
 
-def receipt(cell, fault):
+def verification(cell, fault):
     def span(proof):
         return [proof["from"], proof["to"]] if proof else None
 

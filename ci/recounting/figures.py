@@ -18,7 +18,7 @@ NOT_RECOUNTED = {
     "checks[].rests_on": "words",
     "checks[].by_stalls": "words",
     "checks[].testability": "mutations of the record",
-    "faults.receipts[].evidence": "words",
+    "faults.verifications[].evidence": "words",
     "ensemble.elections[].votes": "words",
     "fan_out.promised": "bounds on who stood and could be told",
     "deletion_watches.clients_saw": "bounds on what nobody can have heard of",

@@ -129,7 +129,7 @@ def failover(expect, tree, cell):
     return "inconclusive" if excess and excess["early"] else "pass"
 
 
-def receipts(expect, tree, cell):
+def verifications(expect, tree, cell):
     faults = tree["faults"]
     return "inconclusive" if faults["unverified"] or faults["withheld"] or faults["lost"] else "pass"
 
@@ -145,7 +145,7 @@ RULES = {
     "liveness": liveness,
     "effect": effect,
     "failover": failover,
-    "verification": receipts,
+    "verification": verifications,
 }
 
 

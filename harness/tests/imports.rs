@@ -127,8 +127,16 @@ fn expand(tree: &str, before: &[String], paths: &mut Vec<Vec<String>>) {
 }
 
 fn targets(tree: &Tree, at: &Module, file: &File) -> BTreeSet<Module> {
-    let found = file.uses.iter().filter_map(|path| resolve(tree, at, path));
-    found.filter(|module| module != at).collect()
+    let mut found = BTreeSet::new();
+    for path in &file.uses {
+        let Some(module) = resolve(tree, at, path) else { continue };
+        if path.last().is_some_and(|last| last == "*") {
+            found.extend(tree[&module].exports.values().filter_map(|path| resolve(tree, &module, path)));
+        }
+        found.insert(module);
+    }
+    found.remove(at);
+    found
 }
 
 /// The file that defines the target of a path, if it is one of these.
@@ -183,6 +191,8 @@ fn a_circle_is_found_through_exports_nested_imports_and_paths_in_code() {
         ("c", "#[cfg(test)]\nmod tests {\n    use crate::b::B;\n}"),
     ];
     check(&files, true, &["a::deep, b"]);
+    let all = [("a", "use super::names::*;"), ("b/c", "use crate::a::f;"), ("names", "pub use crate::b::c::C;")];
+    check(&all, true, &["a, b::c"]);
 }
 
 #[test]

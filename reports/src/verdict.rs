@@ -18,7 +18,7 @@
 pub enum Verdict {
     #[default]
     Pass,
-    /// The evidence does not reach: no receipt, a stalled harness, bounds too wide.
+    /// The evidence does not reach: no verification, a stalled harness, bounds too wide.
     Inconclusive,
     Fail,
 }

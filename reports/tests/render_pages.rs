@@ -1,6 +1,7 @@
 //! The output of the reports for any summary: the page's text, the terminal's table, JSON. External text never becomes
 //! markup or an escape code.
 
+mod render_repeated;
 mod render_sample;
 
 use hustings_record::FaultKind;

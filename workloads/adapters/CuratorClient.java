@@ -7,7 +7,7 @@ import org.apache.curator.retry.RetryNTimes;
 import org.apache.zookeeper.client.ZKClientConfig;
 
 /**
- * A client as a seat is told: {@code config.policy} "session" takes a lost connection for no reason to give a lead up, and
+ * A client as a slot is told: {@code config.policy} "session" takes a lost connection for no reason to give a lead up, and
  * {@code config.socket} "netty" lets many clients of one JVM close at once, which those with ZooKeeper's own sockets cannot.
  */
 final class CuratorClient {

@@ -4,7 +4,7 @@ import org.apache.curator.framework.recipes.leader.LeaderLatch;
 import org.apache.curator.framework.recipes.leader.LeaderLatchListener;
 
 /** Curator's LeaderLatch as it is documented: it leads between isLeader and notLeader. */
-public final class CuratorLatch extends HustingsCandidate.Seat implements LeaderLatchListener {
+public final class CuratorLatch extends HustingsCandidate.Slot implements LeaderLatchListener {
     private final CuratorFramework client;
     private LeaderLatch latch;
 

@@ -7,7 +7,7 @@ import org.apache.curator.framework.recipes.leader.LeaderSelector;
 import org.apache.curator.framework.recipes.leader.LeaderSelectorListenerAdapter;
 
 /** Curator's LeaderSelector as it is documented: it leads within takeLeadership, which is interrupted when in doubt, and queues again. */
-public final class CuratorSelector extends HustingsCandidate.Seat {
+public final class CuratorSelector extends HustingsCandidate.Slot {
     private static final int GIVES_BACK_WITHIN_S = 4;
 
     private final CuratorFramework client;
@@ -42,7 +42,7 @@ public final class CuratorSelector extends HustingsCandidate.Seat {
         synchronized (this) {
             selector.close();
         }
-        // Its thread deletes the znode once takeLeadership has returned, which needs the lock of this seat.
+        // Its thread deletes the znode once takeLeadership has returned, which needs the lock of this slot.
         thread.shutdown();
         thread.awaitTermination(GIVES_BACK_WITHIN_S, TimeUnit.SECONDS);
     }

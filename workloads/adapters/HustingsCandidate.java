@@ -24,7 +24,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 
-/** hustings-candidate/1 for Java programs: reads orders, says what seats do, and writes for those that lead. */
+/** hustings-candidate/1 for Java programs: reads orders, says what slots do, and writes for those that lead. */
 final class HustingsCandidate {
     private static final ObjectMapper JSON = new ObjectMapper();
     /** Whoever else prints must not end up among the messages. */
@@ -59,8 +59,8 @@ final class HustingsCandidate {
         }
     }
 
-    /** A seat. Its methods are called by threads of their own, and may take their time. */
-    abstract static class Seat {
+    /** A slot. Its methods are called by threads of their own, and may take their time. */
+    abstract static class Slot {
         final JsonNode order;
         final int number;
         private int term;
@@ -69,17 +69,17 @@ final class HustingsCandidate {
         private volatile boolean stopped;
         private boolean leaves;
 
-        Seat(JsonNode order) {
+        Slot(JsonNode order) {
             this.order = order;
-            this.number = order.get("seat").asInt();
+            this.number = order.get("slot").asInt();
         }
 
         abstract void stand() throws Exception;
 
-        /** Gives the lead or the place back; unless it is to stop, the seat stands again after {@code rejoin_after_ms}. */
+        /** Gives the lead or the place back; unless it is to stop, the slot stands again after {@code rejoin_after_ms}. */
         abstract void resign() throws Exception;
 
-        /** Ends what the seat was connected by. No seat of the program stands any more. */
+        /** Ends what the slot was connected by. No slot of the program stands any more. */
         abstract void close();
 
         /** It leads from here on, unless it is to leave instead. */
@@ -88,7 +88,7 @@ final class HustingsCandidate {
                 return;
             }
             term += 1;
-            say("grant", "seat", number, "term", term, "t0", t0, "t1", now(), "node", node, "token", token, "session", session);
+            say("grant", "slot", number, "term", term, "t0", t0, "t1", now(), "node", node, "token", token, "session", session);
             int of = term;
             long every = order.get("write_every_ms").asLong();
             work = WORK.scheduleAtFixedRate(() -> write(of, token), 0, every, TimeUnit.MILLISECONDS);
@@ -102,7 +102,7 @@ final class HustingsCandidate {
             long t0 = now();
             work.cancel(false);
             work = null;
-            say("revoke", "seat", number, "term", term, "t0", t0, "t1", now(), "reason", reason);
+            say("revoke", "slot", number, "term", term, "t0", t0, "t1", now(), "reason", reason);
         }
 
         /** One at a time: while the resource does not answer, no other one is sent. */
@@ -155,7 +155,7 @@ final class HustingsCandidate {
                         leave("resigned");
                         t0 = now();
                         resign();
-                        say("resigned", "seat", number, "fault", fault, "t0", t0, "t1", now());
+                        say("resigned", "slot", number, "fault", fault, "t0", t0, "t1", now());
                         Thread.sleep(order.get("rejoin_after_ms").asLong());
                         if (standsAgain()) {
                             stand();
@@ -168,18 +168,18 @@ final class HustingsCandidate {
                     }
                 }
             } catch (Exception error) {
-                System.err.println("seat " + number + ", " + what + ": " + error);
+                System.err.println("slot " + number + ", " + what + ": " + error);
             }
         }
     }
 
     /** Obeys orders until the input ends or says stop. */
-    static void run(String name, String version, String[] can, Function<JsonNode, Seat> seat) throws Exception {
+    static void run(String name, String version, String[] can, Function<JsonNode, Slot> slot) throws Exception {
         System.setOut(System.err);
         say("hello", "protocol", 1, "name", name, "version", version, "can", can);
-        Map<Integer, Seat> seats = new ConcurrentHashMap<>();
+        Map<Integer, Slot> slots = new ConcurrentHashMap<>();
         // As a deployment ends a program: it gives everything up, and goes.
-        Runtime.getRuntime().addShutdownHook(new Thread(() -> end(seats)));
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> end(slots)));
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             JsonNode order = JSON.readTree(line);
@@ -187,14 +187,14 @@ final class HustingsCandidate {
             if (what.equals("sync")) {
                 say("sync", "n", order.get("n").asLong(), "t", now(), "wall", System.currentTimeMillis() * 1_000_000);
             } else if (what.equals("start")) {
-                Seat made = seat.apply(order);
-                seats.put(made.number, made);
+                Slot made = slot.apply(order);
+                slots.put(made.number, made);
                 THREADS.execute(() -> made.ordered(what, null));
             } else if (what.equals("resign")) {
-                Seat resigns = seats.get(order.get("seat").asInt());
+                Slot resigns = slots.get(order.get("slot").asInt());
                 THREADS.execute(() -> resigns.ordered(what, order.get("fault").asInt()));
             } else if (what.equals("stop")) {
-                end(seats);
+                end(slots);
                 say("bye");
                 break;
             }
@@ -202,17 +202,17 @@ final class HustingsCandidate {
         System.exit(0);
     }
 
-    /** Has every seat give up, each at most once, and then closes their clients, in bounded time. */
-    private static void end(Map<Integer, Seat> seats) {
-        List<Seat> ended = seats.keySet().stream().map(seats::remove).filter(Objects::nonNull).toList();
+    /** Has every slot give up, each at most once, and then closes their clients, in bounded time. */
+    private static void end(Map<Integer, Slot> slots) {
+        List<Slot> ended = slots.keySet().stream().map(slots::remove).filter(Objects::nonNull).toList();
         // Five seconds are what an order to stop leaves.
         long until = now() + 4_500_000_000L;
         // No longer than so: one that hangs keeps no other from what comes next.
-        within(1_000_000_000L, ended.stream().map(seat -> THREADS.submit(() -> seat.ordered("stop", null))).toList());
+        within(1_000_000_000L, ended.stream().map(slot -> THREADS.submit(() -> slot.ordered("stop", null))).toList());
         // ZooKeeper's client sleeps 100 ms when it closes, with a lock that all others of the JVM need to send anything. Where many
         // close at once some wait until they have lost their connections, and what should have closed their sessions with them.
-        for (Seat seat : ended) {
-            within(Math.min(200_000_000L, until - now()), List.of(THREADS.submit(seat::close)));
+        for (Slot slot : ended) {
+            within(Math.min(200_000_000L, until - now()), List.of(THREADS.submit(slot::close)));
         }
     }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // release gives the lock back; without a connection the session's end does.
-func release(seat *Seat, lock *zk.Lock) {
+func release(slot *Slot, lock *zk.Lock) {
 	done := make(chan bool)
 	go func() {
 		lock.Unlock()
@@ -19,35 +19,35 @@ func release(seat *Seat, lock *zk.Lock) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(seat.Timeout()):
+	case <-time.After(slot.Timeout()):
 	}
 }
 
-func stand(seat *Seat) {
-	servers, root := seat.Servers()
-	conn, events, err := zk.Connect(servers, seat.Timeout(), zk.WithLogInfo(false))
+func stand(slot *Slot) {
+	servers, root := slot.Servers()
+	conn, events, err := zk.Connect(servers, slot.Timeout(), zk.WithLogInfo(false))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "no connection:", err)
 		return
 	}
 	defer conn.Close()
-	lock, locked := zk.NewLock(conn, root+seat.Group, zk.WorldACL(zk.PermAll)), make(chan error, 1)
+	lock, locked := zk.NewLock(conn, root+slot.Group, zk.WorldACL(zk.PermAll)), make(chan error, 1)
 	go func() { locked <- lock.Lock() }()
 	for holds := false; ; {
 		select {
 		case err := <-locked:
-			if holds = err == nil; !holds || conn.State() != zk.StateHasSession || !seat.Grant(Now()) {
+			if holds = err == nil; !holds || conn.State() != zk.StateHasSession || !slot.Grant(Now()) {
 				return
 			}
 		case event := <-events:
 			if holds && event.Type == zk.EventSession && event.State != zk.StateHasSession {
-				seat.Finish(strings.ToLower(strings.TrimPrefix(event.State.String(), "State")))
-				release(seat, lock)
+				slot.Finish(strings.ToLower(strings.TrimPrefix(event.State.String(), "State")))
+				release(slot, lock)
 				return
 			}
-		case <-seat.Leaving():
+		case <-slot.Leaving():
 			if holds {
-				release(seat, lock)
+				release(slot, lock)
 			}
 			return
 		}

@@ -1,4 +1,4 @@
-// hustings-candidate/1 for Go programs: reads orders, says what seats do, and writes for those that lead.
+// hustings-candidate/1 for Go programs: reads orders, says what slots do, and writes for those that lead.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 type Order struct {
 	M             string          `json:"m"`
 	N             int64           `json:"n"`
-	Seat          int             `json:"seat"`
+	Slot          int             `json:"slot"`
 	Fault         int64           `json:"fault"`
 	Group         string          `json:"group"`
 	Connect       string          `json:"connect"`
@@ -31,8 +31,8 @@ type Order struct {
 	Config        json.RawMessage `json:"config"`
 }
 
-// Seat is one seat. It stands in turns, until its place is lost or given back.
-type Seat struct {
+// Slot is one slot. It stands in turns, until its place is lost or given back.
+type Slot struct {
 	Order
 	term          int
 	leads, leaves bool
@@ -42,15 +42,15 @@ type Seat struct {
 	leaving, over chan bool
 }
 
-// Leaving is closed when the seat is to give its place back.
-func (seat *Seat) Leaving() <-chan bool { return seat.leaving }
+// Leaving is closed when the slot is to give its place back.
+func (slot *Slot) Leaving() <-chan bool { return slot.leaving }
 
 // Timeout is that of its session.
-func (seat *Seat) Timeout() time.Duration { return time.Duration(seat.TimeoutMs) * time.Millisecond }
+func (slot *Slot) Timeout() time.Duration { return time.Duration(slot.TimeoutMs) * time.Millisecond }
 
 // Servers are the addresses, and the root below which everything is.
-func (seat *Seat) Servers() ([]string, string) {
-	servers, root := seat.Connect, ""
+func (slot *Slot) Servers() ([]string, string) {
+	servers, root := slot.Connect, ""
 	if at := strings.Index(servers, "/"); at >= 0 {
 		servers, root = servers[:at], servers[at:]
 	}
@@ -78,130 +78,130 @@ func say(message map[string]interface{}) {
 }
 
 // Grant says that it leads, then has it write until it is revoked. False: it is to leave instead.
-func (seat *Seat) Grant(t0 int64) bool {
-	seat.lock.Lock()
-	defer seat.lock.Unlock()
-	if seat.leaves {
+func (slot *Slot) Grant(t0 int64) bool {
+	slot.lock.Lock()
+	defer slot.lock.Unlock()
+	if slot.leaves {
 		return false
 	}
-	seat.term++
-	say(map[string]interface{}{"m": "grant", "seat": seat.Seat, "term": seat.term, "t0": t0, "t1": Now()})
-	seat.leads = true
-	go seat.work(seat.term)
+	slot.term++
+	say(map[string]interface{}{"m": "grant", "slot": slot.Slot, "term": slot.term, "t0": t0, "t1": Now()})
+	slot.leads = true
+	go slot.work(slot.term)
 	return true
 }
 
 // Revoke says that it believes no more: nothing is begun after this, whoever says it first.
-func (seat *Seat) Revoke(reason string) {
+func (slot *Slot) Revoke(reason string) {
 	t0 := Now()
-	seat.lock.Lock()
-	defer seat.lock.Unlock()
-	if seat.leads {
-		seat.leads = false
-		say(map[string]interface{}{"m": "revoke", "seat": seat.Seat, "term": seat.term, "t0": t0, "t1": Now(), "reason": reason})
+	slot.lock.Lock()
+	defer slot.lock.Unlock()
+	if slot.leads {
+		slot.leads = false
+		say(map[string]interface{}{"m": "revoke", "slot": slot.Slot, "term": slot.term, "t0": t0, "t1": Now(), "reason": reason})
 	}
 }
 
-func (seat *Seat) leadsIn(term int) bool {
-	seat.lock.Lock()
-	defer seat.lock.Unlock()
-	return seat.leads && seat.term == term
+func (slot *Slot) leadsIn(term int) bool {
+	slot.lock.Lock()
+	defer slot.lock.Unlock()
+	return slot.leads && slot.term == term
 }
 
-func (seat *Seat) work(term int) {
-	every := time.NewTicker(time.Duration(seat.WriteEveryMs) * time.Millisecond)
+func (slot *Slot) work(term int) {
+	every := time.NewTicker(time.Duration(slot.WriteEveryMs) * time.Millisecond)
 	defer every.Stop()
-	for ; seat.leadsIn(term); <-every.C {
-		seat.writing.Lock()
+	for ; slot.leadsIn(term); <-every.C {
+		slot.writing.Lock()
 		// Before it looks, since it may be revoked right after.
 		sent := Now()
-		if seat.leadsIn(term) {
+		if slot.leadsIn(term) {
 			body, _ := json.Marshal(map[string]int64{"term": int64(term), "t": sent})
 			// Whatever became of it, the next one is due.
-			if answer, err := client.Post(seat.Resource, "application/json", bytes.NewReader(body)); err == nil {
+			if answer, err := client.Post(slot.Resource, "application/json", bytes.NewReader(body)); err == nil {
 				io.Copy(io.Discard, answer.Body)
 				answer.Body.Close()
 			}
 		}
-		seat.writing.Unlock()
+		slot.writing.Unlock()
 	}
 }
 
 // begin begins a turn, unless there is to be none.
-func (seat *Seat) begin() bool {
-	seat.lock.Lock()
-	defer seat.lock.Unlock()
-	seat.leaves, seat.leaving, seat.over = false, make(chan bool), make(chan bool)
-	if seat.stopped {
-		close(seat.over)
+func (slot *Slot) begin() bool {
+	slot.lock.Lock()
+	defer slot.lock.Unlock()
+	slot.leaves, slot.leaving, slot.over = false, make(chan bool), make(chan bool)
+	if slot.stopped {
+		close(slot.over)
 	}
-	return !seat.stopped
+	return !slot.stopped
 }
 
 // stand has it take turn after turn.
-func (seat *Seat) stand(turn func(*Seat)) {
-	for more := true; more; more = seat.begin() {
-		turn(seat)
-		seat.Revoke("over")
-		seat.lock.Lock()
+func (slot *Slot) stand(turn func(*Slot)) {
+	for more := true; more; more = slot.begin() {
+		turn(slot)
+		slot.Revoke("over")
+		slot.lock.Lock()
 		rest := 100 * time.Millisecond
-		if seat.leaves {
-			rest = time.Duration(seat.RejoinAfterMs) * time.Millisecond
+		if slot.leaves {
+			rest = time.Duration(slot.RejoinAfterMs) * time.Millisecond
 		}
-		close(seat.over)
-		seat.lock.Unlock()
+		close(slot.over)
+		slot.lock.Unlock()
 		time.Sleep(rest)
 	}
 }
 
 // Finish is Revoke before it gives its lock back. Gives the time from which nothing was under way any more: what is, may come
 // after its successor's.
-func (seat *Seat) Finish(reason string) int64 {
-	seat.Revoke(reason)
-	seat.writing.Lock()
-	defer seat.writing.Unlock()
+func (slot *Slot) Finish(reason string) int64 {
+	slot.Revoke(reason)
+	slot.writing.Lock()
+	defer slot.writing.Unlock()
 	return Now()
 }
 
 // leave ends a turn, and gives the time from which the place was given back.
-func (seat *Seat) leave(reason string) int64 {
-	seat.lock.Lock()
-	seat.leaves = true
-	leaving, over := seat.leaving, seat.over
-	seat.lock.Unlock()
-	t0 := seat.Finish(reason)
-	seat.lock.Lock()
+func (slot *Slot) leave(reason string) int64 {
+	slot.lock.Lock()
+	slot.leaves = true
+	leaving, over := slot.leaving, slot.over
+	slot.lock.Unlock()
+	t0 := slot.Finish(reason)
+	slot.lock.Lock()
 	select {
 	case <-leaving:
 	default:
 		close(leaving)
 	}
-	seat.lock.Unlock()
+	slot.lock.Unlock()
 	<-over
 	return t0
 }
 
-func (seat *Seat) resign(fault int64) {
-	t0 := seat.leave("resigned")
-	say(map[string]interface{}{"m": "resigned", "seat": seat.Seat, "fault": fault, "t0": t0, "t1": Now()})
+func (slot *Slot) resign(fault int64) {
+	t0 := slot.leave("resigned")
+	say(map[string]interface{}{"m": "resigned", "slot": slot.Slot, "fault": fault, "t0": t0, "t1": Now()})
 }
 
-func (seat *Seat) end() {
-	seat.lock.Lock()
-	seat.stopped = true
-	seat.lock.Unlock()
-	seat.leave("stopped")
+func (slot *Slot) end() {
+	slot.lock.Lock()
+	slot.stopped = true
+	slot.lock.Unlock()
+	slot.leave("stopped")
 }
 
-// end has every seat give up, in bounded time.
-func end(seats map[int]*Seat) {
+// end has every slot give up, in bounded time.
+func end(slots map[int]*Slot) {
 	var all sync.WaitGroup
-	for _, seat := range seats {
+	for _, slot := range slots {
 		all.Add(1)
-		go func(seat *Seat) {
+		go func(slot *Slot) {
 			defer all.Done()
-			seat.end()
-		}(seat)
+			slot.end()
+		}(slot)
 	}
 	done := make(chan bool)
 	go func() { all.Wait(); close(done) }()
@@ -211,10 +211,10 @@ func end(seats map[int]*Seat) {
 	}
 }
 
-// Run obeys orders until the input ends or says stop, or the process is sent SIGTERM. A seat stands by `turn`, over and over, which
+// Run obeys orders until the input ends or says stop, or the process is sent SIGTERM. A slot stands by `turn`, over and over, which
 // returns when its place is lost, or once it is given back by order.
-func Run(name, version string, can []string, turn func(*Seat)) {
-	seats := map[int]*Seat{}
+func Run(name, version string, can []string, turn func(*Slot)) {
+	slots := map[int]*Slot{}
 	say(map[string]interface{}{"m": "hello", "protocol": 1, "name": name, "version": version, "can": can})
 	orders := make(chan Order)
 	go func() {
@@ -233,23 +233,23 @@ func Run(name, version string, can []string, turn func(*Seat)) {
 	for {
 		select {
 		case <-terminated:
-			end(seats)
+			end(slots)
 			return
 		case order, more := <-orders:
 			switch {
 			case !more || order.M == "stop":
-				end(seats)
+				end(slots)
 				say(map[string]interface{}{"m": "bye"})
 				return
 			case order.M == "sync":
 				say(map[string]interface{}{"m": "sync", "n": order.N, "t": Now(), "wall": time.Now().UnixNano()})
 			case order.M == "start":
-				seat := &Seat{Order: order}
-				seat.begin()
-				seats[order.Seat] = seat
-				go seat.stand(turn)
-			case order.M == "resign" && seats[order.Seat] != nil:
-				go seats[order.Seat].resign(order.Fault)
+				slot := &Slot{Order: order}
+				slot.begin()
+				slots[order.Slot] = slot
+				go slot.stand(turn)
+			case order.M == "resign" && slots[order.Slot] != nil:
+				go slots[order.Slot].resign(order.Fault)
 			}
 		}
 	}

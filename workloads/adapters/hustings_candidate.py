@@ -1,4 +1,4 @@
-"""hustings-candidate/1 for Python programs: reads orders, says what seats do, and writes for those that lead."""
+"""hustings-candidate/1 for Python programs: reads orders, says what slots do, and writes for those that lead."""
 
 import http.client
 import json
@@ -22,11 +22,11 @@ def say(m, **keys):
         sys.stdout.flush()
 
 
-class Seat:
-    """A seat, of which a subclass stands (`stand`, in a thread of its own), gives its place back (`leave`) and ends (`end`)."""
+class Slot:
+    """A slot, of which a subclass stands (`stand`, in a thread of its own), gives its place back (`leave`) and ends (`end`)."""
 
     def __init__(self, order):
-        self.order, self.number = order, order["seat"]
+        self.order, self.number = order, order["slot"]
         self.term, self.leads, self.stopped, self.away_until = 0, threading.Event(), False, 0.0
         self._leaves, self._ending, self._writing = False, threading.Lock(), threading.Lock()
 
@@ -36,7 +36,7 @@ class Seat:
             if self._leaves:
                 return False
             self.term += 1
-            say("grant", seat=self.number, term=self.term, t0=t0, t1=now(), node=node, token=token, session=session)
+            say("grant", slot=self.number, term=self.term, t0=t0, t1=now(), node=node, token=token, session=session)
             self.leads.set()
         threading.Thread(target=self._write, args=(self.term, token), daemon=True).start()
         return True
@@ -47,7 +47,7 @@ class Seat:
         with self._ending:
             if self.leads.is_set():
                 self.leads.clear()
-                say("revoke", seat=self.number, term=self.term, t0=t0, t1=now(), reason=reason)
+                say("revoke", slot=self.number, term=self.term, t0=t0, t1=now(), reason=reason)
 
     def finish(self, reason):
         """The same before it gives its znode back. Gives the time by which its last write is answered: what is under way when a
@@ -89,7 +89,7 @@ class Seat:
         self.away_until = time.monotonic() + self.order["rejoin_after_ms"] / 1000
         t0 = self._leave("resigned")
         self.leave()
-        say("resigned", seat=self.number, fault=fault, t0=t0, t1=now())
+        say("resigned", slot=self.number, fault=fault, t0=t0, t1=now())
 
     def _stop(self):
         self.stopped = True
@@ -97,12 +97,12 @@ class Seat:
         self.end()
 
 
-def run(seat_class, name, version, can):
+def run(slot_class, name, version, can):
     """Obeys orders until the input ends or says stop, or the process is sent SIGTERM."""
-    seats = {}
+    slots = {}
 
     def end(*_):
-        enders = [threading.Thread(target=seat._stop, daemon=True) for seat in seats.values()]
+        enders = [threading.Thread(target=slot._stop, daemon=True) for slot in slots.values()]
         [ender.start() for ender in enders]
         [ender.join(4) for ender in enders]
 
@@ -117,10 +117,10 @@ def run(seat_class, name, version, can):
         if order["m"] == "sync":
             say("sync", n=order["n"], t=now(), wall=time.time_ns())
         elif order["m"] == "start":
-            seat = seats[order["seat"]] = seat_class(order)
-            threading.Thread(target=seat.stand, daemon=True).start()
+            slot = slots[order["slot"]] = slot_class(order)
+            threading.Thread(target=slot.stand, daemon=True).start()
         elif order["m"] == "resign":
-            threading.Thread(target=seats[order["seat"]]._resign, args=(order["fault"],), daemon=True).start()
+            threading.Thread(target=slots[order["slot"]]._resign, args=(order["fault"],), daemon=True).start()
         elif order["m"] == "stop":
             break
     end()

@@ -11,7 +11,7 @@ from kazoo.exceptions import CancelledError
 import hustings_candidate as candidate
 
 
-class Seat(candidate.Seat):
+class Slot(candidate.Slot):
     def stand(self):
         self.client = KazooClient(hosts=self.order["connect"], timeout=self.order["timeout_ms"] / 1000)
         self.client.add_listener(self.changed)
@@ -28,7 +28,7 @@ class Seat(candidate.Seat):
                         self.lead(self.recipe)
             except Exception as error:
                 if not isinstance(error, CancelledError):
-                    print(f"seat {self.number}: {error!r}", file=sys.stderr)
+                    print(f"slot {self.number}: {error!r}", file=sys.stderr)
                     time.sleep(0.1)
             self.left.set()
             self.rest()
@@ -56,4 +56,4 @@ class Seat(candidate.Seat):
         self.client.close()
 
 
-candidate.run(Seat, f"kazoo {sys.argv[1]}", kazoo.__version__, ["report", "resign", "many"])
+candidate.run(Slot, f"kazoo {sys.argv[1]}", kazoo.__version__, ["report", "resign", "many"])

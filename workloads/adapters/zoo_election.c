@@ -5,52 +5,52 @@
 #include "hustings_candidate.h"
 
 static void woken(zhandle_t *zh, int type, int state, const char *path, void *context) {
-    seat *seat = (struct seat *)zoo_get_context(zh);
-    if (type == ZOO_SESSION_EVENT && state != ZOO_CONNECTED_STATE) seat_revoke(seat, "suspended or expired");
-    seat_poke(seat);
+    slot *slot = (struct slot *)zoo_get_context(zh);
+    if (type == ZOO_SESSION_EVENT && state != ZOO_CONNECTED_STATE) slot_revoke(slot, "suspended or expired");
+    slot_poke(slot);
 }
 
 #define NUMBER(name) (name + strlen(name) - 10)
 /* Looks who is first, and leads, or watches the one before; creates a znode where its session has none. */
-static void look(seat *seat, zhandle_t *zh) {
-    char own[32], path[2 * SEAT_TEXT], data[64];
+static void look(slot *slot, zhandle_t *zh) {
+    char own[32], path[2 * SLOT_TEXT], data[64];
     struct String_vector all;
     struct Stat stat;
     const char *mine = NULL, *before = NULL, *other;
     int bytes = sizeof data, found;
     int64_t t0 = now_ns();
     snprintf(own, sizeof own, "%llx-n_", (long long)zoo_client_id(zh)->client_id);
-    if (zoo_get_children(zh, seat->group, 0, &all) != ZOK) return;
+    if (zoo_get_children(zh, slot->group, 0, &all) != ZOK) return;
     for (int i = 0; i < all.count; i += 1) if (!strncmp(all.data[i], own, strlen(own))) mine = all.data[i];
     for (int i = 0; mine && i < all.count; i += 1) {
         other = all.data[i];
         if (strcmp(NUMBER(other), NUMBER(mine)) < 0 && (!before || strcmp(NUMBER(other), NUMBER(before)) > 0)) before = other;
     }
-    snprintf(path, sizeof path, "%s/%s", seat->group, before ? before : mine ? mine : own);
+    snprintf(path, sizeof path, "%s/%s", slot->group, before ? before : mine ? mine : own);
     if (!mine) {
-        seat_revoke(seat, "deleted");
-        if (zoo_create(zh, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL | ZOO_SEQUENCE, NULL, 0) == ZOK) seat_poke(seat);
+        slot_revoke(slot, "deleted");
+        if (zoo_create(zh, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL | ZOO_SEQUENCE, NULL, 0) == ZOK) slot_poke(slot);
     } else if (before) {
-        if (zoo_wget(zh, path, woken, NULL, data, &bytes, NULL) == ZNONODE) seat_poke(seat);
+        if (zoo_wget(zh, path, woken, NULL, data, &bytes, NULL) == ZNONODE) slot_poke(slot);
     } else if ((found = zoo_wexists(zh, path, woken, NULL, &stat)) == ZNONODE) {
-        seat_poke(seat);
-    } else if (found == ZOK && stat.ephemeralOwner == zoo_client_id(zh)->client_id && !seat->leads) {
-        seat_grant(seat, t0, mine, stat.czxid, stat.ephemeralOwner);
+        slot_poke(slot);
+    } else if (found == ZOK && stat.ephemeralOwner == zoo_client_id(zh)->client_id && !slot->leads) {
+        slot_grant(slot, t0, mine, stat.czxid, stat.ephemeralOwner);
         /* Whatever was lost before the grant revoked nothing. */
-        if (zoo_state(zh) != ZOO_CONNECTED_STATE) seat_revoke(seat, "suspended");
+        if (zoo_state(zh) != ZOO_CONNECTED_STATE) slot_revoke(slot, "suspended");
     }
     deallocate_String_vector(&all);
 }
 
-static void stand(seat *seat) {
-    while (!seat->stopping) {
-        zhandle_t *zh = zookeeper_init(seat->connect, woken, seat->timeout_ms, NULL, seat, 0);
-        while (seat_wait(seat) && zoo_state(zh) != ZOO_EXPIRED_SESSION_STATE) {
-            if (zoo_state(zh) == ZOO_CONNECTED_STATE) look(seat, zh);
+static void stand(slot *slot) {
+    while (!slot->stopping) {
+        zhandle_t *zh = zookeeper_init(slot->connect, woken, slot->timeout_ms, NULL, slot, 0);
+        while (slot_wait(slot) && zoo_state(zh) != ZOO_EXPIRED_SESSION_STATE) {
+            if (zoo_state(zh) == ZOO_CONNECTED_STATE) look(slot, zh);
         }
-        int64_t t0 = seat_leaves(seat);
+        int64_t t0 = slot_leaves(slot);
         zookeeper_close(zh);
-        if (seat->resigning) seat_resigned(seat, t0, now_ns());
+        if (slot->resigning) slot_resigned(slot, t0, now_ns());
     }
 }
 

@@ -197,11 +197,7 @@ fn each_repeat_hits_with_the_other_fault_which_has_a_duration_of_its_own() {
     let both = plan(&cell(3, 9, &format!("{lines}with = \"stop\"\nwith_after_ms = 1500\n")), 4);
     let of = |kind: FaultKind| both.faults.iter().filter(move |fault| fault.kind() == kind).collect::<Vec<_>>();
     let (crashes, stops) = (of(FaultKind::Crash), of(FaultKind::ServerPause));
-    assert_eq!(
-        crashes.iter().map(|fault| (*fault).clone()).collect::<Vec<_>>(),
-        alone.faults,
-        "the main one is unmoved"
-    );
+    assert_eq!(crashes.iter().copied().cloned().collect::<Vec<_>>(), alone.faults, "the main one is unmoved");
     assert_eq!(stops.len(), 3, "whatever its own repeat says");
     for (crash, stop) in crashes.iter().zip(&stops) {
         assert_eq!(stop.at_ms, crash.at_ms + 1_500);
@@ -278,11 +274,7 @@ fn the_leader_a_follower_or_the_named_servers_are_hit() {
 #[test]
 fn servers_are_never_taken_out_beyond_a_minority_unless_asked() {
     let lines = "kind = \"server-kill\"\nfor_ms = 9";
-    assert_eq!(
-        aim(&cell(3, 0, lines), 1, Some(2), &[1, 2]),
-        Err(WithheldReason::MajorityOut),
-        "one of three is out already"
-    );
+    assert_eq!(aim(&cell(3, 0, lines), 1, Some(2), &[1, 2]), Err(WithheldReason::MajorityOut), "one is out already");
     assert_eq!(hit(&cell(5, 0, lines), 1, Some(2), &[1, 2, 3, 4]), [2]);
     let lines = format!("{lines}\nallow_majority = true");
     assert_eq!(hit(&cell(3, 0, &lines), 1, Some(2), &[1, 2]), [2]);

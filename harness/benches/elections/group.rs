@@ -42,7 +42,7 @@ impl LeaderFault {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Seat {
+struct Slot {
     /// When it enrolled.
     joined: Option<Nanos>,
     /// It waits with its watch armed, or leads.
@@ -59,7 +59,7 @@ struct Grant {
 pub(crate) struct Groups<'s> {
     hosts: Hosts<'s>,
     electorate: Electorate,
-    seats: Vec<Seat>,
+    slots: Vec<Slot>,
     /// Grants since the last injection.
     grants: Vec<Grant>,
     /// When the term of each session ended (r⁻), since the last injection.
@@ -69,9 +69,9 @@ pub(crate) struct Groups<'s> {
 impl<'s> Groups<'s> {
     /// Starts the hosts. No candidate is enrolled yet.
     pub(crate) async fn start(stage: &'s Stage, electorate: Electorate) -> anyhow::Result<Self> {
-        let seats = vec![Seat::default(); electorate.candidates() as usize];
+        let slots = vec![Slot::default(); electorate.candidates() as usize];
         let hosts = Hosts::start(stage, electorate).await?;
-        Ok(Self { hosts, electorate, seats, grants: Vec::new(), revokes: BTreeMap::new() })
+        Ok(Self { hosts, electorate, slots, grants: Vec::new(), revokes: BTreeMap::new() })
     }
 
     /// Enrols all candidates at once. Returns the time until all are enrolled and every group has a leader.
@@ -88,7 +88,7 @@ impl<'s> Groups<'s> {
         for host in 0..HOSTS {
             self.hosts.enrol(host);
             self.watch("a host's candidates to stand", |groups| {
-                groups.of_host(host).all(|seat| seat.settled).then_some(())
+                groups.of_host(host).all(|slot| slot.settled).then_some(())
             })
             .await?;
         }
@@ -126,7 +126,7 @@ impl<'s> Groups<'s> {
             }
         };
         // A candidate that lost its leadership or process must enrol again before the next injection.
-        self.seats[cand as usize] = Seat::default();
+        self.slots[cand as usize] = Slot::default();
         self.hosts.until_led_by_another(token).await?;
         if injection == LeaderFault::Crash {
             self.restart(self.electorate.host_of(cand)).await?;
@@ -152,16 +152,16 @@ impl<'s> Groups<'s> {
         self.hosts.start_processes([host]).await?;
         for cand in 0..self.electorate.candidates() {
             if self.electorate.host_of(cand) == host {
-                self.seats[cand as usize] = Seat::default();
+                self.slots[cand as usize] = Slot::default();
             }
         }
         self.hosts.enrol(host);
         Ok(())
     }
 
-    fn of_host(&self, host: u16) -> impl Iterator<Item = &Seat> {
+    fn of_host(&self, host: u16) -> impl Iterator<Item = &Slot> {
         let own = move |cand: &usize| self.electorate.host_of(*cand as u32) == host;
-        (0..self.seats.len()).filter(own).map(|cand| &self.seats[cand])
+        (0..self.slots.len()).filter(own).map(|cand| &self.slots[cand])
     }
 
     fn all_stand_and_are_led(&self) -> Option<Nanos> {
@@ -170,7 +170,7 @@ impl<'s> Groups<'s> {
             let at = first.entry(self.electorate.group_of(grant.cand)).or_insert(grant.t);
             *at = grant.t.min(*at);
         }
-        let joined: Option<Vec<Nanos>> = self.seats.iter().map(|seat| seat.joined).collect();
+        let joined: Option<Vec<Nanos>> = self.slots.iter().map(|slot| slot.joined).collect();
         let led = (first.len() == self.electorate.groups as usize).then(|| first.into_values().max())??;
         Some(joined?.into_iter().fold(led, Nanos::max))
     }
@@ -186,7 +186,7 @@ impl<'s> Groups<'s> {
     /// Waits until every candidate is enrolled and waits, or leads. Returns the leader.
     async fn settled(&mut self) -> anyhow::Result<(u32, Token)> {
         let sole = |groups: &Self| {
-            let all = groups.seats.iter().all(|seat| seat.settled);
+            let all = groups.slots.iter().all(|slot| slot.settled);
             groups.hosts.sole_leader().filter(|_| all)
         };
         self.watch("everybody to have settled", sole).await
@@ -208,12 +208,12 @@ impl<'s> Groups<'s> {
     }
 
     fn take(&mut self, event: Event) {
-        let seat = |cand: u32| cand as usize;
+        let slot = |cand: u32| cand as usize;
         match event {
-            Event::Incarnation { cand, .. } | Event::Left { cand, .. } => self.seats[seat(cand)] = Seat::default(),
-            Event::Joined { t, cand, .. } => self.seats[seat(cand)] = Seat { joined: Some(t), settled: false },
-            Event::Notified { cand, .. } => self.seats[seat(cand)].settled = false,
-            Event::Settled { cand, .. } => self.seats[seat(cand)].settled = true,
+            Event::Incarnation { cand, .. } | Event::Left { cand, .. } => self.slots[slot(cand)] = Slot::default(),
+            Event::Joined { t, cand, .. } => self.slots[slot(cand)] = Slot { joined: Some(t), settled: false },
+            Event::Notified { cand, .. } => self.slots[slot(cand)].settled = false,
+            Event::Settled { cand, .. } => self.slots[slot(cand)].settled = true,
             Event::Granted { t, cand, session, .. } => self.grants.push(Grant { t, cand, session }),
             Event::Revoke { from, session, .. } => _ = self.revokes.insert(session, from),
             _ => {}

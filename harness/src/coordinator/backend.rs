@@ -62,7 +62,21 @@ impl Backend for LiveCell {
     }
 
     async fn cut_short(&self) -> CutShort {
-        LiveCell::cut_short(self).await
+        let mut trouble = self.status.trouble.subscribe();
+        let observed = self.watching.borrow().as_ref().map(|watching| watching.journal.clone());
+        let unobserved = async {
+            match observed {
+                Some(journal) => journal.failed().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            Ok(what) = trouble.wait_for(Option::is_some) => CutShort::Aborted(what.clone().unwrap_or_default()),
+            what = self.journal.failed() => CutShort::Aborted(what),
+            what = unobserved => CutShort::Aborted(what),
+            () = self.environment.interrupt.first() => CutShort::Interrupted,
+        }
     }
 
     async fn tear_down(self: &Rc<Self>) -> Result<(), CutShort> {
@@ -70,12 +84,12 @@ impl Backend for LiveCell {
     }
 
     async fn start_hosts(self: &Rc<Self>) -> Result<(), CutShort> {
-        Ok(LiveCell::start_hosts(self).await?)
+        Ok(self.hosts.start().await?)
     }
 
     /// Writes down what memory every host takes.
     fn enrolled(&self) {
-        for (&number, host) in self.hosts.borrow().iter() {
+        for (&number, host) in self.hosts.by_number.borrow().iter() {
             let weight = host.process.as_ref().and_then(|process| process_weight(process.victim()));
             if let Some(Weight { rss_kb, threads, .. }) = weight {
                 let (t, candidates, threads) = (clock::now(), host.set_up.candidates.len() as u32, Some(threads));
@@ -86,7 +100,7 @@ impl Backend for LiveCell {
 
     fn standing(&self) -> EnrolmentProgress {
         let mut all = EnrolmentProgress::default();
-        for host in self.hosts.borrow().values().filter(|host| host.process.is_some()) {
+        for host in self.hosts.by_number.borrow().values().filter(|host| host.process.is_some()) {
             let (connected, standing) = host.progress;
             all.candidates += host.set_up.candidates.len() as u64;
             all.connected += u64::from(connected);
@@ -96,7 +110,7 @@ impl Backend for LiveCell {
     }
 
     async fn changed(&self, _until: Nanos) {
-        let mut changed = self.changed.subscribe();
+        let mut changed = self.status.changed.subscribe();
         // Either way it is looked at again.
         let _ = tokio::time::timeout(LOOK_AGAIN, changed.changed()).await;
     }
@@ -106,12 +120,12 @@ impl Backend for LiveCell {
     }
 
     fn chroot(&self) -> &str {
-        LiveCell::chroot(self)
+        &self.environment.chroot
     }
 
     async fn connect_to(&self, server: u32) -> Option<ZkSession> {
         let address = self.environment.ensemble.servers().get(server as usize - 1).copied()?;
-        let access = self.access();
+        let access = &self.environment.access;
         ZkSession::connect_as(access, &access.connect_string(&[address], ""), TIMEOUT).await.ok()
     }
 
@@ -120,7 +134,8 @@ impl Backend for LiveCell {
     }
 
     fn running(&self) -> Vec<u16> {
-        self.hosts.borrow().iter().filter(|(_, host)| host.process.is_some()).map(|(&number, _)| number).collect()
+        let hosts = self.hosts.by_number.borrow();
+        hosts.iter().filter(|(_, host)| host.process.is_some()).map(|(&number, _)| number).collect()
     }
 
     async fn look(&self, server: u32) -> (ServerState, Option<i64>) {
@@ -170,16 +185,11 @@ impl Backend for LiveCell {
     }
 
     fn background_task(self: &Rc<Self>, task: impl Future<Output = ()> + 'static) {
-        self.send(task);
+        self.background_tasks.send(task);
     }
 
     async fn goes_on_until(&self, at: Nanos) -> bool {
-        let mut changed = self.changed.subscribe();
-        tokio::select! {
-            biased;
-            _ = changed.wait_for(|_| self.stopping.get()) => false,
-            () = clock::sleep_until(at) => true,
-        }
+        self.status.before_tear_down(clock::sleep_until(at)).await.is_some()
     }
 
     async fn injection(self: &Rc<Self>) -> Nanos {

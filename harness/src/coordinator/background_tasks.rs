@@ -2,47 +2,60 @@
 //! during the tear-down.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, timeout_at};
 
+use crate::coordinator::cell_status::CellStatus;
+
 /// The tasks under way.
-#[derive(Default)]
-pub(super) struct BackgroundTasks(RefCell<JoinSet<()>>);
+pub(super) struct BackgroundTasks {
+    running: RefCell<JoinSet<()>>,
+    status: Rc<CellStatus>,
+}
 
 impl BackgroundTasks {
-    /// Spawns a task. Returns the errors of the tasks that ended since the previous call.
-    pub(super) fn send(&self, task: impl Future<Output = ()> + 'static) -> Vec<JoinError> {
-        let mut background_tasks = self.0.borrow_mut();
-        let mut failed = Vec::new();
-        while let Some(done) = background_tasks.try_join_next() {
-            failed.extend(done.err());
-        }
-        background_tasks.spawn_local(task);
-        failed
+    pub(super) fn new(status: Rc<CellStatus>) -> Self {
+        Self { running: RefCell::default(), status }
     }
 
-    /// Waits until no task is under way and calls `failed` for each one that panicked. After `at_most`, aborts the
-    /// rest.
+    /// Runs a task that the tear-down waits for.
+    pub(super) fn send(&self, task: impl Future<Output = ()> + 'static) {
+        let mut running = self.running.borrow_mut();
+        while let Some(done) = running.try_join_next() {
+            self.check(done);
+        }
+        running.spawn_local(task);
+    }
+
+    /// A task that panicked is a bug of the harness: its incomplete work must not be measured.
+    fn check(&self, done: Result<(), JoinError>) {
+        if let Err(error) = done {
+            self.status.fail(format!("a fault's task failed: {error}"));
+        }
+    }
+
+    /// Waits until no task is under way. After `at_most`, aborts the rest.
     ///
     /// # Errors
     /// A sentence with the number of aborted tasks.
-    pub(super) async fn finish(&self, at_most: Duration, failed: impl Fn(JoinError)) -> Result<(), String> {
+    pub(super) async fn finish(&self, at_most: Duration) -> Result<(), String> {
         let until = Instant::now() + at_most;
         loop {
             // Taken out, because a background task may spawn another one meanwhile.
-            let mut background_tasks = self.0.take();
-            if background_tasks.is_empty() {
+            let mut running = self.running.take();
+            if running.is_empty() {
                 return Ok(());
             }
-            while !background_tasks.is_empty() {
-                match timeout_at(until, background_tasks.join_next()).await {
-                    Ok(done) => done.into_iter().filter_map(Result::err).for_each(&failed),
+            while !running.is_empty() {
+                match timeout_at(until, running.join_next()).await {
+                    Ok(done) => done.into_iter().for_each(|done| self.check(done)),
                     Err(_) => {
-                        let left = background_tasks.len();
-                        background_tasks.shutdown().await;
-                        self.0.borrow_mut().abort_all();
+                        let left = running.len();
+                        running.shutdown().await;
+                        self.running.borrow_mut().abort_all();
                         return Err(format!("{left} faults or fencings were still under way after {at_most:?}"));
                     }
                 }

@@ -36,14 +36,14 @@ pub(super) async fn run(cell: Rc<Cell>, environment: Environment) -> Result<(), 
     let liveness_monitor = spawn_local(liveness_monitor::watch(live.clone()));
     let serving = spawn_local(inbox::serve(live.clone(), inbound));
     let deaf = serving.abort_handle();
-    let told = live.clone();
+    let status = live.status.clone();
     spawn_local(async move {
         let ended = serving.await;
-        told.fail(format!("nobody listens to the hosts any more: {ended:?}"));
+        status.fail(format!("nobody listens to the hosts any more: {ended:?}"));
     });
     let ran = driver::run(&live).await;
     // A host may fail at its very last write.
-    let ran = ran.and(live.trouble.borrow().clone().map_or(Ok(()), |what| Err(CutShort::Aborted(what))));
+    let ran = ran.and(live.status.trouble.borrow().clone().map_or(Ok(()), |what| Err(CutShort::Aborted(what))));
     deaf.abort();
     liveness_monitor.abort();
     helpers.iter().for_each(JoinHandle::abort);

@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use hustings_record::Touch;
+
 use crate::access::Access;
 use crate::console::progress::Progress;
 use crate::coordinator::hosts::HostFactory;
@@ -32,4 +34,15 @@ pub(super) struct Environment {
     pub(super) archive: Rc<RefCell<Archive>>,
     pub(super) interrupt: Interrupt,
     pub(super) progress: Progress,
+}
+
+impl Environment {
+    /// The last touches of the sessions behind these hosts' links.
+    ///
+    /// # Errors
+    /// A sentence for the verification on why that is unknown.
+    pub(super) async fn touches(&self, hosts: &[u16]) -> Result<Vec<Touch>, String> {
+        let links = self.links.as_ref().ok_or("last touches unknown: no links")?;
+        links.touches(hosts).await.map(|touches| touches.list).map_err(|e| format!("last touches unknown: {e}"))
+    }
 }

@@ -17,7 +17,7 @@ pub(super) async fn take(cell: &LiveCell, one: FloorPair, watches: u16, deletes:
     cell.floor.replace(Some(sender));
     for (host, part) in [(watches, FloorPart::Watch), (deletes, FloorPart::Delete)] {
         // A host without a process does not reply.
-        cell.process(host, |process| process.tell(ToHost::Floor { part, one }));
+        cell.hosts.process(host, |process| process.tell(ToHost::Floor { part, one }));
     }
     let silent = || Err("no answer in time".to_owned());
     let (mut deleted, mut heard) = (silent(), silent());

@@ -1,6 +1,6 @@
 //! Host processes from the coordinator's side: start, messages, stop and reaping.
 
-use std::cell::Cell as Slot;
+use std::cell::Cell as StdCell;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ pub struct HostProcess {
     pub generation: u32,
     pub pid: u32,
     /// The external program that runs these candidates, if any: faults hit that process.
-    acts: Slot<Option<ProcessId>>,
+    acts: StdCell<Option<ProcessId>>,
     child: Child,
     outgoing: mpsc::Sender<ToHost>,
 }
@@ -198,7 +198,7 @@ fn introduce(
             }
         }
     });
-    Ok(HostProcess { host, generation, pid, acts: Slot::new(None), child, outgoing })
+    Ok(HostProcess { host, generation, pid, acts: StdCell::new(None), child, outgoing })
 }
 
 impl HostProcess {

@@ -41,24 +41,24 @@ fn take(cell: &Rc<LiveCell>, host: u16, generation: u32, message: FromHost) {
             if cell.state.cell.equal_paths && !equal_paths {
                 // The binary of --against-exe may be older than equal paths.
                 let what = "its program does not know the paths of programs: use election.paths = \"short\"";
-                cell.fail(format!("host {host}: {what}"));
+                cell.status.fail(format!("host {host}: {what}"));
             }
-            cell.acts(host, generation, acts);
+            if cell.hosts.is_current(host, generation) {
+                cell.hosts.process(host, |process| process.is_acted_for_by(acts));
+            }
         }
         // Late messages of an ended process must not restore its beliefs.
-        FromHost::Progress { .. } | FromHost::Belief { .. } if !cell.is_current(host, generation) => {}
+        FromHost::Progress { .. } | FromHost::Belief { .. } if !cell.hosts.is_current(host, generation) => {}
         FromHost::Progress { connected, standing } => {
-            if let Some(host) = cell.hosts.borrow_mut().get_mut(&host) {
-                host.progress = (connected, standing);
-            }
-            cell.touch();
+            cell.hosts.with(host, |host| host.progress = (connected, standing));
+            cell.status.touch();
         }
         FromHost::Belief { cand, token } => {
             if let Some(token) = token {
-                cell.leads(host, generation, token.session);
+                cell.hosts.with(host, |host| host.led.insert(token.session, generation));
             }
             cell.state.leaders.borrow_mut().believe(cand, token);
-            cell.touch();
+            cell.status.touch();
         }
         FromHost::Write { cand, token, node, sent, is_stamped } => {
             let token = node.map_or(token, |node| cell.token_of(cand, token, &node));
@@ -68,15 +68,15 @@ fn take(cell: &Rc<LiveCell>, host: u16, generation: u32, message: FromHost) {
             }
         }
         FromHost::Fence { request, cand, old, new, .. } => {
-            let cell = cell.clone();
-            cell.clone().send(async move {
-                let error = fence(&cell, host, cand, &old, new).await;
-                cell.tell(host, generation, ToHost::Fenced { request, error });
+            let owned = cell.clone();
+            cell.background_tasks.send(async move {
+                let error = fence(&owned, host, cand, &old, new).await;
+                owned.hosts.tell(host, generation, ToHost::Fenced { request, error });
             });
         }
         FromHost::Won { cand } => {
             if !cell.sync_point.springs(host, generation, cand) {
-                cell.tell(host, generation, ToHost::GoOn { cand });
+                cell.hosts.tell(host, generation, ToHost::GoOn { cand });
             }
         }
         FromHost::FloorDone { part, one, taken } => {
@@ -86,14 +86,19 @@ fn take(cell: &Rc<LiveCell>, host: u16, generation: u32, message: FromHost) {
             }
         }
         FromHost::Done { fault, cand, outcome } => {
-            if let Some(waiting) = cell.asked.borrow_mut().remove(&(fault, cand)) {
-                // The fault has timed out.
+            if let Some(waiting) = cell.hosts.with(host, |host| host.orders.remove(&(fault, cand))).flatten() {
+                // The fault may have timed out.
                 let _ = waiting.send(outcome);
             }
         }
-        FromHost::Clock { outcome } => cell.clock_told(host, outcome),
-        FromHost::Failed { what } => cell.fail(format!("host {host}: {what}")),
-        FromHost::Died { what } => cell.died(host, generation, &what),
+        FromHost::Clock { outcome } => {
+            if let Some(waiting) = cell.hosts.with(host, |host| host.clock.take()).flatten() {
+                // The fault may have timed out.
+                let _ = waiting.send(outcome);
+            }
+        }
+        FromHost::Failed { what } => cell.status.fail(format!("host {host}: {what}")),
+        FromHost::Died { what } => _ = cell.hosts.with(host, |host| host.deaths.push((generation, what))),
         FromHost::Bye { closed, unanswered } => {
             if unanswered > 0 {
                 let text = format!("host {host} closed {closed} sessions; {unanswered} closes were not answered");
@@ -133,15 +138,15 @@ async fn fence(cell: &Rc<LiveCell>, host: u16, cand: u32, old: &Predecessor, new
 /// Kills the host of a former leader, and restarts it as a supervisor would. A host that has ended already is fenced.
 async fn kill(cell: &Rc<LiveCell>, old: &Predecessor) -> Option<String> {
     let host = old.host;
-    match cell.kill_leader(host, old.token.session).await {
+    match cell.hosts.kill_leader(host, old.token.session).await {
         Ok(true) => {}
         Ok(false) => return None,
         Err(error) => return Some(format!("host {host} could not be killed: {error:#}")),
     }
-    let cell = cell.clone();
-    cell.clone().send(async move {
-        if let Err(error) = cell.restart(&[host]).await {
-            cell.fail(format!("host {host} could not be started again after it was fenced: {error:#}"));
+    let owned = cell.clone();
+    cell.background_tasks.send(async move {
+        if let Err(error) = owned.hosts.restart(&[host]).await {
+            owned.status.fail(format!("host {host} could not be started again after it was fenced: {error:#}"));
         }
     });
     None
@@ -149,11 +154,11 @@ async fn kill(cell: &Rc<LiveCell>, old: &Predecessor) -> Option<String> {
 
 /// A host's connection has ended: in order, by the harness, or by an accident that ends the run.
 async fn hung_up(cell: &Rc<LiveCell>, host: u16, generation: u32) {
-    if cell.stopping.get() {
+    if cell.status.is_stopping() {
         return;
     }
-    let Some(mut process) = cell.lost(host, generation) else { return };
-    let died = cell.told_of_death(host, generation);
+    let Some(mut process) = cell.hosts.lost(host, generation) else { return };
+    let died = cell.hosts.reported_death(host, generation);
     let status = match process.wait(Duration::from_secs(2)).await {
         Ok((status, _)) => status.to_string(),
         Err(error) => error.to_string(),
@@ -161,28 +166,28 @@ async fn hung_up(cell: &Rc<LiveCell>, host: u16, generation: u32) {
     match died {
         // The harness's own process behaved correctly.
         Some(what) => {
-            cell.ended(host, generation, false, &what, 0);
+            cell.hosts.ended(host, generation, false, &what, 0);
             start_again(cell, host, what);
         }
         None => {
-            cell.ended(host, generation, false, &status, 0);
-            cell.fail(format!("host {host} ended by itself: {status}"));
+            cell.hosts.ended(host, generation, false, &status, 0);
+            cell.status.fail(format!("host {host} ended by itself: {status}"));
         }
     }
 }
 
 /// Restarts a host whose program ended by itself, as a supervisor would.
 fn start_again(cell: &Rc<LiveCell>, host: u16, what: String) {
-    let cell = cell.clone();
-    cell.clone().send(async move {
-        if !cell.goes_on_for(AGAIN_AFTER).await {
+    let owned = cell.clone();
+    cell.background_tasks.send(async move {
+        if owned.status.before_tear_down(tokio::time::sleep(AGAIN_AFTER)).await.is_none() {
             return;
         }
-        if cell.deaths_of(host) > DEATHS_MAX {
-            return cell.fail(format!("host {host} does not stay: {what}"));
+        if owned.hosts.with(host, |host| host.deaths.len()) > Some(DEATHS_MAX) {
+            return owned.status.fail(format!("host {host} does not stay: {what}"));
         }
-        if let Err(error) = cell.restart(&[host]).await {
-            cell.fail(format!("host {host} could not be started again after {what}: {error:#}"));
+        if let Err(error) = owned.hosts.restart(&[host]).await {
+            owned.status.fail(format!("host {host} could not be started again after {what}: {error:#}"));
         }
     });
 }

@@ -46,15 +46,16 @@ pub(super) async fn watch(cell: Rc<LiveCell>) {
             Ok(names) => idle = names.into_iter().map(|who| (who.clone(), since(&who))).collect(),
             Err(Gone { who, why }) => {
                 cell.journal.push(&Event::Outage { from: since(&who).from, to: None, who });
-                return cell.fail(why);
+                return cell.status.fail(why);
             }
         }
         for (who, since) in &idle {
             cell.journal.push(&Event::Outage { from: since.from, to: Some(now), who: who.clone() });
             // Counted from the moment of noticing: this process may itself have been stopped before that.
             if now - since.seen > GIVEN_UP_AFTER.as_nanos() as u64 {
-                cell.links().into_iter().for_each(|links| links.give_up(who));
+                cell.environment.links.iter().for_each(|links| links.give_up(who));
                 return cell
+                    .status
                     .fail(format!("{who} stood still, and no fault had it so, for {}", duration(now - since.from)));
             }
         }
@@ -77,11 +78,11 @@ pub(super) async fn death(ensemble: &dyn Ensemble) -> EnsembleError {
 
 /// Names of the processes that do not run.
 async fn look(cell: &LiveCell) -> Result<Vec<String>, Gone> {
-    let mut idle = match cell.ensemble().check_alive().await {
+    let mut idle = match cell.environment.ensemble.check_alive().await {
         Ok(idle) => idle,
         Err(error) => vec![gone_or_unknown(error.gone(), &error, "the ensemble")?],
     };
-    if let Some(links) = cell.links() {
+    if let Some(links) = &cell.environment.links {
         match links.check_alive().await {
             Ok(proxies) => idle.extend(proxies),
             Err(error) => idle.push(gone_or_unknown(error.gone(), &error, "the links' proxy")?),

@@ -4,21 +4,22 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail};
 use hustings_record::FaultKind;
-use hustings_workloads::driver;
+use hustings_workloads::driver::{self, Backend as _};
 use hustings_workloads::scenario::{Cell, ROOT};
 
 use crate::client::session::ZkSession;
 use crate::coordinator::again::until_it_works;
+use crate::coordinator::cell_hosts::{CellHost, writer_name};
 use crate::coordinator::cut_short::CutShort;
 use crate::coordinator::environment::Environment;
-use crate::coordinator::live_cell::{CellHost, LiveCell, writer_name};
+use crate::coordinator::live_cell::LiveCell;
 use crate::coordinator::watching::Watching;
 use crate::coordinator::{admin, observer_weight};
 use crate::foreign::adapters::{BUILD_VARIABLE, build_folder, plain_sleep};
 use crate::foreign::faketime;
 use crate::foreign::words::fill;
 use crate::protocol::{HostSetUp, ProgramSetUp, Stands};
-use crate::witness::Seating;
+use crate::witness::HostSlots;
 
 /// Sets up everything that a cell needs before its hosts are started.
 pub(super) async fn set_up(live: &LiveCell) -> Result<(), CutShort> {
@@ -33,31 +34,30 @@ pub(super) async fn set_up(live: &LiveCell) -> Result<(), CutShort> {
     if let Some(links) = &environment.links {
         let populated = links.populate(&cell.host_names, &environment.upstreams, &environment.servers).await;
         populated.map_err(anyhow::Error::from)?;
-        let seated = if cell.witness { Some(seated(live)?) } else { None };
-        links.begin_cell(cell.index, &mut add_segment, seated)?;
+        let slots_of_hosts = if cell.witness { Some(slots_of_hosts(live)?) } else { None };
+        links.begin_cell(cell.index, &mut add_segment, slots_of_hosts)?;
     }
     tokio::select! {
         observing = observe(live) => observing?,
         why = live.cut_short() => return Err(why),
     }
     let set_ups = host_set_ups(live)?;
-    live.hosts.replace(set_ups.into_iter().map(|(host, set_up)| (host, CellHost::new(set_up))).collect());
+    live.hosts.by_number.replace(set_ups.into_iter().map(|(host, set_up)| (host, CellHost::new(set_up))).collect());
     Ok(())
 }
 
 /// The candidates behind each host's links, for the decoders on these links.
-fn seated(live: &LiveCell) -> anyhow::Result<BTreeMap<u16, Seating>> {
-    let links = live.links();
-    if !links.is_some_and(|links| links.is_embedded()) {
+fn slots_of_hosts(live: &LiveCell) -> anyhow::Result<BTreeMap<u16, HostSlots>> {
+    if !live.environment.links.as_ref().is_some_and(|links| links.is_embedded()) {
         bail!("only links of hustings' own read along on what passes: leave --toxiproxy out, or election.witness");
     }
     let (cell, environment) = (&live.state.cell, &live.environment);
     let root = format!("{}{}", environment.access.chroot, environment.chroot);
     let queue = cell.lead_node().is_queue();
-    let mut hosts: BTreeMap<u16, Seating> = BTreeMap::new();
+    let mut hosts: BTreeMap<u16, HostSlots> = BTreeMap::new();
     for (cand, &(group, host)) in live.state.leaders.borrow().placement().iter().enumerate() {
-        let seating = hosts.entry(host).or_insert_with(|| Seating { candidates: Vec::new(), queue });
-        seating.candidates.push((cand as u32, format!("{root}{}", cell.path(group))));
+        let of_host = hosts.entry(host).or_insert_with(|| HostSlots { candidates: Vec::new(), queue });
+        of_host.candidates.push((cand as u32, format!("{root}{}", cell.path(group))));
     }
     Ok(hosts)
 }

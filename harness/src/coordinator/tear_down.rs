@@ -8,8 +8,9 @@ use hustings_record::Event;
 use rustix::process::Signal;
 use tokio::time::Instant;
 
+use crate::coordinator::cell_hosts::gone;
 use crate::coordinator::hosts::{HostProcess, process_weight};
-use crate::coordinator::live_cell::{LiveCell, gone};
+use crate::coordinator::live_cell::LiveCell;
 use crate::process::clock;
 use crate::process::procfs::ProcessId;
 use crate::protocol::ToHost;
@@ -22,10 +23,9 @@ const HEAL_AT_MOST: Duration = Duration::from_secs(15);
 /// Takes each step regardless of earlier failures, and returns the first error.
 pub(super) async fn tear_down(cell: &LiveCell) -> anyhow::Result<()> {
     cell.environment.progress.now(&format!("{}: tearing down", cell.state.cell.name));
-    cell.stopping.set(true);
-    cell.touch();
+    cell.status.stop();
     // End the faults first: from here on, no task stops, kills or starts a host.
-    if let Err(text) = cell.background_tasks.finish(HEAL_AT_MOST, |error| cell.check(error)).await {
+    if let Err(text) = cell.background_tasks.finish(HEAL_AT_MOST).await {
         cell.journal.push(&Event::Note { t: clock::now(), cand: None, text });
     }
     heal_everything(cell).await;
@@ -35,7 +35,7 @@ pub(super) async fn tear_down(cell: &LiveCell) -> anyhow::Result<()> {
         Some(watching) => watching.end().await.map_err(anyhow::Error::msg),
         None => Ok(()),
     };
-    let unlinked = match cell.links() {
+    let unlinked = match &cell.environment.links {
         Some(links) => {
             let unlinked = links.depopulate().await.context("the links could not be taken down");
             unlinked.and(links.end_cell())
@@ -51,7 +51,7 @@ pub(super) async fn tear_down(cell: &LiveCell) -> anyhow::Result<()> {
 async fn stop_hosts(cell: &LiveCell, at_once: impl Future<Output = ()>) -> anyhow::Result<()> {
     let mut memory = BTreeMap::new();
     let mut running = Vec::new();
-    for process in cell.hosts.borrow().values().filter_map(|host| host.process.as_ref()) {
+    for process in cell.hosts.by_number.borrow().values().filter_map(|host| host.process.as_ref()) {
         // An ended process has no memory to read.
         memory.insert(process.host, process_weight(process.victim()).map_or(0, |weight| weight.rss_max_kb));
         running.extend(ProcessId::of(process.pid));
@@ -70,7 +70,7 @@ async fn stop_hosts(cell: &LiveCell, at_once: impl Future<Output = ()>) -> anyho
         () = at_once => false,
     };
     let processes: Vec<HostProcess> =
-        cell.hosts.borrow_mut().values_mut().filter_map(|host| host.process.take()).collect();
+        cell.hosts.by_number.borrow_mut().values_mut().filter_map(|host| host.process.take()).collect();
     if !in_time {
         // Dropping the processes kills them.
         bail!("the hosts were killed, because the run was to stop at once");
@@ -80,7 +80,7 @@ async fn stop_hosts(cell: &LiveCell, at_once: impl Future<Output = ()>) -> anyho
         match process.wait(left()).await {
             Ok((status, killed)) => {
                 let rss_max_kb = memory.get(&process.host).copied().unwrap_or(0);
-                cell.ended(process.host, process.generation, killed, &status.to_string(), rss_max_kb);
+                cell.hosts.ended(process.host, process.generation, killed, &status.to_string(), rss_max_kb);
             }
             Err(error) => outcome = outcome.and(Err(error).context(format!("host {} is lost", process.host))),
         }
@@ -90,12 +90,12 @@ async fn stop_hosts(cell: &LiveCell, at_once: impl Future<Output = ()>) -> anyho
 
 /// The faults' tasks heal their injuries when the cell stops; this covers the ones that they could not heal.
 async fn heal_everything(cell: &LiveCell) {
-    for process in cell.hosts.borrow().values().filter_map(|host| host.process.as_ref()) {
+    for process in cell.hosts.by_number.borrow().values().filter_map(|host| host.process.as_ref()) {
         // SIGCONT has no effect on a running process. An ended process is found by the wait below.
         let _ = process.signal(Signal::CONT);
     }
-    let Some(links) = cell.links() else { return };
-    if cell.hosts.borrow().is_empty() {
+    let Some(links) = &cell.environment.links else { return };
+    if cell.hosts.by_number.borrow().is_empty() {
         // The set-up did not get far enough for any injury.
         return;
     }

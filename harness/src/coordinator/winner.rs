@@ -11,12 +11,10 @@ impl LiveCell {
     pub(super) async fn first_winner(&self, hosts: &[u16], until: Nanos) -> Option<u16> {
         let sprung = self.sync_point.lay(hosts);
         self.tell_all(hosts, true);
-        let mut changed = self.changed.subscribe();
         tokio::select! {
             biased;
             host = sprung => host.ok(),
-            _ = changed.wait_for(|_| self.stopping()) => None,
-            () = clock::sleep_until(until) => None,
+            _ = self.status.before_tear_down(clock::sleep_until(until)) => None,
         }
     }
 
@@ -25,14 +23,14 @@ impl LiveCell {
         let (hosts, held) = self.sync_point.lift();
         self.tell_all(&hosts, false);
         if let Some((host, generation, cand)) = held {
-            self.tell(host, generation, ToHost::GoOn { cand });
+            self.hosts.tell(host, generation, ToHost::GoOn { cand });
         }
     }
 
     fn tell_all(&self, hosts: &[u16], laid: bool) {
         for &host in hosts {
             // An ended host holds no candidate.
-            self.process(host, |process| process.tell(ToHost::SyncPoint { laid }));
+            self.hosts.process(host, |process| process.tell(ToHost::SyncPoint { laid }));
         }
     }
 }

@@ -19,7 +19,7 @@ const TERMS_KEPT: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct BeliefOutcome {
     pub(crate) events: Vec<Event>,
-    /// A slot (`seat`) and its new belief.
+    /// A slot and its new belief.
     pub(crate) belief: Option<(u32, Option<Token>)>,
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct ProgramBeliefs {
     silent_ns: Nanos,
     /// Clock uncertainty.
     uncertain_ns: Nanos,
-    seats: BTreeMap<u32, Terms>,
+    slots: BTreeMap<u32, Terms>,
 }
 
 #[derive(Debug, Default)]
@@ -103,9 +103,9 @@ impl Terms {
 
 impl ProgramBeliefs {
     /// `by`: reports, or effect.
-    pub(crate) fn new(by: Grade, seats: impl Iterator<Item = u32>, every_ms: u64, uncertain_ns: Nanos) -> Self {
+    pub(crate) fn new(by: Grade, slots: impl Iterator<Item = u32>, every_ms: u64, uncertain_ns: Nanos) -> Self {
         let silent_ns = SILENT_NS + SILENT_INTERVALS * every_ms * 1_000_000;
-        Self { by, silent_ns, uncertain_ns, seats: seats.map(|seat| (seat, Terms::default())).collect() }
+        Self { by, silent_ns, uncertain_ns, slots: slots.map(|slot| (slot, Terms::default())).collect() }
     }
 
     /// The evidence grade of these beliefs.
@@ -124,13 +124,13 @@ impl ProgramBeliefs {
         held: &HeldZnodes,
     ) -> Result<BeliefOutcome, Odd> {
         match said {
-            FromProgram::Grant { seat, term, t0, t1, node, token, session } => {
+            FromProgram::Grant { slot, term, t0, t1, node, token, session } => {
                 let own = Token0 { czxid: token.or(held.token.czxid), session: session.or(held.token.session) };
                 let lead = TermBasis { token: own.known(), node: node.clone().or_else(|| held.node.clone()) };
-                self.granted(heard, *seat, *term, (*t0, *t1), lead)
+                self.granted(heard, *slot, *term, (*t0, *t1), lead)
             }
-            FromProgram::Revoke { seat, term, t0, t1, reason } => {
-                self.revoked(heard, *seat, *term, (*t0, *t1), reason.as_deref())
+            FromProgram::Revoke { slot, term, t0, t1, reason } => {
+                self.revoked(heard, *slot, *term, (*t0, *t1), reason.as_deref())
             }
             _ => Ok(BeliefOutcome::default()),
         }
@@ -139,22 +139,22 @@ impl ProgramBeliefs {
     fn granted(
         &mut self,
         heard: Nanos,
-        seat: u32,
+        slot: u32,
         term: u32,
         times: (Nanos, Nanos),
         lead: TermBasis,
     ) -> Result<BeliefOutcome, Odd> {
-        self.in_time(heard, seat, times, "grant")?;
+        self.in_time(heard, slot, times, "grant")?;
         let by_report = self.by == Grade::Report;
-        let terms = self.of(seat)?;
+        let terms = self.of(slot)?;
         if terms.open.is_some() && by_report {
             return Err((
                 Misbehaviour::UnknownTerm,
-                format!("seat {seat} was granted term {term} within term {}", terms.last),
+                format!("slot {slot} was granted term {term} within term {}", terms.last),
             ));
         }
         if term != terms.last + 1 && by_report {
-            let text = format!("seat {seat} was granted term {term} after term {}", terms.last);
+            let text = format!("slot {slot} was granted term {term} after term {}", terms.last);
             return Err((Misbehaviour::UnknownTerm, text));
         }
         if !by_report {
@@ -163,40 +163,40 @@ impl ProgramBeliefs {
         terms.begin(term, lead.clone());
         let TermBasis { token: token @ Token { czxid, session }, node } = lead;
         let node = node.unwrap_or_default();
-        let grant = Event::Grant { t: times.0, cand: seat, session, term, czxid, node };
-        let granted = Event::Granted { t: times.1, cand: seat, session, term };
-        Ok(BeliefOutcome { events: vec![grant, granted], belief: Some((seat, Some(token))) })
+        let grant = Event::Grant { t: times.0, cand: slot, session, term, czxid, node };
+        let granted = Event::Granted { t: times.1, cand: slot, session, term };
+        Ok(BeliefOutcome { events: vec![grant, granted], belief: Some((slot, Some(token))) })
     }
 
     fn revoked(
         &mut self,
         heard: Nanos,
-        seat: u32,
+        slot: u32,
         term: u32,
         times: (Nanos, Nanos),
         reason: Option<&str>,
     ) -> Result<BeliefOutcome, Odd> {
-        self.in_time(heard, seat, times, "revoke")?;
+        self.in_time(heard, slot, times, "revoke")?;
         let by_report = self.by == Grade::Report;
-        let terms = self.of(seat)?;
+        let terms = self.of(slot)?;
         if !by_report {
             return Ok(BeliefOutcome::default());
         }
         let Some(TermBasis { token, .. }) = terms.open.take_if(|_| terms.last == term) else {
-            let text = format!("seat {seat} ended term {term}, which it had not begun");
+            let text = format!("slot {slot} ended term {term}, which it had not begun");
             return Err((Misbehaviour::UnknownTerm, text));
         };
         terms.ended = times.1;
-        let (cand, session, reason) = (seat, token.session, meant(reason));
+        let (cand, session, reason) = (slot, token.session, meant(reason));
         let revoke = Event::Revoke { from: times.0, to: times.1, cand, session, term, reason };
-        Ok(BeliefOutcome { events: vec![revoke], belief: Some((seat, None)) })
+        Ok(BeliefOutcome { events: vec![revoke], belief: Some((slot, None)) })
     }
 
     /// Checks a report's times: in order, after the previous term, and not in the future.
-    fn in_time(&mut self, heard: Nanos, seat: u32, (t0, t1): (Nanos, Nanos), what: &str) -> Result<(), Odd> {
+    fn in_time(&mut self, heard: Nanos, slot: u32, (t0, t1): (Nanos, Nanos), what: &str) -> Result<(), Odd> {
         let uncertain = self.uncertain_ns;
         let report = self.by == Grade::Report;
-        let terms = self.of(seat)?;
+        let terms = self.of(slot)?;
         let odd = if t0 > t1 {
             Some("ends before it begins")
         } else if t1 > heard + uncertain {
@@ -208,15 +208,15 @@ impl ProgramBeliefs {
         };
         match odd.filter(|_| report) {
             Some(how) => {
-                Err((Misbehaviour::OutOfTime, format!("a {what} of seat {seat} {how}: {t0} to {t1}, heard at {heard}")))
+                Err((Misbehaviour::OutOfTime, format!("a {what} of slot {slot} {how}: {t0} to {t1}, heard at {heard}")))
             }
             None => Ok(()),
         }
     }
 
-    fn of(&mut self, seat: u32) -> Result<&mut Terms, Odd> {
-        let unknown = || (Misbehaviour::UnknownSeat, format!("it spoke of seat {seat}, which it was not given"));
-        self.seats.get_mut(&seat).ok_or_else(unknown)
+    fn of(&mut self, slot: u32) -> Result<&mut Terms, Odd> {
+        let unknown = || (Misbehaviour::UnknownSlot, format!("it spoke of slot {slot}, which it was not given"));
+        self.slots.get_mut(&slot).ok_or_else(unknown)
     }
 
     /// The basis of a write. It is the basis of the named term, else of the open term, else what the slot holds. A
@@ -224,12 +224,12 @@ impl ProgramBeliefs {
     /// znode by now.
     pub(crate) fn written_by(
         &self,
-        seat: u32,
+        slot: u32,
         said: &Said,
         held: HeldZnodes,
         told: impl Fn(&str) -> Option<i64>,
     ) -> TermBasis {
-        let terms = self.seats.get(&seat).filter(|_| self.by == Grade::Report);
+        let terms = self.slots.get(&slot).filter(|_| self.by == Grade::Report);
         let of_term = terms.and_then(|terms| {
             let named = said.term.and_then(|term| terms.leads.iter().rev().find(|(known, _)| *known == term));
             named.map(|(_, lead)| lead.clone()).or_else(|| terms.open.clone())
@@ -246,31 +246,31 @@ impl ProgramBeliefs {
     ///
     /// # Errors
     /// It was not.
-    pub(crate) fn may_write(&self, seat: u32, term: Option<u32>) -> Result<(), Odd> {
-        let (Some(terms), Some(term)) = (self.seats.get(&seat), term) else { return Ok(()) };
+    pub(crate) fn may_write(&self, slot: u32, term: Option<u32>) -> Result<(), Odd> {
+        let (Some(terms), Some(term)) = (self.slots.get(&slot), term) else { return Ok(()) };
         if self.by == Grade::Report && term > terms.last {
-            let text = format!("seat {seat} wrote in term {term}, whose grant it had not reported by then");
+            let text = format!("slot {slot} wrote in term {term}, whose grant it had not reported by then");
             return Err((Misbehaviour::UnknownTerm, text));
         }
         Ok(())
     }
 
     /// Notes a slot's write with this token at `t`, if writes are the only evidence.
-    pub(crate) fn wrote(&mut self, t: Nanos, seat: u32, lead: &TermBasis) -> BeliefOutcome {
+    pub(crate) fn wrote(&mut self, t: Nanos, slot: u32, lead: &TermBasis) -> BeliefOutcome {
         let mut told = BeliefOutcome::default();
         if self.by == Grade::Report {
             return told;
         }
-        let Some(terms) = self.seats.get_mut(&seat) else { return told };
+        let Some(terms) = self.slots.get_mut(&slot) else { return told };
         if terms.open.as_ref().is_none_or(|open| open.token != lead.token) {
-            told.events.extend(terms.falls_silent(seat, t));
+            told.events.extend(terms.falls_silent(slot, t));
             let term = terms.last + 1;
             terms.begin(term, lead.clone());
             let TermBasis { token: token @ Token { czxid, session }, node } = lead.clone();
             let node = node.unwrap_or_default();
-            told.events.push(Event::Grant { t, cand: seat, session, term, czxid, node });
-            told.events.push(Event::Granted { t, cand: seat, session, term });
-            told.belief = Some((seat, Some(token)));
+            told.events.push(Event::Grant { t, cand: slot, session, term, czxid, node });
+            told.events.push(Event::Granted { t, cand: slot, session, term });
+            told.belief = Some((slot, Some(token)));
         }
         terms.wrote = t;
         told
@@ -281,11 +281,11 @@ impl ProgramBeliefs {
         if self.by == Grade::Report {
             return Vec::new();
         }
-        let silent = self.seats.iter_mut().filter(|(_, terms)| terms.wrote + self.silent_ns < now);
+        let silent = self.slots.iter_mut().filter(|(_, terms)| terms.wrote + self.silent_ns < now);
         silent
-            .filter_map(|(&seat, terms)| {
-                let revoke = terms.falls_silent(seat, now)?;
-                Some(BeliefOutcome { events: vec![revoke], belief: Some((seat, None)) })
+            .filter_map(|(&slot, terms)| {
+                let revoke = terms.falls_silent(slot, now)?;
+                Some(BeliefOutcome { events: vec![revoke], belief: Some((slot, None)) })
             })
             .collect()
     }

@@ -1,4 +1,4 @@
-//! HTTP server for the writes of external leaders. Each slot (`seat`) has an unguessable path of its own, so a write
+//! HTTP server for the writes of external leaders. Each slot has an unguessable path of its own, so a write
 //! belongs to its slot regardless of its content.
 
 use std::collections::{BTreeMap, HashMap};
@@ -52,7 +52,7 @@ pub struct Said {
 #[derive(Debug)]
 pub struct Incoming {
     pub t: Nanos,
-    pub seat: u32,
+    pub slot: u32,
     pub said: Said,
     pub answer: oneshot::Sender<ResourceAnswer>,
 }
@@ -87,7 +87,7 @@ pub struct Intake {
 }
 
 struct IntakeState {
-    seats: HashMap<String, u32>,
+    slots: HashMap<String, u32>,
     tell: mpsc::Sender<Incoming>,
     /// By slot: the second, and the writes in it.
     rates: Mutex<HashMap<u32, (Nanos, u32)>>,
@@ -98,14 +98,14 @@ impl Intake {
     ///
     /// # Errors
     /// There is no port, or there are no random bytes.
-    pub async fn open(seats: impl IntoIterator<Item = u32>) -> anyhow::Result<(Self, mpsc::Receiver<Incoming>)> {
+    pub async fn open(slots: impl IntoIterator<Item = u32>) -> anyhow::Result<(Self, mpsc::Receiver<Incoming>)> {
         let listener = TcpListener::bind("127.0.0.1:0").await.context("no port for the programs' writes")?;
         let address = listener.local_addr()?;
         let paths: BTreeMap<u32, String> =
-            seats.into_iter().map(|seat| Ok((seat, secret()?))).collect::<anyhow::Result<_>>()?;
+            slots.into_iter().map(|slot| Ok((slot, secret()?))).collect::<anyhow::Result<_>>()?;
         let (tell, incoming) = mpsc::channel(WAITING_MAX);
         let shared = IntakeState {
-            seats: paths.iter().map(|(seat, path)| (path.clone(), *seat)).collect(),
+            slots: paths.iter().map(|(slot, path)| (path.clone(), *slot)).collect(),
             tell,
             rates: Mutex::default(),
         };
@@ -123,26 +123,26 @@ impl Intake {
 
     /// The URL for a slot's writes.
     #[must_use]
-    pub fn url(&self, seat: u32) -> Option<String> {
-        self.paths.get(&seat).map(|path| format!("http://{}/{path}", self.address))
+    pub fn url(&self, slot: u32) -> Option<String> {
+        self.paths.get(&slot).map(|path| format!("http://{}/{path}", self.address))
     }
 }
 
 async fn write(State(shared): State<Arc<IntakeState>>, Path(path): Path<String>, body: Bytes) -> Response {
     let t = clock::now();
-    let Some(&seat) = shared.seats.get(&path) else {
-        return refused(StatusCode::NOT_FOUND, "no seat writes here: use the address that `start` gave");
+    let Some(&slot) = shared.slots.get(&path) else {
+        return refused(StatusCode::NOT_FOUND, "no slot writes here: use the address that `start` gave");
     };
     let said = if body.is_empty() { Ok(Said::default()) } else { serde_json::from_slice(&body) };
     let said = match said {
         Ok(said) => said,
         Err(error) => return refused(StatusCode::BAD_REQUEST, &format!("the write is no JSON object: {error}")),
     };
-    if !shared.has_room(seat, t) {
-        return refused(StatusCode::TOO_MANY_REQUESTS, "a seat may write 2000 times a second");
+    if !shared.has_room(slot, t) {
+        return refused(StatusCode::TOO_MANY_REQUESTS, "a slot may write 2000 times a second");
     }
     let (answer, answered) = oneshot::channel();
-    if shared.tell.try_send(Incoming { t, seat, said, answer }).is_err() {
+    if shared.tell.try_send(Incoming { t, slot, said, answer }).is_err() {
         return refused(StatusCode::SERVICE_UNAVAILABLE, "the resource is not there");
     }
     match tokio::time::timeout(ANSWERED_WITHIN, answered).await {
@@ -152,9 +152,9 @@ async fn write(State(shared): State<Arc<IntakeState>>, Path(path): Path<String>,
 }
 
 impl IntakeState {
-    fn has_room(&self, seat: u32, t: Nanos) -> bool {
+    fn has_room(&self, slot: u32, t: Nanos) -> bool {
         let mut rates = lock(&self.rates);
-        let (second, writes) = rates.entry(seat).or_default();
+        let (second, writes) = rates.entry(slot).or_default();
         if *second != t / SECOND_NS {
             (*second, *writes) = (t / SECOND_NS, 0);
         }
@@ -177,16 +177,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_write_is_its_seat_s_and_what_is_none_is_refused() {
+    async fn a_write_is_its_slot_s_and_what_is_none_is_refused() {
         let (intake, mut incoming) = Intake::open([3, 4]).await.unwrap();
         let (three, four) = (intake.url(3).unwrap(), intake.url(4).unwrap());
         assert!(three != four && intake.url(5).is_none());
         let takes = tokio::spawn(async move {
             let mut all = Vec::new();
-            while let Some(Incoming { seat, said, answer, .. }) = incoming.recv().await {
-                let fenced = if seat == 3 { Fenced::Taken } else { Fenced::Refused };
+            while let Some(Incoming { slot, said, answer, .. }) = incoming.recv().await {
+                let fenced = if slot == 3 { Fenced::Taken } else { Fenced::Refused };
                 answer.send(ResourceAnswer { seq: all.len() as u64, fenced }).unwrap();
-                all.push((seat, said));
+                all.push((slot, said));
             }
             all
         });
@@ -202,8 +202,8 @@ mod tests {
     }
 
     #[test]
-    fn a_seat_that_writes_without_end_is_stopped_until_the_next_second() {
-        let shared = IntakeState { seats: HashMap::new(), tell: mpsc::channel(1).0, rates: Mutex::default() };
+    fn a_slot_that_writes_without_end_is_stopped_until_the_next_second() {
+        let shared = IntakeState { slots: HashMap::new(), tell: mpsc::channel(1).0, rates: Mutex::default() };
         let taken = (0..3_000).filter(|i| shared.has_room(1, *i)).count();
         assert_eq!(taken, 2_000);
         assert!(shared.has_room(2, 0) && shared.has_room(1, SECOND_NS));

@@ -14,12 +14,12 @@ pub const PROTOCOL: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "m", rename_all = "snake_case")]
 pub enum ToProgram {
-    /// Enrol in this slot (`seat`), and again after every loss of leadership or session, until ordered otherwise.
+    /// Enrol in this slot, and again after every loss of leadership or session, until ordered otherwise.
     Start(Start),
     /// Reply at once with this number and the time of CLOCK_MONOTONIC.
     Sync { n: u64 },
     /// Resign leadership, or the place in the queue; enrol again after the pause given in `start`.
-    Resign { seat: u32, fault: u32 },
+    Resign { slot: u32, fault: u32 },
     /// Release everything and end.
     Stop,
 }
@@ -27,7 +27,7 @@ pub enum ToProgram {
 /// One slot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Start {
-    pub seat: u32,
+    pub slot: u32,
     /// Path of the election; its znode exists already.
     pub group: String,
     /// ZooKeeper's connect string, with its root at the end.
@@ -68,14 +68,14 @@ pub enum FromProgram {
     },
     /// It is enrolled; `node` is the name of its znode.
     Standing {
-        seat: u32,
+        slot: u32,
         t: Nanos,
         #[serde(default)]
         node: Option<String>,
     },
     /// It leads. `t0`: before its last request for that; `t1`: once it may act. Written before it acts.
     Grant {
-        seat: u32,
+        slot: u32,
         term: u32,
         t0: Nanos,
         t1: Nanos,
@@ -90,7 +90,7 @@ pub enum FromProgram {
     /// It does not lead any more. It definitely led until `t0`, and certainly does not from `t1` on. Written before it
     /// acts on that.
     Revoke {
-        seat: u32,
+        slot: u32,
         term: u32,
         t0: Nanos,
         t1: Nanos,
@@ -98,11 +98,11 @@ pub enum FromProgram {
         reason: Option<String>,
     },
     /// The result of `resign`; `t0`: before it released the znode; `t1`: once that was acknowledged.
-    Resigned { seat: u32, fault: u32, t0: Nanos, t1: Nanos },
+    Resigned { slot: u32, fault: u32, t0: Nanos, t1: Nanos },
     /// For people who read the record.
     Note {
         #[serde(default)]
-        seat: Option<u32>,
+        slot: Option<u32>,
         text: String,
     },
     /// The last message.
@@ -159,7 +159,7 @@ mod tests {
         let hello = read(r#"{"m":"hello","protocol":1,"name":"x","can":["report","fly"],"mood":3}"#).unwrap();
         let can = vec![Ability::Report, Ability::Other];
         assert_eq!(hello, FromProgram::Hello { protocol: 1, name: "x".into(), version: String::new(), can });
-        for bad in [r#"{"m":"grant","seat":1}"#, r#"{"seat":1}"#, "[]", "leader!", r#"{"m":"sync","n":-1,"t":0}"#] {
+        for bad in [r#"{"m":"grant","slot":1}"#, r#"{"slot":1}"#, "[]", "leader!", r#"{"m":"sync","n":-1,"t":0}"#] {
             assert!(read(bad).is_err(), "{bad}");
         }
     }
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn orders_are_one_line_each() {
         let start = Start {
-            seat: 3,
+            slot: 3,
             group: "/election/g0001".into(),
             connect: "127.0.0.1:1/c".into(),
             timeout_ms: 4_000,
@@ -177,7 +177,7 @@ mod tests {
             step_down: StepDown::After(0.4),
             config: BTreeMap::from([("policy".into(), Value::from("session"))]),
         };
-        insta::assert_snapshot!(serde_json::to_string(&ToProgram::Start(start)).unwrap(), @r#"{"m":"start","seat":3,"group":"/election/g0001","connect":"127.0.0.1:1/c","timeout_ms":4000,"resource":"http://127.0.0.1:9/x","write_every_ms":20,"rejoin_after_ms":150,"step_down":"after=0.4","config":{"policy":"session"}}"#);
+        insta::assert_snapshot!(serde_json::to_string(&ToProgram::Start(start)).unwrap(), @r#"{"m":"start","slot":3,"group":"/election/g0001","connect":"127.0.0.1:1/c","timeout_ms":4000,"resource":"http://127.0.0.1:9/x","write_every_ms":20,"rejoin_after_ms":150,"step_down":"after=0.4","config":{"policy":"session"}}"#);
         insta::assert_snapshot!(serde_json::to_string(&ToProgram::Stop).unwrap(), @r#"{"m":"stop"}"#);
     }
 }

@@ -25,7 +25,7 @@ use crate::client::session::ZkSession;
 use crate::process::clock;
 
 const ORDERS_MAX: usize = 8;
-/// Deadline for all slots (`seat`) together to close their sessions.
+/// Deadline for all slots together to close their sessions.
 const STOP_AT_MOST: Duration = Duration::from_secs(4);
 /// Maximum number of sessions opened at once.
 const CONNECT_CONCURRENCY: u32 = 16;
@@ -48,8 +48,8 @@ pub enum Flaw {
     ReportsLate,
     /// It never reports that it leads no more.
     NeverRevokes,
-    /// It reports terms in seats that it was not given.
-    StrangeSeats,
+    /// It reports terms in slots that it was not given.
+    StrangeSlots,
     /// It reports late that it leads no more; the times in the report are right.
     SpeaksLate,
     /// It says that it has resigned before it does.
@@ -83,7 +83,7 @@ pub async fn stand(own: Own) -> anyhow::Result<()> {
     let can = vec![Ability::Report, Ability::Token, Ability::Session, Ability::Resign, Ability::Many];
     say(&FromProgram::Hello { protocol: PROTOCOL, name, version: env!("CARGO_PKG_VERSION").into(), can });
     let (stop, stopping) = watch::channel(false);
-    let mut seats: BTreeMap<u32, (Rc<OwnSeat>, mpsc::Sender<Order>)> = BTreeMap::new();
+    let mut slots: BTreeMap<u32, (Rc<OwnSlot>, mpsc::Sender<Order>)> = BTreeMap::new();
     let mut lives: JoinSet<End> = JoinSet::new();
     let resource = Resource::default();
     let mut lines = StreamLines::of(tokio::io::stdin());
@@ -107,25 +107,25 @@ pub async fn stand(own: Own) -> anyhow::Result<()> {
             ToProgram::Sync { n } => say(&FromProgram::Sync { n, t: clock::now(), wall: wall_ns() }),
             ToProgram::Start(start) => {
                 let (orders, receiver) = mpsc::channel(ORDERS_MAX);
-                let seat = OwnSeat::new(start, own.flaw, resource.clone(), receiver);
-                seats.insert(seat.start.seat, (seat.clone(), orders));
+                let slot = OwnSlot::new(start, own.flaw, resource.clone(), receiver);
+                slots.insert(slot.start.slot, (slot.clone(), orders));
                 let stopping = stopping.clone();
-                lives.spawn_local(async move { seat.stand(own, stopping).await });
+                lives.spawn_local(async move { slot.stand(own, stopping).await });
             }
-            ToProgram::Resign { seat, fault } => match seats.get(&seat) {
-                Some((seat, orders)) if own.flaw == Some(Flaw::ResignsByWord) => {
-                    let (t, seat, orders) = (clock::now(), seat.start.seat, orders.clone());
-                    say(&FromProgram::Resigned { seat, fault, t0: t, t1: t });
+            ToProgram::Resign { slot, fault } => match slots.get(&slot) {
+                Some((slot, orders)) if own.flaw == Some(Flaw::ResignsByWord) => {
+                    let (t, slot, orders) = (clock::now(), slot.start.slot, orders.clone());
+                    say(&FromProgram::Resigned { slot, fault, t0: t, t1: t });
                     spawn_local(async move {
                         clock::sleep_until(t + EARLY_NS).await;
                         let _ = orders.try_send(Order::Resign);
                     });
                 }
-                Some((seat, orders)) if seat.resigning.get().is_none() && orders.try_send(Order::Resign).is_ok() => {
-                    seat.resigning.set(Some(fault));
+                Some((slot, orders)) if slot.resigning.get().is_none() && orders.try_send(Order::Resign).is_ok() => {
+                    slot.resigning.set(Some(fault));
                     if own.flaw == Some(Flaw::KeepsSessions) {
                         let (connect, timeout) =
-                            (seat.start.connect.clone(), Duration::from_millis(seat.start.timeout_ms));
+                            (slot.start.connect.clone(), Duration::from_millis(slot.start.timeout_ms));
                         spawn_local(async move {
                             let kept = ZkSession::connect(&connect, timeout).await;
                             std::future::pending::<()>().await;
@@ -133,7 +133,7 @@ pub async fn stand(own: Own) -> anyhow::Result<()> {
                         });
                     }
                 }
-                _ => note(Some(seat), "it cannot resign now"),
+                _ => note(Some(slot), "it cannot resign now"),
             },
             ToProgram::Stop if own.flaw == Some(Flaw::IgnoresStop) => std::future::pending::<()>().await,
             ToProgram::Stop => {
@@ -143,7 +143,7 @@ pub async fn stand(own: Own) -> anyhow::Result<()> {
         }
     }
     stop.send_replace(true);
-    for (_, orders) in seats.values() {
+    for (_, orders) in slots.values() {
         // A full queue already contains an order to leave.
         let _ = orders.try_send(Order::Stop);
     }
@@ -169,12 +169,12 @@ fn say(message: &FromProgram) {
     let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
 }
 
-fn note(seat: Option<u32>, text: &str) {
-    say(&FromProgram::Note { seat, text: text.to_owned() });
+fn note(slot: Option<u32>, text: &str) {
+    say(&FromProgram::Note { slot, text: text.to_owned() });
 }
 
 /// One slot, and the resource that it writes to.
-struct OwnSeat {
+struct OwnSlot {
     start: Start,
     flaw: Option<Flaw>,
     resource: Resource,
@@ -188,7 +188,7 @@ struct OwnSeat {
     this: Weak<Self>,
 }
 
-impl OwnSeat {
+impl OwnSlot {
     fn new(start: Start, flaw: Option<Flaw>, resource: Resource, orders: mpsc::Receiver<Order>) -> Rc<Self> {
         Rc::new_cyclic(|this| Self {
             start,
@@ -228,8 +228,8 @@ impl OwnSeat {
                 });
                 return;
             }
-            (Some(Flaw::StrangeSeats), FromProgram::Grant { seat, .. } | FromProgram::Revoke { seat, .. }) => {
-                *seat += 10_000
+            (Some(Flaw::StrangeSlots), FromProgram::Grant { slot, .. } | FromProgram::Revoke { slot, .. }) => {
+                *slot += 10_000
             }
             (Some(Flaw::Ahead), FromProgram::Grant { t0, t1, .. } | FromProgram::Revoke { t0, t1, .. }) => {
                 (*t0, *t1) = (*t0 + AHEAD_NS, *t1 + AHEAD_NS);
@@ -247,7 +247,7 @@ impl OwnSeat {
     }
 }
 
-impl Host for OwnSeat {
+impl Host for OwnSlot {
     fn now(&self) -> Nanos {
         clock::now()
     }
@@ -257,7 +257,7 @@ impl Host for OwnSeat {
     }
 
     fn candidate(&self) -> u32 {
-        self.start.seat
+        self.start.slot
     }
 
     fn number(&self) -> u16 {
@@ -270,22 +270,22 @@ impl Host for OwnSeat {
     }
 
     fn record(&self, event: Event) {
-        let seat = self.start.seat;
+        let slot = self.start.slot;
         match event {
-            Event::Joined { t, node, .. } => say(&FromProgram::Standing { seat, t, node }),
+            Event::Joined { t, node, .. } => say(&FromProgram::Standing { slot, t, node }),
             Event::Grant { t, session, term, czxid, node, .. } => {
                 // The protocol counts terms from 1.
                 let term = term + 1;
                 self.term.set(term);
                 let (t1, node) = (clock::now(), Some(node));
                 let (token, session) = (Some(czxid), Some(session));
-                self.report(FromProgram::Grant { seat, term, t0: t, t1, node, token, session });
+                self.report(FromProgram::Grant { slot, term, t0: t, t1, node, token, session });
             }
             Event::Revoke { from, to, term, reason, .. } => {
                 let reason = serde_json::to_value(reason).ok().and_then(|reason| reason.as_str().map(str::to_owned));
-                self.report(FromProgram::Revoke { seat, term: term + 1, t0: from, t1: to, reason });
+                self.report(FromProgram::Revoke { slot, term: term + 1, t0: from, t1: to, reason });
             }
-            Event::Note { text, .. } => note(Some(seat), &text),
+            Event::Note { text, .. } => note(Some(slot), &text),
             // The wire shows the rest better.
             _ => {}
         }
@@ -323,17 +323,17 @@ impl Host for OwnSeat {
     }
 }
 
-impl driver::Seat for OwnSeat {
+impl driver::Slot for OwnSlot {
     type Process = OwnProcess;
 
     fn begins(&self, _: &ZkSession) {}
 
     fn left(&self, departure: &Departure) {
         let Some(fault) = self.resigning.take() else { return };
-        let seat = self.start.seat;
+        let slot = self.start.slot;
         match departure.resignation() {
-            Ok((t0, t1)) => say(&FromProgram::Resigned { seat, fault, t0, t1 }),
-            Err(why) => note(Some(seat), &why),
+            Ok((t0, t1)) => say(&FromProgram::Resigned { slot, fault, t0, t1 }),
+            Err(why) => note(Some(slot), &why),
         }
     }
 
@@ -349,7 +349,7 @@ impl driver::Seat for OwnSeat {
         let Some(this) = self.this.upgrade().filter(|_| !self.write_under_way.replace(true)) else { return };
         let change = self.belief.get().1;
         spawn_local(async move {
-            if driver::Seat::believes(&*this, change) {
+            if driver::Slot::believes(&*this, change) {
                 let said = Said { term: Some(this.term.get()), token: Some(token.czxid), t: Some(clock::now()) };
                 this.resource.write(&this.start.resource, &said).await;
             }

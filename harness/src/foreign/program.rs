@@ -259,7 +259,7 @@ mod tests {
     #[tokio::test]
     async fn of_a_program_that_talks_without_end_a_bounded_part_is_taken_and_every_grant() {
         let note = r#"{"m":"note","text":"x"}"#;
-        let grant = r#"{"m":"grant","seat":1,"term":1,"t0":1,"t1":2}"#;
+        let grant = r#"{"m":"grant","slot":1,"term":1,"t0":1,"t1":2}"#;
         let text = format!("{}{grant}\n{}", format!("{note}\n").repeat(30_000), "garbage\n".repeat(30_000));
         let (tell, mut heard) = mpsc::channel(1 << 16);
         let began = clock::now();

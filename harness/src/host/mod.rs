@@ -6,7 +6,7 @@ mod foreign;
 mod orders;
 mod paths;
 mod process;
-mod seat;
 mod shutdown;
+mod slot;
 
 pub use orders::{HostArgs, run};

@@ -1,4 +1,4 @@
-//! A host process from its first message to its last: takes orders from the coordinator and passes them to its seats.
+//! A host process from its first message to its last: takes orders from the coordinator and passes them to its slots.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -20,8 +20,8 @@ use tokio::task::{JoinError, JoinSet, spawn_local};
 use crate::foreign::intake::Incoming;
 use crate::host::paths::{Paths, Streams};
 use crate::host::process::{HostProcess, HostShared, Outgoing};
-use crate::host::seat::HostSeat;
 use crate::host::shutdown::{given_up, hung_up};
+use crate::host::slot::HostSlot;
 use crate::host::{expire, floor, foreign};
 use crate::process::{child, clock, limits};
 use crate::protocol::{FromHost, HostSetUp, Receiver, Sender, Stands, ToHost, connect};
@@ -146,7 +146,7 @@ struct HostState {
     stop: watch::Sender<bool>,
     /// What comes in from candidates that write as programs do.
     writes: Option<mpsc::Receiver<Incoming>>,
-    seats: BTreeMap<u32, (Rc<HostSeat>, mpsc::Sender<Order>)>,
+    slots: BTreeMap<u32, (Rc<HostSlot>, mpsc::Sender<Order>)>,
     lives: JoinSet<End>,
     ended: EndedCandidates,
 }
@@ -161,14 +161,14 @@ impl HostState {
         let set_up = &shared.set_up;
         let process = Rc::new(HostProcess(shared.clone()));
         let sessions = Rc::new(Sessions::new(process, set_up.sessions, set_up.connect_concurrency));
-        let mut seats = BTreeMap::new();
+        let mut slots = BTreeMap::new();
         for &(cand, ..) in &set_up.candidates {
             let (sender, orders) = mpsc::channel(ORDERS_MAX);
             let mut rng = ChaCha8Rng::seed_from_u64(set_up.seed);
             rng.set_stream(u64::from(cand) << 32 | u64::from(generation));
-            seats.insert(cand, (HostSeat::new(shared.clone(), cand, orders, rng), sender));
+            slots.insert(cand, (HostSlot::new(shared.clone(), cand, orders, rng), sender));
         }
-        Self { shared, recipe, sessions, stop, writes, seats, lives: JoinSet::new(), ended: EndedCandidates::default() }
+        Self { shared, recipe, sessions, stop, writes, slots, lives: JoinSet::new(), ended: EndedCandidates::default() }
     }
 
     async fn serve(mut self, mut receiver: Receiver) -> anyhow::Result<bool> {
@@ -209,21 +209,21 @@ impl HostState {
                 spawn_local(floor::measure(self.shared.clone(), cluster, part, one));
             }
             ToHost::Resign { fault, cand } => {
-                let (seat, orders) = self.seat(cand)?;
-                let busy = seat.resigning.get().is_some();
+                let (slot, orders) = self.slot(cand)?;
+                let busy = slot.resigning.get().is_some();
                 let refused = (busy || orders.try_send(Order::Resign).is_err()).then_some("it is resigning already");
                 if let Some(why) = refused {
                     let outcome = Err(why.to_owned());
                     self.shared.tell(FromHost::Done { fault, cand, outcome });
                 } else {
-                    seat.resigning.set(Some(fault));
+                    slot.resigning.set(Some(fault));
                 }
             }
             ToHost::Expire { fault, cand } => {
-                let seat = self.seat(cand)?.0.clone();
-                spawn_local(expire::expire(seat, fault));
+                let slot = self.slot(cand)?.0.clone();
+                spawn_local(expire::expire(slot, fault));
             }
-            ToHost::Written { cand, answer } => self.seat(cand)?.0.written(answer),
+            ToHost::Written { cand, answer } => self.slot(cand)?.0.written(answer),
             ToHost::Fenced { request, error } => {
                 if let Some(answer) = self.shared.fences.borrow_mut().remove(&request) {
                     // The candidate may have given up waiting.
@@ -246,12 +246,12 @@ impl HostState {
 
     /// A candidate's write has come in.
     fn take(&self, write: Incoming) -> anyhow::Result<()> {
-        self.seat(write.seat)?.0.wrote(write);
+        self.slot(write.slot)?.0.wrote(write);
         Ok(())
     }
 
-    fn seat(&self, cand: u32) -> anyhow::Result<&(Rc<HostSeat>, mpsc::Sender<Order>)> {
-        self.seats.get(&cand).with_context(|| format!("candidate {cand} does not sit on this host"))
+    fn slot(&self, cand: u32) -> anyhow::Result<&(Rc<HostSlot>, mpsc::Sender<Order>)> {
+        self.slots.get(&cand).with_context(|| format!("candidate {cand} does not sit on this host"))
     }
 
     fn enrol(&mut self) {
@@ -264,16 +264,16 @@ impl HostState {
                 poll_interval_ms: set_up.poll_interval_ms,
                 create_missing: false,
             });
-            let seat = self.seats[cand].0.clone();
+            let slot = self.slots[cand].0.clone();
             let sessions = self.sessions.clone();
-            self.lives.spawn_local(async move { live(&*seat, &sessions, &election).await });
+            self.lives.spawn_local(async move { live(&*slot, &sessions, &election).await });
         }
     }
 
     /// Stops every candidate, writes the last event and reports the shutdown, all in bounded time.
     async fn end(mut self, mut receiver: Receiver) -> anyhow::Result<bool> {
         self.stop.send_replace(true);
-        for (_, orders) in self.seats.values() {
+        for (_, orders) in self.slots.values() {
             // A full queue has an order to leave in it already.
             let _ = orders.try_send(Order::Stop);
         }

@@ -166,9 +166,9 @@ mod tests {
         );
 
         let takes = async {
-            let Incoming { seat, said, answer, .. } = writes.recv().await.expect("a write");
+            let Incoming { slot, said, answer, .. } = writes.recv().await.expect("a write");
             answer.send(ResourceAnswer { seq: 0, fenced: Fenced::Taken }).expect("who asked is there");
-            (seat, said.token, said.t)
+            (slot, said.token, said.t)
         };
         let ((), written) = tokio::join!(paths.write(4, Token { czxid: 77, session: 1 }, 5), takes);
         assert_eq!(written, (4, Some(77), Some(5)));

@@ -13,7 +13,7 @@ pub(super) async fn hung_up(receiver: &mut Receiver) {
 
 pub(super) async fn given_up(shared: &HostShared, what: String) -> bool {
     shared.tell(FromHost::Failed { what });
-    // Gives the message time to be sent; the coordinator ends this process on receipt.
+    // Gives the message time to be sent; the coordinator ends this process on verification.
     tokio::time::sleep(Duration::from_secs(1)).await;
     false
 }

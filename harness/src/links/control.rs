@@ -30,12 +30,8 @@ impl Control {
     /// Requests the version, which also shows whether a proxy answers.
     pub(super) fn connect(api: SocketAddr) -> Result<Self, LinkError> {
         let unreachable = |why: String| LinkError::Unreachable { api, why };
-        let http = reqwest::blocking::Client::builder()
-            .no_proxy()
-            .timeout(HTTP_LIMIT)
-            .tcp_nodelay(true)
-            .build()
-            .map_err(|e| unreachable(e.to_string()))?;
+        let http = reqwest::blocking::Client::builder().no_proxy().timeout(HTTP_LIMIT).tcp_nodelay(true);
+        let http = http.build().map_err(|e| unreachable(e.to_string()))?;
         let mut control = Self { api, embedded: false, client: Client::new(api), http };
         // toxiproxy_rust panics when a connection breaks. This request reports the usual causes first.
         control.answers()?;

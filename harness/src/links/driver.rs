@@ -11,7 +11,7 @@ use crate::process::lock::lock;
 use crate::proxy::stats::ProxyStats;
 use crate::recording::archive::AddSegment;
 use crate::sidecar::Witnessed;
-use crate::witness::Seating;
+use crate::witness::HostSlots;
 
 use super::caller::Caller;
 use super::control::Control;
@@ -192,13 +192,13 @@ impl RunLinks {
         &self,
         cell: u32,
         segment: AddSegment<'_>,
-        seated: Option<BTreeMap<u16, Seating>>,
+        slots_of_hosts: Option<BTreeMap<u16, HostSlots>>,
     ) -> anyhow::Result<()> {
         let proxies = || {
             let layout = self.layout();
             layout.hosts.iter().flatten().map(|link| (link.name.clone(), link.ends.0)).collect()
         };
-        let witnessed = seated.map(|hosts| Witnessed { proxies: proxies(), hosts });
+        let witnessed = slots_of_hosts.map(|hosts| Witnessed { proxies: proxies(), hosts });
         self.fleet().begin_cell(WRITER, cell, segment, witnessed.as_ref())
     }
 

@@ -1,6 +1,6 @@
 //! Link faults: each is injected, read back, and then verified from outside, by probes and by counters.
 //!
-//! Probes run before the first change and after the last, so they do not widen a receipt's times.
+//! Probes run before the first change and after the last, so they do not widen a verification's times.
 
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ use super::driver::{BEFORE_LIMIT, CALL_LIMIT, HEALED_LIMIT, RunLinks, endpoints}
 use super::error::LinkError;
 use super::layout::Link;
 use super::probe::{self, Before, Reply};
-use super::receipt::{self, LinkReceipt};
 use super::toxics::{self, Toxic};
+use super::verification::{self, LinkVerification};
 
 /// Listening time on a partitioned link: three times the slowest answer before the fault, within these bounds.
 const SILENCE: (Duration, Duration) = (Duration::from_millis(150), Duration::from_secs(1));
@@ -31,8 +31,8 @@ impl RunLinks {
     ///
     /// # Errors
     /// The exact injection failed, and has been undone. A fault without visible effect is no error, but an unverified
-    /// receipt.
-    pub async fn partition(&self, hosts: &[u16], direction: Direction) -> Result<LinkReceipt, LinkError> {
+    /// verification.
+    pub async fn partition(&self, hosts: &[u16], direction: Direction) -> Result<LinkVerification, LinkError> {
         self.partition_from(hosts, &[], direction, |_| ()).await
     }
 
@@ -47,7 +47,7 @@ impl RunLinks {
         servers: &[u32],
         direction: Direction,
         in_effect: impl FnOnce((u64, u64)),
-    ) -> Result<LinkReceipt, LinkError> {
+    ) -> Result<LinkVerification, LinkError> {
         let links = self.layout().links_to(hosts, servers)?;
         let endpoints = endpoints(&links);
         let mut before = probe::before(&endpoints, &self.question, BEFORE_LIMIT).await;
@@ -60,7 +60,7 @@ impl RunLinks {
         let limit = (slowest * 3).clamp(SILENCE.0, SILENCE.1);
         let looked = self.look_for_silence(&links, &mut before, direction, limit).await;
         match looked {
-            Ok(seen) => Ok(receipt::partition(bracket, (kind, direction), seen, limit)),
+            Ok(seen) => Ok(verification::partition(bracket, (kind, direction), seen, limit)),
             Err(error) => {
                 self.take_back(links, toxics).await;
                 Err(error)
@@ -123,7 +123,7 @@ impl RunLinks {
     ///
     /// # Errors
     /// A toxic remains, or the API cannot be reached.
-    pub async fn heal(&self, hosts: &[u16]) -> Result<LinkReceipt, LinkError> {
+    pub async fn heal(&self, hosts: &[u16]) -> Result<LinkVerification, LinkError> {
         let links = self.layout().links(hosts)?;
         let here = links.clone();
         let heal = move |controls: &mut Vec<Control>| actions::heal(controls, &here);
@@ -141,14 +141,14 @@ impl RunLinks {
             due: *due,
             after: after.asked,
         });
-        Ok(receipt::heal(bracket, seen.collect(), &answers))
+        Ok(verification::heal(bracket, seen.collect(), &answers))
     }
 
     /// Ends all connections of these hosts. New connections are possible at once.
     ///
     /// # Errors
     /// The API refuses the request or cannot be reached.
-    pub async fn disconnect(&self, hosts: &[u16]) -> Result<LinkReceipt, LinkError> {
+    pub async fn disconnect(&self, hosts: &[u16]) -> Result<LinkVerification, LinkError> {
         let links = self.layout().links(hosts)?;
         let endpoints = endpoints(&links);
         let mut before = probe::before(&endpoints, &self.question, BEFORE_LIMIT).await;
@@ -177,7 +177,7 @@ impl RunLinks {
             left: left(link),
             after: after.asked,
         });
-        Ok(receipt::disconnect(bracket, gone.as_ref().map(|gone| gone.told), seen.collect()))
+        Ok(verification::disconnect(bracket, gone.as_ref().map(|gone| gone.told), seen.collect()))
     }
 
     pub(super) async fn inject(

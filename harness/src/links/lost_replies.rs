@@ -14,8 +14,8 @@ use super::control::Control;
 use super::driver::{BEFORE_LIMIT, CALL_LIMIT, RunLinks, endpoints};
 use super::error::LinkError;
 use super::probe;
-use super::receipt::LinkReceipt;
 use super::toxics::Toxic;
+use super::verification::LinkVerification;
 
 /// Number of creates whose answers each link loses.
 const CREATES: u32 = 1;
@@ -26,12 +26,12 @@ impl RunLinks {
     ///
     /// # Errors
     /// The exact injection failed (and has been undone), the links cannot decode traffic, or their API cannot be
-    /// reached. If no create passes, this is no error, but an unverified receipt.
+    /// reached. If no create passes, this is no error, but an unverified verification.
     pub async fn lose_replies(
         &self,
         hosts: &[u16],
         goes_on: impl AsyncFn(Duration) -> bool,
-    ) -> Result<LinkReceipt, LinkError> {
+    ) -> Result<LinkVerification, LinkError> {
         if !self.embedded {
             return Err(LinkError::CannotRead { url: self.url().to_owned() });
         }
@@ -49,20 +49,20 @@ impl RunLinks {
             let lost: Vec<LostReply> =
                 stats.into_iter().flat_map(|link| link.lost).filter(|reply| reply.at >= armed.from).collect();
             if !goes_on || lost.len() >= links.len() {
-                return Ok(receipt(armed, hosts, &lost, links.len()));
+                return Ok(verification(armed, hosts, &lost, links.len()));
             }
         }
     }
 }
 
 /// Verified: an answer was held back.
-fn receipt(armed: Bracket, hosts: &[u16], lost: &[LostReply], links: usize) -> LinkReceipt {
+fn verification(armed: Bracket, hosts: &[u16], lost: &[LostReply], links: usize) -> LinkVerification {
     let held_back = |reply: &LostReply| {
         let LostReply { at, xid, path, zxid, .. } = reply.clone();
         HeldBack { at, xid, path, zxid }
     };
     let times = || lost.iter().map(|reply| reply.at);
-    LinkReceipt {
+    LinkVerification {
         from: times().min().unwrap_or(armed.from),
         to: times().max().unwrap_or(armed.to),
         verified: !lost.is_empty(),

@@ -93,11 +93,8 @@ impl Mesh {
     }
 
     async fn populate(&self) -> Result<(), LinkError> {
-        let wanted: Vec<_> = self
-            .ways
-            .iter()
-            .map(|(way, link)| (link.name.clone(), way.listen.to_string(), way.upstream.to_string()))
-            .collect();
+        let wanted = |(way, link): &(Way, Link)| (link.name.clone(), way.listen.to_string(), way.upstream.to_string());
+        let wanted: Vec<_> = self.ways.iter().map(wanted).collect();
         let elections = self.links(|way| way.election);
         let quorum = self.links(|way| !way.election);
         let populate = move |controls: &mut Vec<Control>| {

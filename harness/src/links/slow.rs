@@ -14,8 +14,8 @@ use super::driver::{BEFORE_LIMIT, HEALED_LIMIT, RunLinks, endpoints};
 use super::error::LinkError;
 use super::layout::Link;
 use super::probe::{self, ProbeFlow, Timing};
-use super::receipt::{self, LinkReceipt};
 use super::toxics;
+use super::verification::{self, LinkVerification};
 
 /// Small requests per link. The quickest shows the latency, since noise only adds. Their spread shows the jitter.
 const ROUNDS: usize = 8;
@@ -33,8 +33,8 @@ impl RunLinks {
     ///
     /// # Errors
     /// The exact injection failed, and has been undone. A fault without visible effect is no error, but an unverified
-    /// receipt.
-    pub async fn slow(&self, hosts: &[u16], how: &Slow) -> Result<LinkReceipt, LinkError> {
+    /// verification.
+    pub async fn slow(&self, hosts: &[u16], how: &Slow) -> Result<LinkVerification, LinkError> {
         self.slow_noting(hosts, how, |_| ()).await
     }
 
@@ -42,13 +42,13 @@ impl RunLinks {
     ///
     /// # Errors
     /// The exact injection failed, and has been undone. A fault without visible effect is no error, but an unverified
-    /// receipt.
+    /// verification.
     pub async fn slow_noting(
         &self,
         hosts: &[u16],
         how: &Slow,
         in_effect: impl FnOnce((u64, u64)),
-    ) -> Result<LinkReceipt, LinkError> {
+    ) -> Result<LinkVerification, LinkError> {
         let links = self.layout().links(hosts)?;
         let before = self.timings(&links, how, BEFORE_LIMIT, |_| true).await?;
         self.remember(&links, before.iter().map(|timing| !timing.rounds.is_empty()));
@@ -63,9 +63,10 @@ impl RunLinks {
             tries_left -= 1;
             match self.timings(&links, how, late + HEALED_LIMIT, answered).await {
                 Ok(during) => {
-                    let receipt = receipt::slow(bracket, how, (&links, self.question.len()), &before, &during);
-                    if receipt.verified || tries_left == 0 {
-                        return Ok(receipt);
+                    let verification =
+                        verification::slow(bracket, how, (&links, self.question.len()), &before, &during);
+                    if verification.verified || tries_left == 0 {
+                        return Ok(verification);
                     }
                 }
                 Err(error) => {

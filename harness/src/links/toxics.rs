@@ -49,7 +49,7 @@ pub(super) fn streams(direction: Direction) -> &'static [&'static str] {
     }
 }
 
-/// For the text of receipts.
+/// For the text of verifications.
 pub(super) fn spelled(direction: Direction) -> &'static str {
     match direction {
         Direction::Both => "both ways",

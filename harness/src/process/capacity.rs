@@ -272,10 +272,8 @@ mod tests {
 
     #[test]
     fn the_error_shows_the_arithmetic_and_the_remedy() {
-        let told = demand(50_000, 4, false)
-            .check(Limits { descriptors: 4_096, ports: 28_232 })
-            .expect_err("too many")
-            .to_string();
+        let limits = Limits { descriptors: 4_096, ports: 28_232 };
+        let told = demand(50_000, 4, false).check(limits).expect_err("too many").to_string();
         insta::assert_snapshot!(told);
     }
 }

@@ -10,9 +10,9 @@ use tokio::sync::mpsc;
 use crate::process::clock;
 use crate::proxy::{Tapped, Taps};
 use crate::recording::journal::Journal;
-use crate::witness::{Seating, Seats};
+use crate::witness::{HostSlots, Slots};
 
-/// Quiet seats are looked for so often.
+/// Quiet slots are looked for so often.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Who is behind the links of a process.
@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(10);
 pub struct Witnessed {
     /// The host at the end of each proxy, by the proxy's name.
     pub proxies: BTreeMap<String, u16>,
-    pub hosts: BTreeMap<u16, Seating>,
+    pub hosts: BTreeMap<u16, HostSlots>,
 }
 
 /// Writes down what passes, for one cell.
@@ -28,13 +28,13 @@ pub(crate) struct Recorder {
     taps: Taps,
     tapped: mpsc::Receiver<Tapped>,
     proxies: BTreeMap<String, u16>,
-    hosts: BTreeMap<u16, Seats>,
+    hosts: BTreeMap<u16, Slots>,
 }
 
 impl Recorder {
     /// Listens from now on.
     pub(crate) fn begin(taps: &Taps, witnessed: Witnessed) -> Self {
-        let hosts = witnessed.hosts.into_iter().map(|(host, seating)| (host, Seats::new(seating))).collect();
+        let hosts = witnessed.hosts.into_iter().map(|(host, of_host)| (host, Slots::new(of_host))).collect();
         Self { taps: taps.clone(), tapped: taps.begin(), proxies: witnessed.proxies, hosts }
     }
 
@@ -46,7 +46,7 @@ impl Recorder {
                 Some(tapped) = self.tapped.recv() => self.take(tapped, journal),
                 _ = look.tick() => {
                     let now = clock::now();
-                    self.hosts.values_mut().for_each(|seats| seats.settle(now, &mut |event| journal.push(&event)));
+                    self.hosts.values_mut().for_each(|slots| slots.settle(now, &mut |event| journal.push(&event)));
                 }
             }
         }
@@ -58,7 +58,7 @@ impl Recorder {
         while let Ok(tapped) = self.tapped.try_recv() {
             self.take(tapped, journal);
         }
-        let unsound = self.hosts.values().filter(|seats| !seats.is_sound()).count() as u64;
+        let unsound = self.hosts.values().filter(|slots| !slots.is_sound()).count() as u64;
         if lost + unsound > 0 {
             journal.push(&Event::Unwitnessed { t: clock::now(), lost, unsound });
         }
@@ -66,8 +66,8 @@ impl Recorder {
 
     fn take(&mut self, tapped: Tapped, journal: &Journal) {
         let host = self.proxies.get(&*tapped.proxy).and_then(|host| self.hosts.get_mut(host));
-        if let Some(seats) = host {
-            seats.take(tapped.t, tapped.connection, &tapped.what, &mut |event| journal.push(&event));
+        if let Some(slots) = host {
+            slots.take(tapped.t, tapped.connection, &tapped.what, &mut |event| journal.push(&event));
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use hustings_record::{CellInfo, CellRecord, Event, Nanos, ObserverWeight, SCHEMA, SegmentRecord, SegmentWriter};
 use hustings_workloads::simulation::{BEGIN_NS, EventSink, Writer};
 
-use crate::coordinator::live_cell::writer_name;
+use crate::coordinator::cell_hosts::writer_name;
 
 /// Destination of a segment.
 enum Sink {

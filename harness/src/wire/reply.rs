@@ -88,15 +88,9 @@ fn write_response(to: &mut Writer, response: &Response, shape: &Shape) {
             to.strings(names);
             stat.iter().for_each(|stat| write_stat(to, stat));
         }
-        Response::Paths(paths) => {
-            to.strings(paths);
-        }
-        Response::Count(count) => {
-            to.int(*count);
-        }
-        Response::Path(path) => {
-            to.string(path);
-        }
+        Response::Paths(paths) => drop(to.strings(paths)),
+        Response::Count(count) => drop(to.int(*count)),
+        Response::Path(path) => drop(to.string(path)),
         Response::Multi(steps) => write_steps(to, steps, shape),
         Response::MultiFailed(codes) => {
             codes.iter().for_each(|code| write_failed(to, *code));

@@ -3,11 +3,11 @@
 mod conversation;
 mod lines;
 mod relay;
-mod seat;
-mod seats;
+mod slot;
+mod slots;
 
 pub use conversation::{Conversation, PendingRequest, Said, Shows};
 pub use lines::RelayLines;
 pub use relay::{Happened, Relay, Tell};
-pub use seat::{EphemeralNode, SeatSeen};
-pub use seats::{Seating, Seats, SessionSeen};
+pub use slot::{EphemeralNode, SlotSeen};
+pub use slots::{HostSlots, SessionSeen, Slots};

@@ -55,10 +55,7 @@ fn ten_thousand_idle_connections_do_no_harm() {
         }
         let during = slowest_write(ensemble, "during").await;
         let resident = resident_mb(ensemble);
-        println!(
-            "slowest write {before:?} before, {during:?} among {} idle; {resident} MB resident",
-            SILENT + WITH_SESSION
-        );
+        println!("write {before:?} before, {during:?} among {} idle; {resident} MB resident", SILENT + WITH_SESSION);
         assert!(during < Duration::from_secs(1), "{during:?}");
         assert!(resident < 300, "{resident} MB");
         // A silent connection is closed; a client with a session stays.

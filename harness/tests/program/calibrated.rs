@@ -77,18 +77,14 @@ fn a_run_gives_service_times_that_a_simulation_takes() {
     let run = ["run", "herd", "--ensemble", "embedded", "--out", "herd", "--set", "faults.resign.repeat=6", "-q"];
     let ran = bench.run(&[&run[..], &small].concat());
     ran.fails_nothing();
-    let fitted = bench.run(&["calibrate", "herd", "--out", "times.toml"]);
-    assert_eq!(fitted.code, 0, "{}", fitted.err);
+    let fitted = bench.run(&["calibrate", "herd", "--out", "times.toml"]).expect(0);
     assert!(fitted.err.contains("naive-resign") && fitted.err.contains("ratio furthest from 1"), "{}", fitted.err);
     let simulated = ["simulate", "herd", "--timing", "times.toml", "--out", "simulated", "-q"];
-    let simulated = bench.run(&[&simulated[..], &small].concat());
-    assert_eq!(simulated.code, 0, "{}", simulated.err);
+    bench.run(&[&simulated[..], &small].concat()).expect(0);
     // A simulation cannot be calibrated from.
-    let again = bench.run(&["calibrate", "simulated"]);
-    assert_eq!(again.code, 2, "{}", again.err);
+    let again = bench.run(&["calibrate", "simulated"]).expect(2);
     assert!(again.err.contains("its service times are known"), "{}", again.err);
-    let missing = bench.run(&["calibrate", "nothing-here"]);
-    assert_eq!(missing.code, 4, "{}", missing.err);
+    bench.run(&["calibrate", "nothing-here"]).expect(4);
 }
 
 #[test]
@@ -99,9 +95,8 @@ fn a_woken_leader_believes_for_a_moment_in_a_simulation_as_in_a_run() {
     let run = ["run", "split-brain", "--ensemble", "embedded", "--out", "paused", "-q"];
     let ran = bench.run(&[&run[..], &sets].concat());
     ran.fails_nothing();
-    let compared = bench.run(&["calibrate", "paused", "--as-is", "--json"]);
-    assert_eq!(compared.code, 0, "{}", compared.err);
-    let told: serde_json::Value = serde_json::from_str(&compared.out).expect("JSON");
+    let compared = bench.run(&["calibrate", "paused", "--as-is", "--json"]).expect(0);
+    let told: serde_json::Value = compared.json();
     let overlaps = told["counted"].as_array().and_then(|all| all.iter().find(|row| row["count"] == "overlaps"));
     let of = |side: &str| {
         let pair = &overlaps.expect("counted")[side];

@@ -1,7 +1,11 @@
 //! `hustings candidate check`: conforming programs pass it; for any other one it reports the error.
 
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -18,19 +22,21 @@ fn check(command: &[&str]) -> Checked {
 }
 
 fn check_with(options: &[&str], command: &[&str]) -> Checked {
-    let ran = Command::new(EXE)
-        .args(["candidate", "check", "--json"])
-        .args(options)
-        .arg("--")
-        .args(command)
-        .output()
-        .expect("it runs");
+    let mut program = Command::new(EXE);
+    program.args(["candidate", "check", "--json"]).args(options).arg("--").args(command);
+    let ran = program.output().expect("it runs");
     let log = String::from_utf8_lossy(&ran.stderr).into_owned();
     let found = serde_json::from_slice(&ran.stdout).unwrap_or(Value::Null);
     Checked { code: ran.status.code(), found, log }
 }
 
 impl Checked {
+    /// It ended with this code.
+    fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{}", self.log);
+        self
+    }
+
     /// Names of the checks with this result.
     fn that(&self, result: &str) -> Vec<&str> {
         let all = self.found["outcomes"].as_array().expect("outcomes").iter();
@@ -50,8 +56,7 @@ fn is_fit(command: &[&str], can: usize) {
 }
 
 fn is_fit_with(options: &[&str], command: &[&str], can: usize) {
-    let checked = check_with(options, command);
-    assert_eq!(checked.code, Some(0), "{}", checked.log);
+    let checked = check_with(options, command).expect(0);
     assert_eq!(checked.found["evidence"], serde_json::json!(["effect", "wire", "report"]), "{}", checked.log);
     assert!(checked.that("failed").is_empty() && checked.that("passed").len() >= can, "{}", checked.log);
 }
@@ -131,22 +136,19 @@ fn curator_s_latch_is_fit_on_netty_as_well() {
 fn the_protocol_is_printed_and_a_placeholder_that_is_none_is_refused() {
     let printed = Command::new(EXE).args(["candidate", "protocol"]).output().expect("it runs");
     assert!(printed.status.success() && printed.stdout.starts_with(b"# hustings-candidate/1\n"));
-    let checked = check(&["./mine", "--zk={conect}"]);
-    assert_eq!(checked.code, Some(2), "{}", checked.log);
+    let checked = check(&["./mine", "--zk={conect}"]).expect(2);
     assert!(checked.log.contains("{conect}") && checked.log.contains("{connect}"), "{}", checked.log);
 }
 
 #[test]
 fn a_parameter_without_a_value_is_refused() {
-    let checked = check_with(&["--config", "netty"], &["true"]);
-    assert_eq!(checked.code, Some(2), "{}", checked.log);
+    let checked = check_with(&["--config", "netty"], &["true"]).expect(2);
     assert!(checked.log.contains("KEY=VALUE"), "{}", checked.log);
 }
 
 #[test]
 fn a_program_that_does_not_speak_the_protocol_is_refused_with_the_run_that_judges_it() {
-    let checked = check(&["./mute", "--zk", "{connect}", "--path", "{group}"]);
-    assert_eq!(checked.code, Some(2), "{}", checked.log);
+    let checked = check(&["./mute", "--zk", "{connect}", "--path", "{group}"]).expect(2);
     for told in ["with {resource} for its writes: hustings run split-brain --candidate", "--set election.groups=1"] {
         assert!(checked.log.contains(told), "{told}: {}", checked.log);
     }
@@ -176,28 +178,64 @@ fn a_program_of_thirty_lines_is_fit() {
     is_fit(&[PYTHON, "-B", program], 23);
 }
 
-#[test]
-fn whoever_is_told_to_leave_before_it_is_granted_the_lead_takes_none() {
+/// Gives a Python program this order, and tells it to stop after the first message of that name. Returns the names of its
+/// messages; `heard` is called with each of them.
+fn messages_of(program: &str, orders: &str, last: &str, mut heard: impl FnMut(&str)) -> Vec<String> {
     let mut program = Command::new(PYTHON)
-        .args(["-B", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/program/late_grant.py")])
+        .args(["-B", &format!("{}/tests/program/{program}", env!("CARGO_MANIFEST_DIR"))])
         .env("PYTHONPATH", adapter!(""))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .expect("it runs");
-    let mut orders = program.stdin.take().expect("piped");
-    let start = r#"{"m":"start","seat":0,"rejoin_after_ms":1,"write_every_ms":5,"resource":"http://127.0.0.1:1/0"}"#;
-    writeln!(orders, "{start}\n{{\"m\":\"resign\",\"seat\":0,\"fault\":1}}").expect("told");
+    let mut input = program.stdin.take().expect("piped");
+    writeln!(input, "{orders}").expect("told");
     let mut messages = Vec::new();
     for line in BufReader::new(program.stdout.take().expect("piped")).lines() {
         let message: Value = serde_json::from_str(&line.expect("a line")).expect("a message");
-        messages.push(message["m"].as_str().expect("a name").to_owned());
-        if messages.last().is_some_and(|last| last == "resigned") {
-            writeln!(orders, r#"{{"m":"stop"}}"#).expect("told");
+        let name = message["m"].as_str().expect("a name");
+        heard(name);
+        if name == last {
+            writeln!(input, r#"{{"m":"stop"}}"#).expect("told");
         }
+        messages.push(name.to_owned());
     }
     assert!(program.wait().expect("it ends").success());
-    assert_eq!(messages, ["hello", "resigned", "bye"]);
+    messages
+}
+
+#[test]
+fn whoever_is_told_to_leave_before_it_is_granted_the_lead_takes_none() {
+    let orders = r#"{"m":"start","slot":0,"rejoin_after_ms":1,"write_every_ms":5,"resource":"http://127.0.0.1:1/0"}
+{"m":"resign","slot":0,"fault":1}"#;
+    assert_eq!(messages_of("late_grant.py", orders, "resigned", |_| ()), ["hello", "resigned", "bye"]);
+}
+
+#[test]
+fn a_leader_that_loses_its_connection_gives_its_znode_back_after_the_answer_to_its_last_write() {
+    let resource = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = resource.local_addr().expect("bound");
+    let answered = Arc::new(AtomicBool::new(false));
+    let (has_answered, under_way) = (answered.clone(), Arc::new(AtomicBool::new(false)));
+    let is_under_way = under_way.clone();
+    let server = std::thread::spawn(move || {
+        let (mut write, _) = resource.accept().expect("a write");
+        is_under_way.store(true, Ordering::SeqCst);
+        // Longer than it leads.
+        std::thread::sleep(Duration::from_millis(500));
+        has_answered.store(true, Ordering::SeqCst);
+        write.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").expect("answered");
+    });
+    let orders = format!(
+        r#"{{"m":"start","slot":0,"rejoin_after_ms":1,"write_every_ms":5000,"resource":"http://{address}/0"}}"#
+    );
+    let messages = messages_of("late_write.py", &orders, "note", |name| {
+        if name == "note" {
+            assert!(under_way.load(Ordering::SeqCst) && answered.load(Ordering::SeqCst), "it did not wait");
+        }
+    });
+    assert_eq!(messages, ["hello", "grant", "revoke", "note", "bye"]);
+    server.join().expect("it served");
 }
 
 #[test]
@@ -215,14 +253,10 @@ fn adapters_are_short() {
 
 #[test]
 fn a_leader_that_does_not_hear_of_its_session_s_end_is_found_out_by_the_effect() {
-    let checked = check(&[EXE, "candidate", "stand", "broken:ignores-session-loss"]);
-    assert_eq!(checked.code, Some(1), "{}", checked.log);
+    let checked = check(&[EXE, "candidate", "stand", "broken:ignores-session-loss"]).expect(1);
     let failed = checked.that("failed");
-    assert!(
-        failed.contains(&"gives_up_when_it_wakes") || failed.contains(&"hands_over_when_its_session_ends"),
-        "{}",
-        checked.log
-    );
+    let effects = ["gives_up_when_it_wakes", "hands_over_when_its_session_ends"];
+    assert!(effects.iter().any(|effect| failed.contains(effect)), "{}", checked.log);
 }
 
 #[test]
@@ -270,13 +304,11 @@ fn programs_that_are_none_are_told_what_they_lack() {
     assert!(ended.text("says_hello").contains("it ended before"), "{}", ended.log);
     assert!(ended.text("says_hello").contains("`hustings candidate protocol`"), "{}", ended.log);
     assert!(ended.log.contains("no candidate"), "{}", ended.log);
-    let babbles = check(&["yes", "leader"]);
-    assert_eq!(babbles.code, Some(1), "{}", babbles.log);
+    let babbles = check(&["yes", "leader"]).expect(1);
     assert!(babbles.text("speaks_the_protocol_alone").contains("leader"), "{}", babbles.log);
     let later = check(&["sh", "-c", r#"echo '{"m":"hello","protocol":2,"name":"new"}'; cat"#]);
     assert_eq!(later.code, Some(1), "{}", later.log);
     assert!(later.text("says_hello").contains("protocol 2"), "{}", later.log);
-    let missing = check(&["./no-such-program"]);
-    assert_eq!(missing.code, Some(2), "{}", missing.log);
+    let missing = check(&["./no-such-program"]).expect(2);
     assert!(missing.log.contains("no-such-program"), "{}", missing.log);
 }

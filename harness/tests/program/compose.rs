@@ -6,15 +6,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::ensemble_docker::support::{IMAGES, docker};
 use crate::run_support::scenario::{LENIENT, scenario};
-use crate::run_support::{Bench, summary_of};
+use crate::run_support::{Bench, assert_verified, summary_of};
 use hustings_record::LinkUse;
 use zookeeper_client::Client;
 
-const IMAGES: [(&str, &str); 2] = [
-    ("HUSTINGS_ZOOKEEPER_IMAGE", "hustings/zookeeper:local"),
-    ("HUSTINGS_TOXIPROXY_IMAGE", "hustings/toxiproxy:local"),
-];
 const CLUSTER: &str = "127.0.0.1:12181,127.0.0.1:12182,127.0.0.1:12183";
 
 fn top() -> PathBuf {
@@ -27,13 +24,6 @@ fn image(at: usize) -> String {
 
 fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
-}
-
-fn docker(arguments: &[&str]) -> String {
-    let output = Command::new("docker").args(arguments).output();
-    let output = output.unwrap_or_else(|e| panic!("this test needs Docker, and docker cannot be run: {e}"));
-    assert!(output.status.success(), "docker {arguments:?}: {}", said(&output));
-    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// The processes that hold the ports published for links: a start may find one taken.
@@ -106,20 +96,14 @@ fn the_manuals_command_runs_a_partition_on_the_composed_ensemble_and_leaves_it_a
     let bench = Bench::new();
     let cut = "[faults.cut]\nkind = \"partition\"\ntarget = \"host-leading-most\"\nfor_t = 1.5\n";
     let text = scenario("", cut).replace("session_timeout_ms = 1000", "session_timeout_ms = 2000") + LENIENT;
-    let file = bench.file("scenario.toml", &text).display().to_string();
-    let words = command_of_the_manual(&file);
+    let words = command_of_the_manual(&bench.scenario(&text));
     let words: Vec<&str> = words.iter().map(String::as_str).chain(["--out", "record"]).collect();
     let ran = bench.run(&words);
-    // A busy machine may stall, which at worst makes a run inconclusive.
-    assert!([0, 3].contains(&ran.code), "exit code {}; it said: {}", ran.code, ran.err);
+    ran.fails_nothing();
     bench.assert_nothing_left();
     let summary = summary_of(&bench.path("record"));
     let cell = &summary.cells[0];
-    assert!(
-        !cell.faults.receipts.is_empty() && cell.faults.receipts.iter().all(|receipt| receipt.verified),
-        "{:?}",
-        cell.faults.receipts
-    );
+    assert_verified(cell);
     // The image built here contains the embedded proxy; the official one does not.
     assert!(cell.info.links != LinkUse::Direct && cell.info.tick_ms == 500, "{:?}", cell.info);
     assert!(summary.manifest.ensemble.starts_with("external: 3 ZooKeeper"), "{}", summary.manifest.ensemble);

@@ -28,7 +28,7 @@ fn everything_that_is_listed_is_explained_and_a_misspelt_name_is_guessed() {
         assert!(told.contains(term) && told.contains("Stalls"), "{told}");
     }
     bench.run(&["explain", "crsh"]).expect(2).error(&["crsh", "`crash`", "hustings list"]);
-    let parsed: serde_json::Value = serde_json::from_str(&bench.run(&["list", "--json"]).expect(0).out).expect("JSON");
+    let parsed: serde_json::Value = bench.run(&["list", "--json"]).expect(0).json();
     assert_eq!(parsed["checks"].as_array().map(Vec::len), Some(CHECKERS.len()));
 }
 

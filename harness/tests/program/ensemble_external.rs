@@ -3,12 +3,12 @@
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
-use crate::ensemble_support::{all_gone, options};
+// Real servers of somebody else.
+use crate::ensemble_support::{LocalBench as Others, all_gone, options};
 use crate::run_support::scenario::{LENIENT, endless, scenario};
-use crate::run_support::{Bench, Ran, Running, recorded, summary_of, wait_until};
+use crate::run_support::{Bench, Ran, Running, assert_verified, summary_of, wait_until};
 use hustings::access::Access;
 use hustings::ensemble::external::{ExternalEnsemble, ExternalOptions};
-use hustings::ensemble::local::LocalEnsemble;
 use hustings::ensemble::{Ensemble as _, EnsembleError};
 use hustings::files::workdir::WorkDir;
 use hustings::process::procfs::ProcessId;
@@ -19,23 +19,12 @@ use zookeeper_client::{Acls, Client, CreateMode};
 const END_WITHIN: Duration = Duration::from_secs(60);
 const TICK_MS: u64 = 200;
 
-/// Real servers of somebody else.
-struct Others {
-    // Dropped in this order: the servers before the folder that they write to.
-    ensemble: LocalEnsemble,
-    _work: WorkDir,
-    _root: tempfile::TempDir,
-}
-
 impl Others {
-    async fn start(servers: u32, extra_config: &str) -> Self {
-        let root = tempfile::tempdir().expect("a temp dir");
-        let work = WorkDir::create_in(root.path(), "others").expect("a folder");
+    async fn serve(servers: u32, extra_config: &str) -> Self {
         let mut options = options(servers);
         options.servers.tick_ms = TICK_MS;
         options.extra_config = extra_config.to_owned();
-        let ensemble = LocalEnsemble::start(options, &work).await.expect("it starts");
-        Self { ensemble, _work: work, _root: root }
+        Self::start(options).await
     }
 
     fn addresses(&self) -> Vec<String> {
@@ -100,21 +89,19 @@ fn with_a_partition() -> String {
 }
 
 fn run(bench: &Bench, text: &str, more: &[&str]) -> Running {
-    let file = bench.file("scenario.toml", text).display().to_string();
-    bench.start(bench.command(&[&["run", &file, "--out", "record"], more].concat()))
+    bench.start(bench.command(&[&["run", &bench.scenario(text), "--out", "record"], more].concat()))
 }
 
 /// It recorded a partition that was seen. A busy machine may stall, which makes a run inconclusive and nothing worse.
 fn ran_through(bench: &Bench, ran: Ran) -> Ran {
-    assert!([0, 3].contains(&ran.code), "exit code {}; it said: {}", ran.code, ran.err);
-    let receipts = &summary_of(&bench.path("record")).cells[0].faults.receipts;
-    assert!(!receipts.is_empty() && receipts.iter().all(|receipt| receipt.verified), "{receipts:?}");
+    ran.fails_nothing();
+    assert_verified(&summary_of(&bench.path("record")).cells[0]);
     ran
 }
 
 #[tokio::test]
 async fn a_run_leaves_servers_and_foreign_znodes_as_they_were_and_counts_by_the_servers_tick() {
-    let others = Others::start(3, "").await;
+    let others = Others::serve(3, "").await;
     others.create("/hustings-others-1/election/theirs").await;
     others.create("/theirs").await;
     let pids: Vec<ProcessId> = others.ensemble.pids().into_iter().filter_map(ProcessId::of).collect();
@@ -139,7 +126,7 @@ async fn a_run_leaves_servers_and_foreign_znodes_as_they_were_and_counts_by_the_
 
 #[tokio::test]
 async fn a_dry_run_asks_the_servers_and_changes_nothing_there() {
-    let others = Others::start(3, "").await;
+    let others = Others::serve(3, "").await;
     let bench = Bench::new();
     let ran = run(&bench, &with_a_partition(), &["--connect", &others.cluster(), "--dry-run"]).end().expect(0);
     for told in ["tick 200 ms", "timeouts from 400 to 4000 ms", "srvr, conf and mntr", "44 connections", "T 2000 ms"] {
@@ -166,7 +153,7 @@ async fn a_dry_run_asks_the_servers_and_changes_nothing_there() {
 
 #[tokio::test]
 async fn a_toxiproxy_of_somebody_else_carries_the_links_to_servers_by_name() {
-    let others = Others::start(3, "").await;
+    let others = Others::serve(3, "").await;
     let bench = Bench::new();
     let (first, last) = (27_300, 27_308);
     let proxy = bench.start(bench.command(&["proxy", "--plain", "--listen", "127.0.0.1:0"]));
@@ -203,7 +190,7 @@ async fn a_toxiproxy_of_somebody_else_carries_the_links_to_servers_by_name() {
 
 #[tokio::test]
 async fn servers_are_numbered_by_their_ids_and_lists_that_are_no_ensemble_are_refused() {
-    let others = Others::start(3, "").await;
+    let others = Others::serve(3, "").await;
     let ensemble = connect(others.asked(&[3, 1, 2])).await.expect("it serves");
     assert_eq!(ensemble.servers(), others.ensemble.servers());
     assert_eq!(ensemble.upstreams(), ["zoo1:2181", "zoo2:2181", "zoo3:2181"]);
@@ -221,7 +208,7 @@ async fn servers_are_numbered_by_their_ids_and_lists_that_are_no_ensemble_are_re
     let fewer = ExternalOptions { upstreams: Some(vec!["zoo1:2181".to_owned()]), ..others.asked(&[1, 2, 3]) };
     refused(fewer, &["3 servers", "1 in --toxiproxy-upstreams"]).await;
 
-    let alone = Others::start(1, "").await;
+    let alone = Others::serve(1, "").await;
     let single = connect(alone.asked(&[1])).await.expect("it serves");
     assert_eq!(single.servers().len(), 1);
     let both = [others.addresses(), alone.addresses()].concat();
@@ -240,7 +227,7 @@ async fn servers_are_numbered_by_their_ids_and_lists_that_are_no_ensemble_are_re
 
 #[tokio::test]
 async fn too_few_connections_and_words_that_are_not_allowed_are_refused_with_the_setting() {
-    let few = Others::start(3, "maxClientCnxns=70\n").await;
+    let few = Others::serve(3, "maxClientCnxns=70\n").await;
     let first = few.addresses()[0].clone();
     // 60 sessions on three servers: 2 x 20 + 32.
     refused(few.asked(&[1, 2, 3]), &[&first, "maxClientCnxns=70", "72", "60 sessions / 3", "maxClientCnxns=0"]).await;
@@ -259,7 +246,7 @@ async fn too_few_connections_and_words_that_are_not_allowed_are_refused_with_the
     bench.assert_nothing_left();
     few.ensemble.stop().await.expect("stopped");
 
-    let mute = Others::start(1, "4lw.commands.whitelist=srvr,conf\n").await;
+    let mute = Others::serve(1, "4lw.commands.whitelist=srvr,conf\n").await;
     refused(mute.asked(&[1]), &[&mute.addresses()[0], "mntr", "4lw.commands.whitelist=*"]).await;
     mute.ensemble.stop().await.expect("stopped");
 }
@@ -287,15 +274,13 @@ fn servers_that_do_not_answer_are_named() {
 
 /// A run on the servers, in the middle of its fault.
 fn in_the_middle(bench: &Bench, others: &Others) -> Running {
-    let mut running = run(bench, &endless("partition"), &["--ensemble", "external", "--connect", &others.cluster()]);
-    let record = bench.path("record");
-    running.until("the fault's receipt", || recorded(&record, r#""e":"receipt""#));
-    running
+    let running = run(bench, &endless("partition"), &["--ensemble", "external", "--connect", &others.cluster()]);
+    running.in_its_fault(&bench.path("record"))
 }
 
 #[tokio::test]
 async fn ctrl_c_and_kill_leave_no_znode_once_all_is_cleaned() {
-    let others = Others::start(3, "").await;
+    let others = Others::serve(3, "").await;
     let bench = Bench::new();
     let running = in_the_middle(&bench, &others);
     assert!(!others.znodes_of_runs().await.is_empty(), "its znodes are there");
@@ -314,11 +299,7 @@ async fn ctrl_c_and_kill_leave_no_znode_once_all_is_cleaned() {
     let before = others.znodes_of_runs().await;
     assert!(before.len() >= 2, "its znodes are left: {before:?}");
     let dry = killed.run(&["clean", "--dry-run"]).expect(0);
-    assert!(
-        dry.err.contains("would remove the znodes /hustings-") && dry.err.contains(&others.cluster()),
-        "{}",
-        dry.err
-    );
+    assert!(dry.err.contains("remove the znodes /hustings-") && dry.err.contains(&others.cluster()), "{}", dry.err);
     assert_eq!(others.znodes_of_runs().await, before);
     let cleaned = killed.run(&["clean"]).expect(0);
     assert!(cleaned.err.contains("znodes /hustings-") && cleaned.err.contains("removed"), "{}", cleaned.err);
@@ -329,7 +310,7 @@ async fn ctrl_c_and_kill_leave_no_znode_once_all_is_cleaned() {
 
 #[tokio::test]
 async fn an_end_at_once_leaves_no_znode_that_clean_does_not_know_of() {
-    let others = Others::start(1, "").await;
+    let others = Others::serve(1, "").await;
     let bench = Bench::new();
     let running = in_the_middle(&bench, &others);
     running.signal(Signal::INT);
@@ -349,7 +330,7 @@ async fn an_end_at_once_leaves_no_znode_that_clean_does_not_know_of() {
 
 #[tokio::test]
 async fn znodes_that_cannot_be_removed_are_told_and_their_note_stays() {
-    let others = Others::start(1, "").await;
+    let others = Others::serve(1, "").await;
     let bench = Bench::new();
     let running = in_the_middle(&bench, &others);
     running.signal(Signal::KILL);

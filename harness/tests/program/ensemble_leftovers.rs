@@ -1,11 +1,11 @@
 //! A harness that is killed takes its servers along, and `hustings clean` removes its folder and nothing else.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 
-use crate::ensemble_support::{EXE, all_gone, options};
+use crate::ensemble_support::{all_gone, clean, harness, options};
+use crate::run_support::{EXE, Guarded};
 use hustings::ensemble::local::LocalEnsemble;
 use hustings::files::workdir::WorkDir;
 use hustings::process::procfs::ProcessId;
@@ -23,74 +23,40 @@ async fn hold_an_ensemble() {
     tokio::time::sleep(std::time::Duration::from_secs(120)).await;
 }
 
-/// This test program again, as a harness in a process of its own that holds an ensemble; and the pids of its servers.
-struct Harness {
-    process: Child,
-    servers: Vec<ProcessId>,
-}
-
-impl Harness {
-    fn hold_in(root: &Path) -> Self {
-        let mut process = Command::new(std::env::current_exe().expect("this program"))
-            .args(["--ignored", "--exact", "ensemble_leftovers::hold_an_ensemble", "--nocapture"])
-            .env(HOLD_IN, root)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let lines = BufReader::new(process.stdout.take().expect("its output")).lines();
-        let pids =
-            lines.map_while(Result::ok).find_map(|l| Some(l.strip_prefix("holding [")?.strip_suffix(']')?.to_owned()));
-        let pids = pids.expect("it holds an ensemble");
-        let servers = pids.split(", ").map(|pid| pid.parse().ok().and_then(ProcessId::of).expect("a live server"));
-        Self { servers: servers.collect(), process }
-    }
-
-    fn kill(&mut self) {
-        self.process.kill().expect("killed");
-        self.process.wait().expect("reaped");
-    }
-}
-
-impl Drop for Harness {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-fn clean(root: &Path, arguments: &[&str]) -> (Output, String) {
-    let output = Command::new(EXE).arg("clean").args(arguments).env("HUSTINGS_TMP", root).output().expect("clean runs");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    (output, said)
+/// A harness that holds an ensemble, and the pids of its servers.
+fn hold_in(root: &Path) -> (Guarded, Vec<ProcessId>) {
+    let (process, pids) = harness("ensemble_leftovers::hold_an_ensemble", &[(HOLD_IN, root.as_os_str())]);
+    let pids = pids.trim_start_matches('[').trim_end_matches(']').split(", ");
+    (process, pids.map(|pid| pid.parse().ok().and_then(ProcessId::of).expect("a live server")).collect())
 }
 
 #[tokio::test]
 async fn a_killed_harness_takes_its_servers_along_and_clean_removes_its_folder_only() {
     let root = tempfile::tempdir().expect("a temp dir");
     let folder = root.path().join("hustings-held");
-    let mut harness = Harness::hold_in(root.path());
+    let (process, servers) = hold_in(root.path());
 
-    let (output, said) = clean(root.path(), &[]);
-    assert!(output.status.success() && said.contains("run held is under way"), "{said}");
-    assert!(folder.exists() && harness.servers.iter().all(|s| s.is_alive()), "a live run is left alone");
+    let (ok, said) = clean(root.path(), &[], None);
+    assert!(ok && said.contains("run held is under way"), "{said}");
+    assert!(folder.exists() && servers.iter().all(|s| s.is_alive()), "a live run is left alone");
 
-    harness.kill();
-    assert!(all_gone(&harness.servers).await, "the servers died with the harness");
+    drop(process);
+    assert!(all_gone(&servers).await, "the servers died with the harness");
     assert!(folder.exists(), "nobody was left to remove it");
 
     let strangers = strangers(root.path());
     let mine = WorkDir::create_in(root.path(), "mine").expect("a folder");
-    let (output, said) = clean(root.path(), &["--dry-run"]);
-    assert!(output.status.success() && said.contains("would remove") && folder.exists(), "{said}");
-    let (output, said) = clean(root.path(), &[]);
-    assert!(output.status.success() && said.contains("removed"), "{said}");
+    let (ok, said) = clean(root.path(), &["--dry-run"], None);
+    assert!(ok && said.contains("would remove") && folder.exists(), "{said}");
+    let (ok, said) = clean(root.path(), &[], None);
+    assert!(ok && said.contains("removed"), "{said}");
     assert!(!folder.exists());
     assert!(mine.path().exists(), "the folder of a run that lives is left alone");
     for stranger in strangers {
         assert!(stranger.exists(), "{} was not ours to remove", stranger.display());
     }
-    let (output, said) = clean(root.path(), &[]);
-    assert!(output.status.success() && said.contains("nothing to clean"), "{said}");
+    let (ok, said) = clean(root.path(), &[], None);
+    assert!(ok && said.contains("nothing to clean"), "{said}");
 }
 
 /// Things that look like a run's folder, and are not verifiably one.
@@ -136,8 +102,8 @@ fn clean_kills_a_dead_runs_child_and_spares_processes_that_only_share_its_pid() 
     let notes = [line(ours_id, 0), line(foreign_id, 0), line(later_id, 1), "torn 1".to_owned()].concat();
     let folder = dead_run(&root, &notes);
 
-    let (output, said) = clean(&root, &[]);
-    assert!(output.status.success(), "{said}");
+    let (ok, said) = clean(&root, &[], None);
+    assert!(ok, "{said}");
     assert!(said.contains(&format!("killed 1 of processes {}", ours_id.pid)), "{said}");
     assert!(!ours_id.is_alive() && !folder.exists());
     assert!(foreign_id.is_alive() && later_id.is_alive());

@@ -4,57 +4,31 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use crate::ensemble_support::{all_gone, options, with};
+use crate::ensemble_support::{LocalBench, all_gone, assert_counts, create, has, options, with};
 use hustings::ensemble::local::{LocalEnsemble, LocalOptions};
 use hustings::ensemble::server_options::ServerOptions;
 use hustings::ensemble::{Ensemble, EnsembleError};
 use hustings::files::workdir::WorkDir;
 use hustings::process::procfs::ProcessId;
-use zookeeper_client::{Acls, Client, CreateMode};
-
-async fn create_by_one_server_and_read_by_another(ensemble: &LocalEnsemble) {
-    let servers = ensemble.servers();
-    let (first, last) = (servers[0].to_string(), servers[servers.len() - 1].to_string());
-    let writer = Client::connect(&first).await.expect("a session");
-    writer.create("/told", b"by one", &CreateMode::Persistent.with_acls(Acls::anyone_all())).await.expect("created");
-    let reader = Client::connect(&last).await.expect("a session");
-    reader.sync("/").await.expect("synced");
-    let (data, _) = reader.get_data("/told").await.expect("read");
-    assert_eq!(data, b"by one");
-}
 
 async fn serves_counts_and_stops(options: LocalOptions) {
     let servers = options.servers.count;
-    let root = tempfile::tempdir().expect("a temp dir");
-    let work = WorkDir::create_in(root.path(), "serves").expect("a folder");
     let begin = std::time::Instant::now();
-    let ensemble = LocalEnsemble::start(options, &work).await.expect("it starts");
+    let bench = LocalBench::start(options).await;
+    let ensemble = &bench.ensemble;
     println!("{servers} servers served after {:?}: {}", begin.elapsed(), ensemble.describe());
     assert_eq!(ensemble.servers().len(), servers as usize);
     assert!(ensemble.version().starts_with("3."), "{}", ensemble.version());
     assert!(ensemble.describe().contains("chosen because"), "{}", ensemble.describe());
-    create_by_one_server_and_read_by_another(&ensemble).await;
+    create(ensemble, 1, "/told").await;
+    assert!(has(ensemble, servers, "/told").await, "written by one server, read by another");
 
-    let metrics = ensemble.metrics().await.expect("all answer");
-    assert_eq!(metrics.keys().copied().collect::<Vec<_>>(), (1..=servers).collect::<Vec<_>>());
-    for of_server in metrics.values() {
-        for key in ["sum_node_deleted_watch_count", "cnt_node_deleted_watch_count", "znode_count", "watch_count"] {
-            assert!(of_server.contains_key(key), "{key} is missing");
-        }
-    }
+    assert_counts(ensemble, servers).await;
     assert!(ensemble.ask(servers, "conf").await.expect("answered").contains("maxClientCnxns=0"));
     assert!(matches!(ensemble.ask(servers + 1, "ruok").await, Err(EnsembleError::NoSuchServer(_))));
     ensemble.check_alive().await.expect("all live");
-
-    let processes: Vec<ProcessId> = ensemble.pids().into_iter().filter_map(ProcessId::of).collect();
-    assert_eq!(processes.len(), servers as usize);
-    let folder = ensemble.folder().to_owned();
-    ensemble.stop().await.expect("stopped");
-    assert!(!processes.iter().any(|p| p.is_alive()), "stop waits until the processes are gone");
-    assert!(!folder.exists());
-    ensemble.stop().await.expect("a second stop does nothing");
-    work.remove().expect("removed");
-    assert_eq!(fs::read_dir(root.path()).expect("listed").count(), 0);
+    assert_eq!(bench.processes().len(), servers as usize);
+    bench.stop().await;
 }
 
 #[tokio::test]
@@ -109,10 +83,8 @@ async fn two_ensembles_at_once_do_not_meet() {
 
 #[tokio::test]
 async fn a_server_that_was_killed_is_missed() {
-    let root = tempfile::tempdir().expect("a temp dir");
-    let work = WorkDir::create_in(root.path(), "killed").expect("a folder");
-    let ensemble = LocalEnsemble::start(options(1), &work).await.expect("it starts");
-    let process = ProcessId::of(ensemble.pids()[0]).expect("it lives");
+    let bench = LocalBench::start(options(1)).await;
+    let (ensemble, process) = (&bench.ensemble, bench.processes()[0]);
     process.kill_if(|_| true).expect("killed");
     assert!(all_gone(&[process]).await);
     let error = ensemble.check_alive().await.expect_err("it is dead");
@@ -123,12 +95,10 @@ async fn a_server_that_was_killed_is_missed() {
 
 #[tokio::test]
 async fn an_ensemble_that_is_dropped_takes_its_servers_along() {
-    let root = tempfile::tempdir().expect("a temp dir");
-    let work = WorkDir::create_in(root.path(), "dropped").expect("a folder");
-    let ensemble = LocalEnsemble::start(options(1), &work).await.expect("it starts");
-    let process = ProcessId::of(ensemble.pids()[0]).expect("it lives");
-    drop(ensemble);
-    assert!(all_gone(&[process]).await);
+    let bench = LocalBench::start(options(1)).await;
+    let processes = bench.processes();
+    drop(bench.ensemble);
+    assert!(all_gone(&processes).await);
 }
 
 async fn fails_to_start(options: LocalOptions) -> EnsembleError {
@@ -152,10 +122,7 @@ async fn missing_java_is_told_with_a_remedy() {
     nowhere.places.java_home = None;
     nowhere.places.path = "/nonexistent:".into();
     let told = fails_to_start(nowhere).await.to_string();
-    assert!(
-        told.contains("no Java found") && told.contains("ci/setup.sh") && told.contains("default-jre-headless"),
-        "{told}"
-    );
+    assert!(["no Java found", "ci/setup.sh", "default-jre-headless"].iter().all(|part| told.contains(part)), "{told}");
 
     let mut wrong_home = options(1);
     wrong_home.places.java_home = Some("/nonexistent".into());
@@ -216,10 +183,8 @@ async fn a_port_that_is_lost_between_choice_and_bind_is_tried_elsewhere_and_not_
 async fn a_server_that_dies_at_start_is_told_with_its_last_log_lines() {
     let bad = LocalOptions { extra_config: "electionAlg=0\n".to_owned(), ..options(3) };
     let error = fails_to_start(bad).await;
-    assert!(
-        matches!(&error, EnsembleError::Died { server: 1, status, .. } if status.contains("exit status: 2")),
-        "{error}"
-    );
+    let EnsembleError::Died { server: 1, status, .. } = &error else { panic!("{error}") };
+    assert!(status.contains("exit status: 2"), "{error}");
     assert!(error.to_string().contains("electionAlg"), "{error}");
 }
 

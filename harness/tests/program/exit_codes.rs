@@ -106,7 +106,7 @@ fn code_3_is_inconclusive() {
     let bench = Bench::new();
     // The proxies lie: the fault is not verified.
     let partition = "[faults.partition]\nkind = \"partition\"\nfor_t = 1.5\n";
-    let file = bench.file("scenario.toml", &scenario("", partition)).display().to_string();
+    let file = bench.scenario(&scenario("", partition));
     let run = ["run", &file, "--out", "record", "--ensemble", "embedded", "--lying-proxy"];
     bench.run(&run).expect(3);
     bench.run(&["check", "record"]).expect(3);
@@ -137,9 +137,9 @@ fn code_4_is_what_a_run_stands_on_and_records_that_cannot_be_read() {
 fn code_130_is_an_interruption_at_whatever_time() {
     let bench = Bench::new();
     // In the middle of a fault, and again in the tear-down.
-    let file = bench.file("scenario.toml", &endless("pause")).display().to_string();
-    let mut running = bench.start(bench.command(&["run", &file, "--out", "record", "--ensemble", "embedded"]));
-    running.until("the fault's receipt", || recorded(&bench.path("record"), r#""e":"receipt""#));
+    let file = bench.scenario(&endless("pause"));
+    let running = bench.start(bench.command(&["run", &file, "--out", "record", "--ensemble", "embedded"]));
+    let mut running = running.in_its_fault(&bench.path("record"));
     running.signal(Signal::INT);
     running.until("the tear-down", || recorded(&bench.path("record"), "tear-down"));
     running.signal(Signal::INT);

@@ -7,18 +7,18 @@ import urllib.parse
 
 import hustings_candidate as candidate
 
-stop = candidate.Seat._stop
+stop = candidate.Slot._stop
 
 
-def write_and_stop(seat):
-    if seat.leads.is_set():
-        url = urllib.parse.urlsplit(seat.order["resource"])
+def write_and_stop(slot):
+    if slot.leads.is_set():
+        url = urllib.parse.urlsplit(slot.order["resource"])
         resource = http.client.HTTPConnection(url.hostname, url.port, timeout=30)
-        resource.request("POST", url.path, json.dumps({"term": seat.term, "t": candidate.now()}))
+        resource.request("POST", url.path, json.dumps({"term": slot.term, "t": candidate.now()}))
         resource.getresponse().read()
-    stop(seat)
+    stop(slot)
 
 
-candidate.Seat._stop = write_and_stop
+candidate.Slot._stop = write_and_stop
 sys.argv[1:] = ["election"]
 import kazoo_recipe  # noqa: E402, F401

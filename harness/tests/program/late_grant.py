@@ -1,9 +1,9 @@
-"""A seat whose call for the lead comes back just when it has been told to give its place up."""
+"""A slot whose call for the lead comes back just when it has been told to give its place up."""
 
 import hustings_candidate as candidate
 
 
-class Seat(candidate.Seat):
+class Slot(candidate.Slot):
     def stand(self):
         pass
 
@@ -14,4 +14,4 @@ class Seat(candidate.Seat):
     end = leave
 
 
-candidate.run(Seat, "late", "1", ["report", "resign", "many"])
+candidate.run(Slot, "late", "1", ["report", "resign", "many"])

@@ -72,8 +72,7 @@ fn groups_of(page: &std::path::Path, width: u32) -> Vec<Value> {
 #[test]
 fn the_last_step_of_each_group_shows_the_records_last_leader() {
     let bench = Bench::new();
-    let ran = bench.run(&["simulate", "quick", "--out", "record", "--json"]);
-    assert_eq!(ran.code, 0, "{}", ran.err);
+    let ran = bench.run(&["simulate", "quick", "--out", "record", "--json"]).expect(0);
     let (summary, record) = (ran.summary(), Record::read(&bench.path("record")).expect("it can be read"));
     let walks = |replay: &Replay| replay.walks.iter().map(|walk| walk.kind).collect::<Vec<_>>();
     let shown: Vec<WalkKind> = summary.replays.iter().flat_map(walks).collect();

@@ -39,14 +39,14 @@ fn pair<'a>(comparison: &'a Value, name: &str) -> &'a Value {
 #[test]
 fn what_became_slower_on_one_side_is_found_there_alone() {
     let bench = Bench::new();
-    let file = bench.file("polled.toml", POLLED).display().to_string();
+    let file = bench.scenario(POLLED);
     let slower = ["--set", "election.poll_interval_ms=300"];
     let base = ["--against", &file];
     // What else the machine does may make one cell slow, and not those of one side alone.
     let run = ["run", &file, "--ensemble", "embedded", "--repeat", "3", "--out", "record", "--json"];
     let ran = bench.run(&[&run[..], &slower, &base].concat());
     bench.assert_nothing_left();
-    let found: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.err));
+    let found: Value = ran.json();
     // Whoever polls eight times as seldom hands over more slowly; nobody else is any worse.
     let polled = pair(&found, "poll-race-resign");
     assert!(
@@ -70,13 +70,13 @@ fn what_became_slower_on_one_side_is_found_there_alone() {
     assert!(bench.path("record/against.toml").exists() && summary.manifest.files.contains_key("against.toml"));
     // Whoever has the record finds the same.
     let again = bench.run(&["compare", "record", "--json"]).expect(1);
-    assert_eq!(serde_json::from_str::<Value>(&again.out).expect("JSON"), found);
+    assert_eq!(again.json::<Value>(), found);
 }
 
 #[test]
 fn of_two_programs_each_stands_on_its_own_side_and_declares_what_is_its_own() {
     let bench = Bench::new();
-    let file = bench.file("polled.toml", POLLED).display().to_string();
+    let file = bench.scenario(POLLED);
     // Programs that take a note, and are the same otherwise.
     let program = |name: &str| {
         let note = bench.path(&format!("{name}-note")).display().to_string();
@@ -91,7 +91,7 @@ fn of_two_programs_each_stands_on_its_own_side_and_declares_what_is_its_own() {
     let ran = bench.run(&[&run[..], &programs, &declared].concat());
     bench.assert_nothing_left();
     ran.fails_nothing();
-    let found: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.err));
+    let found: Value = ran.json();
     let held = pair(&found, "foreign-candidate-resign");
     let declared = held["differences"].as_array().into_iter().flatten().find(|one| one["key"] == "step_down");
     assert_eq!(
@@ -139,7 +139,7 @@ fn one_lead_of_five_that_is_taken_over_late_is_a_regression() {
     let (late, sound) = (scenario("late.toml", "broken:guards-by-timer"), scenario("sound.toml", "predecessor-watch"));
     let run = ["run", &late, "--against", &sound, "--ensemble", "embedded", "--out", "record", "--json"];
     let ran = bench.run(&run);
-    let found: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.err));
+    let found: Value = ran.json();
     let all = found["pairs"][0]["comparisons"].as_array().into_iter().flatten();
     let slow: Vec<&Value> = all.filter(|one| one["measure"] == "slow").map(|one| &one["answer"]).collect();
     assert_eq!((ran.code, slow), (1, vec![&"worse".into()]), "{found:#}");
@@ -149,7 +149,7 @@ fn one_lead_of_five_that_is_taken_over_late_is_a_regression() {
 #[test]
 fn hosts_of_the_base_are_started_from_the_program_that_is_named() {
     let bench = Bench::new();
-    let file = bench.file("polled.toml", POLLED).display().to_string();
+    let file = bench.scenario(POLLED);
     // Something that takes a note, and goes on as the other side does.
     let note = bench.path("note").display().to_string();
     let script = format!("#!/bin/sh\necho \"$1\" >> '{note}'\nexec '{EXE}' \"$@\"\n");
@@ -168,7 +168,7 @@ fn hosts_of_the_base_are_started_from_the_program_that_is_named() {
 #[test]
 fn what_cannot_be_compared_with_anything_is_refused_before_anything_is_started() {
     let bench = Bench::new();
-    let file = bench.file("polled.toml", POLLED).display().to_string();
+    let file = bench.scenario(POLLED);
     let refused = |more: &[&str], why: &str| {
         let run = ["run", &file, "--ensemble", "embedded", "--out", "record"];
         let ran = bench.run(&[&run[..], more].concat()).expect(2);

@@ -20,8 +20,7 @@ fn refused(bench: &Bench, command: Command, code: i32, words: &[&str]) -> Ran {
 }
 
 fn run_calm(bench: &Bench, more: &[&str]) -> Command {
-    let file = bench.file("scenario.toml", &calm()).display().to_string();
-    bench.command(&[&["run", &file, "--out", "record"], more].concat())
+    bench.command(&[&["run", &bench.scenario(&calm()), "--out", "record"], more].concat())
 }
 
 #[test]
@@ -149,10 +148,7 @@ fn folders_that_cannot_hold_a_record_are_refused_before_anything_is_started() {
     bench.file("file", "mine");
     fs::create_dir(bench.path("old")).expect("made");
     bench.file("old/manifest.json", "{}");
-    let out = |path: &str| {
-        let file = bench.file("scenario.toml", &calm()).display().to_string();
-        bench.command(&["run", &file, "--out", path])
-    };
+    let out = |path: &str| bench.command(&["run", &bench.scenario(&calm()), "--out", path]);
     let ran = refused(&bench, out("file/record"), 2, &["file is not a folder", "--out"]);
     assert!(!ran.err.contains("ensemble:"), "{}", ran.err);
     refused(&bench, out("file"), 2, &["file is not a folder"]);
@@ -190,13 +186,9 @@ fn a_folder_that_is_not_ones_own_is_refused() {
 fn a_toxiproxy_that_is_not_there_is_named() {
     let bench = Bench::new();
     let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address").to_string();
-    let file = bench.file("scenario.toml", &calm()).display().to_string();
-    let always = ["--set", "election.links=always", "--toxiproxy", &free];
-    let command = bench.command(&[&["run", &file, "--out", "record"], &always[..]].concat());
-    refused(&bench, command, 4, &[&free, "refused"]);
-    let command =
-        bench.command(&["run", &file, "--out", "record", "--set", "election.links=always", "--toxiproxy", "ftp://x"]);
-    refused(&bench, command, 2, &["ftp://x", "http://HOST:PORT"]);
+    let over = |url: &str| run_calm(&bench, &["--set", "election.links=always", "--toxiproxy", url]);
+    refused(&bench, over(&free), 4, &[&free, "refused"]);
+    refused(&bench, over("ftp://x"), 2, &["ftp://x", "http://HOST:PORT"]);
 }
 
 #[test]
@@ -204,8 +196,7 @@ fn a_timeout_that_the_ensemble_clamps_is_told_and_the_negotiated_one_is_used() {
     let bench = Bench::new();
     // Below two ticks of 400 ms.
     let text = calm().replace("session_timeout_ms = 4000", "session_timeout_ms = 150");
-    let file = bench.file("scenario.toml", &text).display().to_string();
-    let ran = bench.run(&["run", &file, "--out", "record"]);
+    let ran = bench.run(&["run", &bench.scenario(&text), "--out", "record"]);
     // Sessions of 0.8 s may end on a machine that stalls for that long: the messages are the same.
     ran.fails_nothing();
     bench.assert_nothing_left();

@@ -8,7 +8,7 @@ use serde_json::Value;
 const RESIGN: &str = "[faults.resign]\nkind = \"resign\"\n";
 
 fn base(bench: &Bench) -> String {
-    bench.file("scenario.toml", &scenario("", RESIGN)).display().to_string()
+    bench.scenario(&scenario("", RESIGN))
 }
 
 fn names_in(bench: &Bench, folder: &str) -> Vec<String> {
@@ -24,7 +24,7 @@ fn rounds_that_pass_leave_nothing_and_others_are_kept() {
     let ran = bench.run(&[&run[..], &["--json"]].concat());
     bench.assert_nothing_left();
     ran.fails_nothing();
-    let told: Value = serde_json::from_str(&ran.out).expect("JSON");
+    let told: Value = ran.json();
     assert_eq!((told["seed"].as_u64(), told["rounds"].as_u64()), (Some(3), Some(1)), "{told}");
     assert!(told["handovers"].is_u64() && told["failed"].is_null(), "{told}");
     let kept = names_in(&bench, "chaos");

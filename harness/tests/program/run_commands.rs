@@ -8,10 +8,6 @@ use hustings_record::RunState;
 use hustings_reports::verdict::Verdict;
 use serde_json::Value;
 
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|e| panic!("{e} in {text}"))
-}
-
 fn names(list: &Value) -> Vec<String> {
     let name = |value: &Value| value["name"].as_str().or(value.as_str()).expect("a name").to_owned();
     list.as_array().expect("a list").iter().map(name).collect()
@@ -21,7 +17,7 @@ fn names(list: &Value) -> Vec<String> {
 fn list_tells_the_same_to_people_and_machines() {
     let bench = Bench::new();
     let text = bench.run(&["list"]).expect(0).out;
-    let listed = json(&bench.run(&["list", "--json"]).expect(0).out);
+    let listed = bench.run(&["list", "--json"]).expect(0).json::<Value>();
     assert_eq!(
         names(&listed["scenarios"]),
         [
@@ -40,11 +36,7 @@ fn list_tells_the_same_to_people_and_machines() {
             "million",
         ]
     );
-    assert_eq!(
-        names(&listed["recipes"]),
-        ["predecessor-watch", "naive", "lock-race", "poll-race"],
-        "none that is broken"
-    );
+    assert_eq!(names(&listed["recipes"]), ["predecessor-watch", "naive", "lock-race", "poll-race"], "none is broken");
     for kind in ["scenarios", "recipes", "faults"] {
         for name in names(&listed[kind]) {
             assert!(text.contains(&name), "{name} is not in: {text}");
@@ -56,7 +48,7 @@ fn list_tells_the_same_to_people_and_machines() {
 #[test]
 fn a_dry_run_tells_the_plan_and_starts_nothing() {
     let bench = Bench::new();
-    for scenario in names(&json(&bench.run(&["list", "--json"]).out)["scenarios"]) {
+    for scenario in names(&bench.run(&["list", "--json"]).json::<Value>()["scenarios"]) {
         let mut command = bench.command(&["run", &scenario, "--dry-run", "-v", "--seed", "3"]);
         // It works where none of a run's requirements is installed.
         command.env("PATH", "").env("JAVA_HOME", "/no/such/jre");
@@ -123,14 +115,10 @@ fn checks_and_reports_say_the_same_again(bench: &Bench) {
 fn doctor_tells_what_is_there_and_what_is_missing() {
     let bench = Bench::new();
     let ran = bench.run(&["doctor", "--json"]).expect(0);
-    let told = json(&ran.out);
+    let told: Value = ran.json();
     assert_eq!(told["can_run"], true);
     let findings = told["findings"].as_array().expect("findings");
-    assert!(
-        findings.iter().all(|finding| finding["check"].is_string() && finding["status"].is_string()),
-        "{}",
-        ran.out
-    );
+    assert!(findings.iter().all(|one| one["check"].is_string() && one["status"].is_string()), "{}", ran.out);
     assert!(ran.err.contains("runs can work here"), "{}", ran.err);
 
     let mut without = bench.command(&["doctor", "--json"]);
@@ -141,7 +129,7 @@ fn doctor_tells_what_is_there_and_what_is_missing() {
     let mut without = bench.command(&["doctor", "--json", "--zookeeper-home", "/nonexistent"]);
     without.env_remove("ZOOKEEPER_HOME");
     let ran = bench.start(without).end().expect(4);
-    assert_eq!(json(&ran.out)["can_run"], false);
+    assert_eq!(ran.json::<Value>()["can_run"], false);
     assert!(ran.err.contains("--zookeeper-home") && ran.err.contains("cannot work"), "{}", ran.err);
 }
 

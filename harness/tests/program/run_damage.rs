@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::run_support::scenario::{LENIENT, calm, endless, scenario};
-use crate::run_support::{Bench, checkers_of, files, recorded};
+use crate::run_support::{Bench, checkers_of, files};
 use hustings_record::{Record, RunState};
 use hustings_reports::verdict::Verdict;
 use rustix::process::Signal;
@@ -15,10 +15,9 @@ fn a_run_that_is_killed_leaves_a_record_that_says_so_and_nothing_that_runs() {
     let bench = Bench::new();
     // The links are processes, too, and one host is stopped: both must end all the same.
     let text = endless("pause").replace("[phases]", "links = \"always\"\n\n[phases]");
-    let file = bench.file("scenario.toml", &text).display().to_string();
+    let file = bench.scenario(&text);
     let record = bench.path("record");
-    let mut running = bench.start(bench.command(&["run", &file, "--out", "record"]));
-    running.until("the fault's receipt", || recorded(&record, r#""e":"receipt""#));
+    let running = bench.start(bench.command(&["run", &file, "--out", "record"])).in_its_fault(&record);
     let kinds = bench.processes();
     for kind in [" run ", " host ", " proxy ", "QuorumPeerMain"] {
         assert!(kinds.iter().any(|line| line.contains(kind)), "{kind} is part of it: {kinds:#?}");
@@ -35,11 +34,7 @@ fn a_run_that_is_killed_leaves_a_record_that_says_so_and_nothing_that_runs() {
     let summary = ran.summary();
     assert_eq!((summary.verdict, summary.manifest.state), (Verdict::Inconclusive, RunState::Running));
     assert!(summary.notes.iter().any(|note| note.contains("did not end in order")), "{:?}", summary.notes);
-    assert!(
-        summary.notes.iter().any(|note| note.contains("coordinator.jsonl") && note.contains("torn")),
-        "{:?}",
-        summary.notes
-    );
+    assert!(summary.notes.iter().any(|n| n.contains("coordinator.jsonl") && n.contains("torn")), "{:?}", summary.notes);
     assert!(checkers_of(&summary.cells[0], Verdict::Inconclusive).contains(&"record"));
     for told in ["did not end in order", "torn"] {
         assert!(ran.err.contains(told), "{told}: {}", ran.err);
@@ -90,7 +85,7 @@ fn clean_removes_what_is_left_and_nothing_else(bench: &Bench) {
 #[test]
 fn a_sealed_segment_that_was_changed_is_refused_by_name() {
     let bench = Bench::new();
-    let file = bench.file("scenario.toml", &calm()).display().to_string();
+    let file = bench.scenario(&calm());
     bench.run(&["run", &file, "--out", "record"]).expect(0);
     let segments = files(&bench.path("record"), ".jsonl.zst");
     assert!(segments.len() >= 5, "three hosts, the coordinator, the observer: {segments:?}");
@@ -110,10 +105,7 @@ struct SmallDisk(PathBuf);
 impl SmallDisk {
     fn mount(at: PathBuf, size: &str) -> Self {
         let root = rustix::process::geteuid().is_root();
-        assert!(
-            root,
-            "this test mounts a small disk, and needs root for that: run it as root, or leave it out by name"
-        );
+        assert!(root, "this test mounts a small disk, and needs root for it: run it as root, or leave it out by name");
         fs::create_dir(&at).expect("made");
         let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", size, "hustings-test"]).arg(&at).status();
         assert!(mounted.is_ok_and(|status| status.success()), "no tmpfs could be mounted at {}", at.display());
@@ -132,8 +124,7 @@ fn a_disk_that_fills_up_ends_the_run_and_is_told() {
     let bench = Bench::new();
     let disk = SmallDisk::mount(bench.path("disk"), "size=192k");
     let text = endless("none").replace("work_interval_ms = 20", "work_interval_ms = 1");
-    let file = bench.file("scenario.toml", &text).display().to_string();
-    let ran = bench.run(&["run", &file, "--out", "disk/record"]).expect(4);
+    let ran = bench.run(&["run", &bench.scenario(&text), "--out", "disk/record"]).expect(4);
     bench.assert_nothing_left();
     ran.error(&["No space left on device", "record cannot be written", "disk/record"]);
     let record = Record::read(&disk.0.join("record")).expect("what was recorded until then can be read");
@@ -154,8 +145,8 @@ host_names = ["<script>alert(1)<script>", "a\" onload=\"alert(1)", "<!--"]
     let sections = "[faults.\"<b>bold</b>\"]\nkind = \"resign\"\ngroups = 6\n";
     let text = scenario(names, sections)
         .replace("name = \"small\"", "name = '</title><script>alert(1)</script>'\nsummary = '<script>alert(2)</script>'\nanalysis = '<script>alert(3)</script>'");
-    let file = bench.file("<script>alert(4)</script>.toml".replace('/', "_").as_str(), &(text + LENIENT));
-    let ran = bench.run(&["run", &file.display().to_string(), "--out", "record", "--json"]);
+    let file = bench.file("<script>alert(4)<_script>.toml", &(text + LENIENT)).display().to_string();
+    let ran = bench.run(&["run", &file, "--out", "record", "--json"]);
     bench.assert_nothing_left();
     ran.fails_nothing();
     assert_eq!(ran.summary().cells[0].info.groups[0], "<script>alert(1)<script>", "names are kept as they are");

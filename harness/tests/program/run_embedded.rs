@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::net::TcpListener;
 
 use crate::run_support::scenario::{LENIENT, calm, scenario};
-use crate::run_support::{Bench, cell, check};
+use crate::run_support::{Bench, assert_verified_and_whole, cell};
 use hustings_record::{FaultKind, Record};
-use hustings_reports::verdict::Verdict;
 
 const FAULTS: &str = r#"
 [faults]
@@ -28,43 +27,20 @@ const CAVEAT: &str = "embedded ensemble: ";
 fn faults_on_hosts_links_and_servers_are_verified_on_embedded_servers() {
     let bench = Bench::new();
     let text = scenario("", FAULTS).replace("tick_ms = 100\n", "tick_ms = 100\nsync_limit = 10\n") + LENIENT;
-    let file = bench.file("scenario.toml", &text).display().to_string();
-    let ran = bench.run(&["run", &file, "--ensemble", "embedded", "--out", "record", "--json"]);
-    bench.assert_nothing_left();
+    let ran = bench.record(&text, &["--ensemble", "embedded"]);
     ran.fails_nothing();
     let summary = ran.summary();
-    for cell in &summary.cells {
-        assert!(
-            !cell.faults.receipts.is_empty() && cell.faults.receipts.iter().all(|r| r.verified),
-            "{:?}",
-            cell.faults.receipts
-        );
-        for name in ["verification", "liveness", "participation", "record", "enrolment"] {
-            let found = check(cell, name);
-            assert_ne!(found.verdict, Verdict::Fail, "{}: {found:?}", cell.info.name);
-        }
-        assert_eq!(cell.leaderless.groups_at_end, 0, "{}", cell.info.name);
-        assert!(cell.standing.end.is_some_and(|listed| listed.judged > 0), "{}: the servers list them", cell.info.name);
-    }
+    summary.cells.iter().for_each(assert_verified_and_whole);
     use FaultKind as F;
-    let kinds: BTreeSet<F> = summary.cells.iter().flat_map(|cell| &cell.faults.receipts).map(|r| r.kind).collect();
-    let wanted = [
-        F::Crash,
-        F::Expire,
-        F::LostReply,
-        F::ParentDelete,
-        F::Partition,
-        F::ServerKill,
-        F::ServerPause,
-        F::ServerPartition,
-        F::ServerRestartAll,
-    ];
-    assert_eq!(kinds, BTreeSet::from(wanted));
+    let kinds: BTreeSet<F> = summary.cells.iter().flat_map(|cell| &cell.faults.verifications).map(|r| r.kind).collect();
+    let on_hosts = [F::Crash, F::Expire, F::LostReply, F::ParentDelete, F::Partition];
+    let on_servers = [F::ServerKill, F::ServerPause, F::ServerPartition, F::ServerRestartAll];
+    assert_eq!(kinds, on_hosts.into_iter().chain(on_servers).collect::<BTreeSet<_>>());
     assert!(ran.err.contains(CAVEAT), "{}", ran.err);
-    let receipts = |name: &str| &cell(&summary, name).faults.receipts;
-    let lost = receipts("lost-reply").iter().find(|receipt| receipt.kind == F::LostReply).expect("a receipt");
+    let verifications = |name: &str| &cell(&summary, name).faults.verifications;
+    let lost = verifications("lost-reply").iter().find(|one| one.kind == F::LostReply).expect("a verification");
     assert!(lost.evidence.contains("/election/") && lost.evidence.contains(" at 0x"), "{}", lost.evidence);
-    let elsewhere = &receipts("elsewhere")[0];
+    let elsewhere = &verifications("elsewhere")[0];
     assert_eq!(elsewhere.servers, [2]);
     assert!(elsewhere.evidence.contains("read back on 1 links"), "{}", elsewhere.evidence);
 }
@@ -72,7 +48,7 @@ fn faults_on_hosts_links_and_servers_are_verified_on_embedded_servers() {
 #[test]
 fn a_machine_without_java_and_docker_gets_embedded_servers_and_is_told_so() {
     let bench = Bench::new();
-    let file = bench.file("scenario.toml", &calm()).display().to_string();
+    let file = bench.scenario(&calm());
     let mut command = bench.command(&["run", &file, "--out", "record", "--json"]);
     command.env("PATH", "/nonexistent").env("DOCKER_HOST", "unix:///nonexistent/docker.sock");
     command.env_remove("JAVA_HOME").env_remove("ZOOKEEPER_HOME");
@@ -94,11 +70,8 @@ fn a_machine_without_java_and_docker_gets_embedded_servers_and_is_told_so() {
 #[test]
 fn cells_with_other_servers_run_on_an_ensemble_of_their_own_and_in_the_same_record() {
     let bench = Bench::new();
-    let file = bench.file("scenario.toml", &calm()).display().to_string();
     let sets = ["--set", "matrix.servers=[1,3]", "--set", "matrix.work_interval_ms=[20,50]"];
-    let run = ["run", &file, "--ensemble", "embedded", "--out", "record", "--json"];
-    let ran = bench.run(&[&run[..], &sets].concat());
-    bench.assert_nothing_left();
+    let ran = bench.record(&calm(), &[&["--ensemble", "embedded"][..], &sets].concat());
     ran.fails_nothing();
     let record = Record::read(&bench.path("record")).expect("a record");
     let manifest = &record.manifest;
@@ -114,16 +87,13 @@ fn cells_with_other_servers_run_on_an_ensemble_of_their_own_and_in_the_same_reco
     let summary = ran.summary();
     let seen: Vec<(u32, u64)> = summary.cells.iter().map(|c| (c.info.servers, c.info.work_interval_ms)).collect();
     assert_eq!(seen, [(1, 20), (1, 50), (3, 20), (3, 50)]);
-    assert!(
-        summary.cells.iter().all(|cell| cell.standing.end.is_some_and(|listed| listed.judged > 0)),
-        "all servers list"
-    );
+    assert!(summary.cells.iter().all(|one| one.standing.end.is_some_and(|listed| listed.judged > 0)), "all list");
 }
 
 #[test]
 fn an_ensemble_that_cannot_be_started_leaves_the_record_of_those_before_it() {
     let bench = Bench::new();
-    let file = bench.file("scenario.toml", &calm()).display().to_string();
+    let file = bench.scenario(&calm());
     // A single server's port is free, the third one's is taken.
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let base = (taken.local_addr().expect("bound").port() - 2).to_string();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::run_support::scenario::{LENIENT, endless, scenario};
 use crate::run_support::toxiproxy::{proxies, toxiproxy};
-use crate::run_support::{Bench, Running, recorded, summary_of, wait_until};
+use crate::run_support::{Bench, Running, summary_of, wait_until};
 use hustings_record::RunState;
 use rustix::process::Signal;
 
@@ -13,7 +13,7 @@ const END_WITHIN: Duration = Duration::from_secs(60);
 
 /// A run in the middle of its fault, which lasts for ten minutes.
 fn in_the_middle(bench: &Bench, wrapper: Option<&str>, more: &[&str]) -> Running {
-    let file = bench.file("scenario.toml", &endless("partition")).display().to_string();
+    let file = bench.scenario(&endless("partition"));
     let arguments = [&["run", &file, "--out", "record", "--ensemble", "embedded"], more].concat();
     let command = match wrapper {
         None => bench.command(&arguments),
@@ -24,10 +24,7 @@ fn in_the_middle(bench: &Bench, wrapper: Option<&str>, more: &[&str]) -> Running
             command
         }
     };
-    let mut running = bench.start(command);
-    let record = bench.path("record");
-    running.until("the fault's receipt", || recorded(&record, r#""e":"receipt""#));
-    running
+    bench.start(command).in_its_fault(&bench.path("record"))
 }
 
 #[test]
@@ -40,8 +37,8 @@ fn a_closed_terminal_a_quit_and_a_termination_end_a_run_like_ctrl_c() {
         bench.assert_nothing_left();
         let summary = summary_of(&bench.path("record"));
         assert_eq!(summary.manifest.state, RunState::Interrupted, "{signal:?}");
-        let receipts = &summary.cells[0].faults.receipts;
-        assert!(receipts[0].healed.is_some(), "{signal:?}: what was broken was healed: {receipts:?}");
+        let verifications = &summary.cells[0].faults.verifications;
+        assert!(verifications[0].healed.is_some(), "{signal:?}: what was broken was healed: {verifications:?}");
     }
 }
 
@@ -50,7 +47,7 @@ fn a_closed_terminal_is_nothing_to_a_run_under_nohup() {
     let bench = Bench::new();
     let mut running = in_the_middle(&bench, Some("nohup"), &[]);
     running.signal(Signal::HUP);
-    let goes_on = !wait_until(Duration::from_secs(2), || running.process.try_wait().expect("a child").is_some());
+    let goes_on = !wait_until(Duration::from_secs(2), || running.try_wait().is_some());
     assert!(goes_on, "it ended: {}", running.said());
     running.signal(Signal::INT);
     running.end_within(END_WITHIN).expect(130);
@@ -117,7 +114,7 @@ fn two_runs_share_a_toxiproxy_and_do_not_meet() {
     let quick = scenario("", "[faults.partition]\nkind = \"partition\"\nfor_t = 1.5\n") + LENIENT;
     let longer = in_the_middle(&first, None, &["--toxiproxy", &api, "--toxiproxy-ports", "28700-28799"]);
     let before = proxies(&api);
-    let file = second.file("scenario.toml", &quick).display().to_string();
+    let file = second.scenario(&quick);
     let more = ["--ensemble", "embedded", "--toxiproxy", &api, "--toxiproxy-ports", "28700-28799"];
     let ran = second.run(&[&["run", &file, "--out", "record"], &more[..]].concat());
     ran.fails_nothing();

@@ -5,10 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::run_support::scenario::{LENIENT, patient, scenario};
 use crate::run_support::toxiproxy::{proxies, toxiproxy};
-use crate::run_support::{Bench, cell, check, events};
+use crate::run_support::{Bench, assert_verified_and_whole, cell, events};
 use hustings_record::{Event, FaultKind, FencingMethod, LinkUse};
-use hustings_reports::summary::CellSummary;
-use hustings_reports::verdict::Verdict;
 
 const EVERY_FAULT: &str = r#"
 [faults]
@@ -22,31 +20,15 @@ expire = { kind = "expire" }
 resign = { kind = "resign" }
 "#;
 
-/// Conditions that hold on any machine, however slow: the faults are verified, and nothing is lost for good.
-fn assert_verified(cell: &CellSummary) {
-    assert!(!cell.faults.receipts.is_empty(), "{}: no fault", cell.info.name);
-    for receipt in &cell.faults.receipts {
-        assert!(receipt.verified, "{}: {receipt:?}", cell.info.name);
-    }
-    for name in ["verification", "liveness", "participation", "record", "enrolment"] {
-        let found = check(cell, name);
-        assert_ne!(found.verdict, Verdict::Fail, "{}: {found:?}", cell.info.name);
-    }
-    assert_eq!(cell.leaderless.groups_at_end, 0, "{}", cell.info.name);
-    assert!(cell.standing.end.is_some_and(|listed| listed.judged > 0), "{}: the servers list them", cell.info.name);
-}
-
 #[test]
 fn every_kind_of_fault_is_verified_and_healed() {
     let bench = Bench::new();
-    let file = bench.file("scenario.toml", &(scenario("", EVERY_FAULT) + LENIENT));
-    let ran = bench.run(&["run", &file.display().to_string(), "--out", "record", "--json"]);
-    bench.assert_nothing_left();
+    let ran = bench.record(&(scenario("", EVERY_FAULT) + LENIENT), &[]);
     ran.fails_nothing();
     let summary = ran.summary();
-    summary.cells.iter().for_each(assert_verified);
+    summary.cells.iter().for_each(assert_verified_and_whole);
     let kinds: BTreeSet<FaultKind> =
-        summary.cells.iter().flat_map(|cell| &cell.faults.receipts).map(|r| r.kind).collect();
+        summary.cells.iter().flat_map(|cell| &cell.faults.verifications).map(|r| r.kind).collect();
     use FaultKind as F;
     let wanted = [F::Disconnect, F::PartitionUp, F::PartitionDown, F::Slow, F::Pause, F::Crash, F::Expire, F::Resign];
     assert_eq!(kinds, BTreeSet::from(wanted));
@@ -61,8 +43,7 @@ fn a_partition_works_through_a_toxiproxy_of_the_users_own() {
     let bench = Bench::new();
     let (toxiproxy, api) = toxiproxy(&bench);
     let partition = "[faults.partition]\nkind = \"partition\"\nfor_t = 1.5\n";
-    let file = bench.file("scenario.toml", &(scenario("", partition) + LENIENT));
-    let file = file.display().to_string();
+    let file = bench.scenario(&(scenario("", partition) + LENIENT));
     let ran = bench.run(&["run", &file, "--out", "record", "--json", "--toxiproxy", &api]);
     let left = proxies(&api);
     drop(toxiproxy);
@@ -70,7 +51,7 @@ fn a_partition_works_through_a_toxiproxy_of_the_users_own() {
     assert!(left.is_empty(), "the links were taken away: {left:?}");
     let summary = ran.summary();
     assert_eq!(summary.cells[0].info.links, LinkUse::External);
-    assert_verified(&summary.cells[0]);
+    assert_verified_and_whole(&summary.cells[0]);
     bench.assert_nothing_left();
 }
 
@@ -79,7 +60,7 @@ fn a_lost_reply_is_refused_where_the_links_cannot_read_what_passes() {
     let bench = Bench::new();
     let (toxiproxy, api) = toxiproxy(&bench);
     let lost = "[faults.lost]\nkind = \"lost-reply\"\nfor_ms = 900\n";
-    let file = bench.file("scenario.toml", &(scenario("", lost) + LENIENT)).display().to_string();
+    let file = bench.scenario(&(scenario("", lost) + LENIENT));
     let ran = bench.run(&["run", &file, "--out", "record", "--toxiproxy", &api]).expect(4);
     ran.error(&[&api, "cannot read what passes", "leave --toxiproxy out"]);
     drop(toxiproxy);
@@ -97,12 +78,10 @@ pause = { kind = "pause", for_t = 3.0 }
 recipe = ["lock-race", "poll-race"]
 "#;
     let election = "fencing = \"kill\"\npoll_interval_ms = 50";
-    let file = bench.file("scenario.toml", &(scenario(election, sections) + LENIENT));
-    let ran = bench.run(&["run", &file.display().to_string(), "--out", "record", "--json"]);
-    bench.assert_nothing_left();
+    let ran = bench.record(&(scenario(election, sections) + LENIENT), &[]);
     ran.fails_nothing();
     let summary = ran.summary();
-    summary.cells.iter().for_each(assert_verified);
+    summary.cells.iter().for_each(assert_verified_and_whole);
 
     let (lock, poll) = (cell(&summary, "lock-race"), cell(&summary, "poll-race"));
     assert_eq!(lock.writes.on_waking, 0, "a killed process does not wake");
@@ -136,11 +115,9 @@ recipe = ["lock-race", "poll-race"]
 fn candidates_that_share_a_session_share_its_end_and_not_a_resignation() {
     let bench = Bench::new();
     let sections = "[faults.expire]\nkind = \"expire\"\n[faults.resign]\nkind = \"resign\"\n";
-    let file = bench.file("scenario.toml", &(patient(&scenario("sessions = \"per-host\"", sections), 2) + LENIENT));
-    let ran = bench.run(&["run", &file.display().to_string(), "--out", "record", "--json"]);
-    bench.assert_nothing_left();
+    let ran = bench.record(&(patient(&scenario("sessions = \"per-host\"", sections), 2) + LENIENT), &[]);
     ran.fails_nothing();
-    ran.summary().cells.iter().for_each(assert_verified);
+    ran.summary().cells.iter().for_each(assert_verified_and_whole);
 
     let expire = Shared::of(&events(&bench.path("record"), 0));
     let on_host = 6;
@@ -174,8 +151,7 @@ fn leaders_that_are_terminated_hear_the_answers_to_their_last_writes() {
     let text = patient(&scenario("", "[faults.terminate]\nkind = \"terminate\"\nfor_ms = 1000\n"), 4) + LENIENT;
     // A write is in flight at any time.
     let text = text.replace("work_interval_ms = 20", "work_interval_ms = 1");
-    let file = bench.file("scenario.toml", &text).display().to_string();
-    let ran = bench.run(&["run", &file, "--out", "record", "--json"]).expect(0);
+    let ran = bench.record(&text, &[]).expect(0);
     assert!(ran.summary().cells[0].handovers.planned > 0, "a host with leaders was terminated");
     let left = |event: &Event| matches!(event, Event::Note { text, .. } if text.contains("left its znode"));
     let told = events(&bench.path("record"), 0);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::run_support::scenario::scenario;
-use crate::run_support::{Bench, Running, check, checkers_of, files, recorded};
+use crate::run_support::{Bench, Running, check, checkers_of, files};
 use hustings_record::RunState;
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
@@ -17,13 +17,9 @@ const GIVEN_UP_WITHIN: Duration = Duration::from_secs(90);
 
 /// A run on this ensemble with this fault, right after its verification.
 fn with_faults(bench: &Bench, ensemble: &str, sections: &str) -> Running {
-    let text = scenario("links = \"always\"\n", sections);
-    let file = bench.file("scenario.toml", &text).display().to_string();
+    let file = bench.scenario(&scenario("links = \"always\"\n", sections));
     let command = bench.command(&["run", &file, "--out", "record", "--ensemble", ensemble]);
-    let mut running = bench.start(command);
-    let record = bench.path("record");
-    running.until("the fault's receipt", || recorded(&record, r#""e":"receipt""#));
-    running
+    bench.start(command).in_its_fault(&bench.path("record"))
 }
 
 /// Processes of the run whose command line contains `part`.
@@ -99,12 +95,10 @@ const CRASHES: &str = "[faults.f]\nkind = \"crash\"\nfor_ms = 1500\nrepeat = 2\n
 #[test]
 fn a_repetition_that_a_stall_spoilt_is_run_again_and_the_gate_leaves_it_out() {
     let bench = Bench::new();
-    let file = bench.file("scenario.toml", &scenario("", CRASHES)).display().to_string();
+    let file = bench.scenario(&scenario("", CRASHES));
     let rounds = ["--repeat", "2", "--further", "3"];
     let command = [&["run", &file, "--out", "record", "--ensemble", "embedded"][..], &rounds].concat();
-    let mut running = bench.start(bench.command(&command));
-    let record = bench.path("record");
-    running.until("the fault's receipt", || recorded(&record, r#""e":"receipt""#));
+    let running = bench.start(bench.command(&command)).in_its_fault(&bench.path("record"));
     let pids = pids(&bench, " --host ");
     send(&pids, Signal::STOP);
     std::thread::sleep(Duration::from_millis(400));
@@ -171,8 +165,7 @@ fn a_failure_that_was_verified_before_the_run_broke_off_stays_one() {
     let bench = Bench::new();
     // In its first cell leaders write before they lead; in the second one only the servers fail.
     let sections = format!("[matrix]\nrecipe = [\"broken:writes-before-grant\", \"naive\"]\n\n{RESIGN}");
-    let text = scenario("links = \"always\"\n", &sections);
-    let file = bench.file("scenario.toml", &text).display().to_string();
+    let file = bench.scenario(&scenario("links = \"always\"\n", &sections));
     let record = bench.path("record");
     let command = bench.command(&["run", &file, "--out", "record", "--ensemble", "embedded"]);
     let mut running = bench.start(command);

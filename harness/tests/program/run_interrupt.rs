@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::run_support::scenario::endless;
-use crate::run_support::{Bench, Running, events, recorded, summary_of};
+use crate::run_support::{Bench, Running, events, summary_of};
 use hustings_record::{Event, Record, RunState};
 use hustings_reports::verdict::Verdict;
 use rustix::process::Signal;
@@ -15,11 +15,8 @@ const AT_ONCE: Duration = Duration::from_secs(10);
 
 /// A run in the middle of its fault, which lasts for ten minutes.
 fn in_the_middle(bench: &Bench, kind: &str) -> Running {
-    let file = bench.file("scenario.toml", &endless(kind));
-    let mut running = bench.start(bench.command(&["run", &file.display().to_string(), "--out", "record"]));
-    let record = bench.path("record");
-    running.until("the fault's receipt", || recorded(&record, r#""e":"receipt""#));
-    running
+    let file = bench.scenario(&endless(kind));
+    bench.start(bench.command(&["run", &file, "--out", "record"])).in_its_fault(&bench.path("record"))
 }
 
 fn interrupted_in_order(kind: &str) {
@@ -34,16 +31,11 @@ fn interrupted_in_order(kind: &str) {
     assert!(bench.path("record/report.html").exists(), "{}", ran.err);
     assert!(ran.err.contains("interrupted"), "{}", ran.err);
     let told = events(&bench.path("record"), 0);
-    let ends: Vec<bool> = told
-        .iter()
-        .filter_map(|event| if let Event::HostEnded { killed, .. } = event { Some(*killed) } else { None })
-        .collect();
-    assert_eq!(ends, [false; 3], "every host went on and ended in order: {:?}", summary.cells[0].faults.receipts);
-    assert!(
-        summary.cells[0].faults.receipts[0].healed.is_some(),
-        "what was broken was healed: {:?}",
-        summary.cells[0].faults.receipts
-    );
+    let killed = |event: &Event| if let Event::HostEnded { killed, .. } = event { Some(*killed) } else { None };
+    let verifications = &summary.cells[0].faults.verifications;
+    let ends: Vec<bool> = told.iter().filter_map(killed).collect();
+    assert_eq!(ends, [false; 3], "every host went on and ended in order: {verifications:?}");
+    assert!(verifications[0].healed.is_some(), "what was broken was healed: {verifications:?}");
     bench.run(&["check", "record"]).expect(3);
 }
 
@@ -78,8 +70,8 @@ fn a_second_ctrl_c_ends_at_once_and_leaves_no_process() {
 #[test]
 fn ctrl_c_before_there_is_a_record_leaves_none() {
     let bench = Bench::new();
-    let file = bench.file("scenario.toml", &endless("pause"));
-    let mut running = bench.start(bench.command(&["run", &file.display().to_string(), "--out", "record"]));
+    let file = bench.scenario(&endless("pause"));
+    let mut running = bench.start(bench.command(&["run", &file, "--out", "record"]));
     running.until("its folder", || !bench.leftovers().is_empty());
     running.signal(Signal::INT);
     let ran = running.end_within(END_WITHIN).expect(130);

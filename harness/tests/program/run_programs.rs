@@ -62,29 +62,28 @@ recipe = ["predecessor-watch", "foreign:queue"]
 fault = "jump"
 "#,
     );
-    let file = bench.file("programs.toml", &text).display().to_string();
-    let ran = bench.run(&["run", &file, "--ensemble", "embedded", "--out", "record", "--json"]);
+    let ran = bench.record(&text, &["--ensemble", "embedded"]);
     ran.fails_nothing();
-    bench.assert_nothing_left();
     let summary = ran.summary();
     assert_eq!(summary.cells.len(), 10);
     for cell in &summary.cells {
         let is_program = cell.info.recipe.starts_with("foreign:");
         assert_eq!(cell.programs.processes > 0, is_program, "{}", cell.info.name);
         assert_eq!(cell.info.has_equal_paths(), !is_program, "{}", cell.info.name);
-        assert!(cell.writes.total > 0 && !cell.faults.receipts.is_empty(), "{}", cell.info.name);
+        assert!(cell.writes.total > 0 && !cell.faults.verifications.is_empty(), "{}", cell.info.name);
         assert!(cell.handovers.completed > 0 || cell.info.fault == "jump", "{}", cell.info.name);
         assert_eq!(check(cell, "split-brain").rests_on, [hustings_record::Grade::Report], "{}", cell.info.name);
     }
     let jumped = cell(&summary, "queue-jump");
-    assert!(jumped.faults.receipts.iter().all(|r| r.kind == FaultKind::ClockStep && r.verified), "{:?}", jumped.faults);
+    let is_verified = jumped.faults.verifications.iter().all(|r| r.kind == FaultKind::ClockStep && r.verified);
+    assert!(is_verified, "{:?}", jumped.faults);
     assert!(jumped.programs.names[0].starts_with("predecessor-watch"), "{:?}", jumped.programs.names);
     let table = bench.path("league.md");
     bench.run(&["export", "record", "--table", &table.display().to_string()]).expect(0);
     let table = std::fs::read_to_string(table).expect("a table");
     assert_eq!(table.lines().filter(|line| line.starts_with("| foreign:queue |")).count(), 2, "{table}");
     assert!(table.contains("| | resign | crash | jump |"), "{table}");
-    let refused = bench.run(&["simulate", &file, "--only", "foreign*"]).expect(2);
+    let refused = bench.run(&["simulate", "scenario.toml", "--only", "foreign*"]).expect(2);
     assert!(refused.err.contains("which no simulation can run"), "{}", refused.err);
 }
 
@@ -153,9 +152,7 @@ recipe = "foreign:rude"
 fault = "terminate"
 "#,
     );
-    let file = bench.file("broken.toml", &text).display().to_string();
-    let ran = bench.run(&["run", &file, "--ensemble", "local", "--out", "record", "--json"]).expect(1);
-    bench.assert_nothing_left();
+    let ran = bench.record(&text, &["--ensemble", "local"]).expect(1);
     let summary = ran.summary();
     for (name, checker) in BROKEN {
         let failed = checkers_of(cell(&summary, name), Verdict::Fail);
@@ -166,25 +163,15 @@ fault = "terminate"
 #[test]
 fn a_leader_is_answered_until_it_has_gone() {
     let bench = Bench::new();
-    let text = calm().replace(
-        "[faults.calm]",
-        &format!(
-            r#"
-[foreign.last]
-{}
+    let sections = r#"
 leader_wakes = "one"
 follower_wakes = "one"
 
 [matrix]
 recipe = "foreign:last"
-
-[faults.calm]"#,
-            python("last_write.py", &[])
-        ),
-    );
-    let file = bench.file("last.toml", &text).display().to_string();
-    let ran = bench.run(&["run", &file, "--ensemble", "embedded", "--out", "record", "--json"]).expect(0);
-    bench.assert_nothing_left();
+"#;
+    let text = format!("{}\n[foreign.last]\n{}{sections}", calm(), python("last_write.py", &[]));
+    let ran = bench.record(&text, &["--ensemble", "embedded"]).expect(0);
     let programs = &ran.summary().cells[0].programs;
     assert!(programs.processes == 3 && programs.misbehaved.is_empty(), "{programs:?}");
 }
@@ -194,13 +181,8 @@ fn a_program_that_writes_with_other_tokens_than_its_leads_is_found_out_with_a_fe
     let bench = Bench::new();
     let named = ["first", "next", "future", "granted", "named"];
     let programs = named.map(|how| {
-        format!(
-            r#"
-[foreign.{how}]
-{}
-"#,
-            python("wrong_tokens.py", &[how])
-        )
+        let command = python("wrong_tokens.py", &[how]);
+        format!("\n[foreign.{how}]\n{command}\n")
     });
     let text = slower(&format!(
         r#"{}
@@ -222,9 +204,7 @@ resource = "fenced"
 "#,
         programs.concat()
     ));
-    let file = bench.file("tokens.toml", &text).display().to_string();
-    let ran = bench.run(&["run", &file, "--ensemble", "embedded", "--out", "record", "--json"]).expect(1);
-    bench.assert_nothing_left();
+    let ran = bench.record(&text, &["--ensemble", "embedded"]).expect(1);
     let summary = ran.summary();
     assert_eq!(summary.cells.len(), 6);
     for cell in &summary.cells {
@@ -261,7 +241,7 @@ fault = "resign"
 "#,
         python("odd_password.py", &[])
     ));
-    let file = bench.file("odd.toml", &text).display().to_string();
+    let file = bench.scenario(&text);
     for ensemble in ["embedded", "local"] {
         let ran = bench.run(&["run", &file, "--ensemble", ensemble, "--out", ensemble, "--json"]);
         ran.fails_nothing();
@@ -275,16 +255,9 @@ fn a_program_that_watches_two_before_it_and_one_more_passes_if_it_declares_that_
     let bench = Bench::new();
     let named = [("honest", "two", "watches_max = 3"), ("narrow", "one", "watches_max = 3"), ("silent", "two", "")];
     let programs = named.map(|(name, wakes, watches)| {
-        format!(
-            r#"
-[foreign.{name}]
-{}
-leader_wakes = "{wakes}"
-follower_wakes = "{wakes}"
-{watches}
-"#,
-            python("watches_two.py", &[])
-        )
+        let (command, wakes) =
+            (python("watches_two.py", &[]), format!("leader_wakes = {wakes:?}\nfollower_wakes = {wakes:?}"));
+        format!("\n[foreign.{name}]\n{command}\n{wakes}\n{watches}\n")
     });
     // The remains of a stopped process are not blamed after 2 T and more: the cell lasts longer than that.
     let text = slower(&format!(
@@ -302,9 +275,7 @@ fault = "resign"
 "#,
         programs.concat()
     ));
-    let file = bench.file("two.toml", &text).display().to_string();
-    let ran = bench.run(&["run", &file, "--ensemble", "embedded", "--out", "record", "--json"]).expect(1);
-    bench.assert_nothing_left();
+    let ran = bench.record(&text, &["--ensemble", "embedded"]).expect(1);
     let summary = ran.summary();
     let failed = |name: &str| checkers_of(cell(&summary, name), Verdict::Fail);
     assert_eq!(failed("honest"), Vec::<&str>::new(), "{}", ran.err);

@@ -15,18 +15,15 @@ fn names(summary: &Summary) -> Vec<&str> {
 /// The intended times of a cell's faults.
 fn intended(summary: &Summary, name: &str) -> Vec<u64> {
     let cell = summary.cells.iter().find(|cell| cell.info.name == name).expect("a cell of this name");
-    cell.faults.receipts.iter().map(|receipt| receipt.intended).collect()
+    cell.faults.verifications.iter().map(|verification| verification.intended).collect()
 }
 
 #[test]
 fn a_repeated_run_goes_over_all_cells_in_rounds_on_one_ensemble() {
     let bench = Bench::new();
-    let file = bench.file("calm.toml", &(calm() + "\n[matrix]\nrecipe = [\"naive\", \"lock-race\", \"poll-race\"]\n"));
-    let file = file.display().to_string();
-    let only = ["--only", "naive-*", "--only", "lock-*", "--repeat", "2"];
-    let run = ["run", &file, "--ensemble", "embedded", "--out", "record", "--json"];
-    let ran = bench.run(&[&run[..], &only[..]].concat()).expect(0);
-    bench.assert_nothing_left();
+    let text = calm() + "\n[matrix]\nrecipe = [\"naive\", \"lock-race\", \"poll-race\"]\n";
+    let more = ["--ensemble", "embedded", "--only", "naive-*", "--only", "lock-*", "--repeat", "2"];
+    let ran = bench.record(&text, &more).expect(0);
     assert_eq!(ran.err.matches("ensemble: embedded:").count(), 1, "{}", ran.err);
     let summary = ran.summary();
     assert_eq!(names(&summary), ["naive-calm", "lock-race-calm", "naive-calm-r2", "lock-race-calm-r2"]);

@@ -12,9 +12,7 @@ const ATTEMPTS: u32 = 3;
 fn judged(text: &str, as_it_should: fn(&Summary) -> bool) -> (Ran, Summary) {
     for attempt in 1.. {
         let bench = Bench::new();
-        let file = bench.file("scenario.toml", text);
-        let ran = bench.run(&["run", &file.display().to_string(), "--json", "--out", "record"]);
-        bench.assert_nothing_left();
+        let ran = bench.record(text, &[]);
         let summary = ran.summary();
         let disturbed = summary.cells.iter().any(|cell| cell.stalls.over_limit > 0);
         if as_it_should(&summary) || !disturbed || attempt == ATTEMPTS {
@@ -80,15 +78,13 @@ fn faults_that_do_not_happen_make_a_run_inconclusive() {
     // A session lost by a slow machine is irrelevant here.
     let doubtless = "\n[[expect]]\nunplanned = \"any\"\n";
     let bench = Bench::new();
-    let file = bench.file("scenario.toml", &(scenario("", partition) + doubtless)).display().to_string();
-    let ran = bench.run(&["run", &file, "--out", "record", "--json", "--lying-proxy"]).expect(3);
-    bench.assert_nothing_left();
+    let ran = bench.record(&(scenario("", partition) + doubtless), &["--lying-proxy"]).expect(3);
     let summary = ran.summary();
     let cell = &summary.cells[0];
     assert_eq!((summary.verdict, cell.verdict), (Verdict::Inconclusive, Verdict::Inconclusive));
     let doubted = checkers_of(cell, Verdict::Inconclusive);
     assert!(doubted.contains(&"verification") && doubted.contains(&"failover"), "{:#?}", cell.checks);
-    assert!(!cell.faults.receipts.is_empty() && cell.faults.receipts.iter().all(|receipt| !receipt.verified));
+    assert!(!cell.faults.verifications.is_empty() && cell.faults.verifications.iter().all(|one| !one.verified));
     let zero = check(cell, "split-brain").verdict;
     assert_eq!(zero, Verdict::Inconclusive, "a zero without a verified fault is worth nothing");
     assert!(ran.err.contains("verification"), "{}", ran.err);

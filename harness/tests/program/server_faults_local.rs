@@ -2,27 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::time::{Duration, Instant};
 
-use crate::ensemble_support::{all_gone, options};
+use crate::ensemble_support::{LocalBench, all_gone, create, has, leader_among, options, stops_serving};
 use hustings::ensemble::local::{LocalEnsemble, LocalOptions};
 use hustings::ensemble::server_options::ServerOptions;
-use hustings::ensemble::{Ensemble, EnsembleError, ServerControl, four_letter};
+use hustings::ensemble::{Ensemble, EnsembleError, ServerControl};
 use hustings::files::workdir::WorkDir;
 use hustings::process::procfs::{ProcessId, process_state};
-use tempfile::TempDir;
-use zookeeper_client::{Acls, Client, CreateMode};
-
-/// Longer than any machine needs.
-const PATIENCE: Duration = Duration::from_secs(90);
-const ASK_WITHIN: Duration = Duration::from_secs(3);
-
-/// An ensemble with the folders that it lives in.
-struct EnsembleBench {
-    ensemble: LocalEnsemble,
-    work: WorkDir,
-    root: TempDir,
-}
 
 /// A lost server is noticed within about 2 s.
 fn quick(servers: u32, quorum_links: bool) -> LocalOptions {
@@ -31,88 +17,25 @@ fn quick(servers: u32, quorum_links: bool) -> LocalOptions {
     options
 }
 
-impl EnsembleBench {
-    async fn start(options: LocalOptions) -> Self {
-        let root = tempfile::tempdir().expect("a temp dir");
-        let work = WorkDir::create_in(root.path(), "faults").expect("a folder");
-        let ensemble = LocalEnsemble::start(options, &work).await.expect("it starts");
-        Self { ensemble, work, root }
-    }
-
+impl LocalBench {
     fn control(&self) -> &dyn ServerControl {
         self.ensemble.control().expect("its servers are its own")
     }
 
-    /// What this server says it is; None: it does not serve.
-    async fn mode(&self, server: u32) -> Option<String> {
-        let address = self.ensemble.servers()[server as usize - 1];
-        let answer = four_letter::ask(address, "srvr", ASK_WITHIN).await.ok()?;
-        four_letter::mode(&answer).map(ToOwned::to_owned)
-    }
-
-    /// Waits until one of these servers leads and all others of them follow; gives the leader.
     async fn leader_of(&self, servers: &[u32]) -> u32 {
-        let until = Instant::now() + PATIENCE;
-        loop {
-            let modes = futures::future::join_all(servers.iter().map(|server| self.mode(*server))).await;
-            let count = |mode| modes.iter().filter(|m| m.as_deref() == Some(mode)).count();
-            if count("leader") == 1 && count("follower") == servers.len() - 1 {
-                let at = modes.iter().position(|mode| mode.as_deref() == Some("leader")).expect("it is there");
-                return servers[at];
-            }
-            assert!(Instant::now() < until, "no quorum of {servers:?}: {modes:?}");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    }
-
-    async fn serves_no_more(&self, server: u32) {
-        let until = Instant::now() + PATIENCE;
-        while let Some(mode) = self.mode(server).await {
-            assert!(Instant::now() < until, "server {server} is still {mode}");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        leader_among(&self.ensemble, servers).await
     }
 
     fn others(&self, server: u32) -> Vec<u32> {
         (1..=self.ensemble.servers().len() as u32).filter(|id| *id != server).collect()
     }
 
-    async fn client(&self, server: u32) -> Client {
-        let address = self.ensemble.servers()[server as usize - 1].to_string();
-        let until = Instant::now() + PATIENCE;
-        loop {
-            match Client::connect(&address).await {
-                Ok(client) => return client,
-                Err(error) => assert!(Instant::now() < until, "no session at server {server}: {error}"),
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-    }
-
     async fn write(&self, server: u32, path: &str) {
-        let mode = CreateMode::Persistent.with_acls(Acls::anyone_all());
-        self.client(server).await.create(path, b"x", &mode).await.expect("created");
+        create(&self.ensemble, server, path).await;
     }
 
     async fn has(&self, server: u32, path: &str) -> bool {
-        let client = self.client(server).await;
-        client.sync("/").await.expect("synced");
-        client.check_stat(path).await.expect("asked").is_some()
-    }
-
-    fn processes(&self) -> Vec<ProcessId> {
-        let pids = self.ensemble.pids().into_iter().chain(self.ensemble.link_pids());
-        pids.filter_map(ProcessId::of).collect()
-    }
-
-    /// Nothing may be left.
-    async fn stop(self) {
-        let processes = self.processes();
-        self.ensemble.stop().await.expect("stopped");
-        assert!(!processes.iter().any(|p| p.is_alive()), "stop waits until all processes are gone");
-        assert!(!self.ensemble.folder().exists());
-        self.work.remove().expect("removed");
-        assert_eq!(fs::read_dir(self.root.path()).expect("listed").count(), 0);
+        has(&self.ensemble, server, path).await
     }
 }
 
@@ -129,7 +52,7 @@ fn is_timed(line: &str) -> bool {
 
 #[tokio::test]
 async fn a_killed_leader_is_replaced_and_follows_once_it_is_started_again() {
-    let bench = EnsembleBench::start(quick(3, false)).await;
+    let bench = LocalBench::start(quick(3, false)).await;
     let old = bench.leader_of(&[1, 2, 3]).await;
     let control = bench.control();
     let process = ProcessId::of(bench.ensemble.pids()[old as usize - 1]).expect("it lives");
@@ -161,7 +84,7 @@ async fn a_killed_leader_is_replaced_and_follows_once_it_is_started_again() {
 
 #[tokio::test]
 async fn a_server_that_died_by_itself_is_missed_and_not_started_again() {
-    let bench = EnsembleBench::start(quick(1, false)).await;
+    let bench = LocalBench::start(quick(1, false)).await;
     let process = bench.processes()[0];
     process.kill_if(|_| true).expect("killed");
     assert!(all_gone(&[process]).await);
@@ -173,7 +96,7 @@ async fn a_server_that_died_by_itself_is_missed_and_not_started_again() {
 
 #[tokio::test]
 async fn a_paused_leader_is_replaced_and_follows_once_it_goes_on() {
-    let bench = EnsembleBench::start(quick(3, false)).await;
+    let bench = LocalBench::start(quick(3, false)).await;
     let old = bench.leader_of(&[1, 2, 3]).await;
     let control = bench.control();
     let pid = bench.ensemble.pids()[old as usize - 1];
@@ -194,7 +117,7 @@ async fn a_paused_leader_is_replaced_and_follows_once_it_goes_on() {
 
 #[tokio::test]
 async fn all_servers_at_once_are_killed_and_keep_their_data() {
-    let bench = EnsembleBench::start(quick(3, false)).await;
+    let bench = LocalBench::start(quick(3, false)).await;
     bench.write(1, "/before").await;
     let control = bench.control();
     for seen in futures::future::join_all((1..=3).map(|server| control.kill(server))).await {
@@ -214,7 +137,7 @@ async fn all_servers_at_once_are_killed_and_keep_their_data() {
 
 #[tokio::test]
 async fn a_server_that_is_started_empty_gets_its_data_from_the_leader() {
-    let bench = EnsembleBench::start(quick(3, false)).await;
+    let bench = LocalBench::start(quick(3, false)).await;
     let leader = bench.leader_of(&[1, 2, 3]).await;
     let follower = bench.others(leader)[0];
     bench.write(leader, "/told").await;
@@ -233,7 +156,7 @@ async fn a_server_that_is_started_empty_gets_its_data_from_the_leader() {
 
 #[tokio::test]
 async fn a_leader_that_is_cut_off_is_replaced_and_follows_once_it_rejoins() {
-    let bench = EnsembleBench::start(quick(3, true)).await;
+    let bench = LocalBench::start(quick(3, true)).await;
     let old = bench.leader_of(&[1, 2, 3]).await;
     let control = bench.control();
     refused(control.rejoin(&[old]).await, "does not bear the toxic");
@@ -243,7 +166,7 @@ async fn a_leader_that_is_cut_off_is_replaced_and_follows_once_it_rejoins() {
     refused(control.cut(&bench.others(old)).await, "already");
 
     let new = bench.leader_of(&bench.others(old)).await;
-    bench.serves_no_more(old).await;
+    stops_serving(&bench.ensemble, &[old]).await;
     let told = bench.ensemble.ask(old, "srvr").await.expect("clients still reach it");
     assert!(told.contains("not currently serving"), "{told}");
     bench.write(new, "/meanwhile").await;
@@ -261,7 +184,7 @@ async fn a_leader_that_is_cut_off_is_replaced_and_follows_once_it_rejoins() {
 
 #[tokio::test]
 async fn five_servers_lose_two_behind_a_cut_and_one_to_a_kill_and_serve_on() {
-    let bench = EnsembleBench::start(quick(5, true)).await;
+    let bench = LocalBench::start(quick(5, true)).await;
     let old = bench.leader_of(&[1, 2, 3, 4, 5]).await;
     let control = bench.control();
     let with = bench.others(old)[0];
@@ -269,8 +192,7 @@ async fn five_servers_lose_two_behind_a_cut_and_one_to_a_kill_and_serve_on() {
     let (seen, _) = control.cut(&[old, with]).await.expect("cut off");
     assert!(seen.contains("24 links"), "{seen}");
     bench.leader_of(&majority).await;
-    bench.serves_no_more(old).await;
-    bench.serves_no_more(with).await;
+    stops_serving(&bench.ensemble, &[old, with]).await;
     control.kill(with).await.expect("killed");
     control.start(with, false).await.expect("started behind the cut");
     control.rejoin(&[old, with]).await.expect("rejoined");
@@ -283,13 +205,13 @@ async fn five_servers_lose_two_behind_a_cut_and_one_to_a_kill_and_serve_on() {
 
 #[tokio::test]
 async fn a_cut_that_severs_nothing_is_refused() {
-    let bench = EnsembleBench::start(quick(1, true)).await;
+    let bench = LocalBench::start(quick(1, true)).await;
     for servers in [&[][..], &[1]] {
         refused(bench.control().cut(servers).await, "both of its sides");
     }
     assert!(matches!(bench.control().cut(&[2]).await, Err(EnsembleError::NoSuchServer(2))));
     bench.stop().await;
-    let bench = EnsembleBench::start(quick(3, false)).await;
+    let bench = LocalBench::start(quick(3, false)).await;
     refused(bench.control().cut(&[1]).await, "quorum links");
     refused(bench.control().rejoin(&[1]).await, "quorum links");
     bench.stop().await;
@@ -307,7 +229,7 @@ async fn limits_of_no_ticks_are_refused() {
 
 #[tokio::test]
 async fn an_ensemble_with_dead_paused_and_cut_servers_leaves_nothing_behind() {
-    let bench = EnsembleBench::start(quick(3, true)).await;
+    let bench = LocalBench::start(quick(3, true)).await;
     assert_eq!(bench.ensemble.link_pids().len(), 1);
     assert_eq!(bench.processes().len(), 4);
     let control = bench.control();
@@ -319,7 +241,7 @@ async fn an_ensemble_with_dead_paused_and_cut_servers_leaves_nothing_behind() {
 
 #[tokio::test]
 async fn an_ensemble_with_links_that_is_dropped_takes_its_proxies_along() {
-    let bench = EnsembleBench::start(quick(3, true)).await;
+    let bench = LocalBench::start(quick(3, true)).await;
     let processes = bench.processes();
     assert_eq!(processes.len(), 4);
     drop(bench.ensemble);
@@ -344,7 +266,7 @@ fn connections(pid: u32) -> Vec<(u16, u16)> {
 }
 
 /// Quorum and election port of a server of the configuration of `of`.
-fn peer(bench: &EnsembleBench, of: u32, server: u32) -> [u16; 2] {
+fn peer(bench: &LocalBench, of: u32, server: u32) -> [u16; 2] {
     let path = bench.ensemble.folder().join(format!("server-{of}/zoo.cfg"));
     let text = fs::read_to_string(path).expect("read");
     let line = text.lines().find_map(|line| line.strip_prefix(&format!("server.{server}=127.0.0.1:")));
@@ -353,7 +275,7 @@ fn peer(bench: &EnsembleBench, of: u32, server: u32) -> [u16; 2] {
 }
 
 /// Every connection that a server makes to another one goes to a link, and there are enough of them.
-fn all_go_over_links(bench: &EnsembleBench) {
+fn all_go_over_links(bench: &LocalBench) {
     let own: BTreeSet<u16> = (1..=3).flat_map(|id| peer(bench, id, id)).collect();
     let mut over_links = 0;
     for (id, pid) in (1..).zip(bench.ensemble.pids()) {
@@ -370,7 +292,7 @@ fn all_go_over_links(bench: &EnsembleBench) {
 
 #[tokio::test]
 async fn no_server_finds_a_way_past_the_links() {
-    let bench = EnsembleBench::start(quick(3, true)).await;
+    let bench = LocalBench::start(quick(3, true)).await;
     let old = bench.leader_of(&[1, 2, 3]).await;
     all_go_over_links(&bench);
     let control = bench.control();

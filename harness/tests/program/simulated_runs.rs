@@ -4,25 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::run_support::Bench;
+use crate::run_support::{Bench, files};
 use hustings_record::WarningKind;
 
 /// Every file below a folder, by its path there.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(next) = folders.pop() {
-        for entry in std::fs::read_dir(next).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                let name = path.strip_prefix(folder).expect("below it").display().to_string();
-                found.insert(name, std::fs::read(path).expect("readable"));
-            }
-        }
-    }
-    found
+fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let name = |path: &Path| path.strip_prefix(folder).expect("below it").display().to_string();
+    files(folder, "").into_iter().map(|path| (name(&path), std::fs::read(&path).expect("readable"))).collect()
 }
 
 const SMALL: [&str; 4] = ["--set", "election.groups=3", "--set", "matrix.recipe=[\"naive\",\"lock-race\"]"];
@@ -32,9 +20,8 @@ fn assert_the_same_again(scenario: &str, sets: &[&str]) {
     let bench = Bench::new();
     let simulate = |out: &str, seed: &str| {
         let command = ["simulate", scenario, "--out", out, "--seed", seed, "--quiet"];
-        let ran = bench.run(&[&command[..], sets].concat());
-        assert_eq!(ran.code, 0, "{}", ran.err);
-        files(&bench.path(out))
+        bench.run(&[&command[..], sets].concat()).expect(0);
+        contents(&bench.path(out))
     };
     let (one, again, other) = (simulate("one", "7"), simulate("again", "7"), simulate("other", "8"));
     assert!(one.len() > 10 && one.contains_key("report.html"), "{:?}", one.keys());
@@ -58,8 +45,7 @@ fn so_it_does_where_servers_are_watched_and_probes_write() {
 #[test]
 fn the_quick_scenario_passes_and_wakes_as_many_as_its_recipes_promise() {
     let bench = Bench::new();
-    let ran = bench.run(&["simulate", "quick", "--out", "record", "--json"]);
-    assert_eq!(ran.code, 0, "{}", ran.err);
+    let ran = bench.run(&["simulate", "quick", "--out", "record", "--json"]).expect(0);
     let summary = ran.summary();
     assert_eq!(summary.cells.len(), 12);
     for cell in &summary.cells {
@@ -75,8 +61,7 @@ fn the_quick_scenario_passes_and_wakes_as_many_as_its_recipes_promise() {
 fn random_schedules_show_nothing_of_a_sound_recipe() {
     let bench = Bench::new();
     let one_fault = ["--set", "matrix.fault=[\"crash\"]"];
-    let ran = bench.run(&[&["simulate", "quick", "--seeds", "0..150"][..], &one_fault[..]].concat());
-    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let ran = bench.run(&[&["simulate", "quick", "--seeds", "0..150"][..], &one_fault[..]].concat()).expect(0);
     assert_eq!(ran.err.matches(": 150 seeds in").count(), 3, "once for each recipe: {}", ran.err);
     for line in ran.err.lines().filter(|line| line.contains(": 150 seeds in")) {
         let a_seed = line.split_once(" a seed)").and_then(|(before, _)| before.rsplit('(').next()?.parse::<f64>().ok());
@@ -112,13 +97,11 @@ fn a_search_finds_a_broken_recipe_and_tells_how_to_see_it_again() {
     let broken = ["--set", "allow_broken=true", "--set", "matrix.recipe=[\"broken:ignores-session-loss\"]"];
     let one_fault = ["--set", "matrix.fault=[\"crash\"]"];
     let command = [&["simulate", "quick", "--seeds", "0..2000"][..], &broken[..], &one_fault[..]].concat();
-    let ran = bench.run(&command);
-    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    let ran = bench.run(&command).expect(1);
     let again = ran.out.lines().find_map(|line| line.trim().strip_prefix("again: hustings ")).expect("a command");
     let mut words: Vec<String> = again.split(' ').map(|word| word.trim_matches('\'').to_owned()).collect();
     words.extend(["--out".to_owned(), "again".to_owned()]);
-    let again = bench.run(&words.iter().map(String::as_str).collect::<Vec<_>>());
-    assert_eq!(again.code, 1, "{}{}", again.out, again.err);
+    bench.run(&words.iter().map(String::as_str).collect::<Vec<_>>()).expect(1);
 }
 
 #[test]
@@ -162,9 +145,9 @@ fn what_cannot_be_simulated_is_refused_before_anything_is_written() {
 #[test]
 fn a_host_that_is_killed_for_good_is_not_waited_for() {
     let bench = Bench::new();
-    let ran = bench.run(&["simulate", "million", "--set", "election.groups=30", "--out", "out", "--json", "-q"]);
-    assert_eq!(ran.code, 0, "{}", ran.err);
-    let summary: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    let ran =
+        bench.run(&["simulate", "million", "--set", "election.groups=30", "--out", "out", "--json", "-q"]).expect(0);
+    let summary: serde_json::Value = ran.json();
     let (recorded, groups) = (&summary["recorded_ns"], &summary["cells"][0]["leaderless"]["groups_at_end"]);
     // 94 s of measuring; a drain that waits in vain would take 120 s more.
     assert!(recorded.as_u64().is_some_and(|ns| ns < 130_000_000_000), "{recorded}");

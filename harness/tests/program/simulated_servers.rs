@@ -1,13 +1,12 @@
 //! Faults on the servers of simulated ensembles: the record is like a real run's, and the same checks judge it.
 
-use crate::run_support::{Bench, check};
+use crate::run_support::{Bench, assert_verified, check};
 use hustings::simulate::try_simulation;
 use hustings_record::ServerState;
 use hustings_reports::summary::{CellSummary, ServerElection};
 use hustings_reports::verdict::Verdict;
-use hustings_workloads::model::Bugs;
 use hustings_workloads::scenario::Scenario;
-use hustings_workloads::simulation::{Simulation, Timing};
+use hustings_workloads::simulation::Simulation;
 
 const MS: u64 = 1_000_000;
 /// The duration of an election in the model.
@@ -42,14 +41,13 @@ fault = ["it"]
     );
     let scenario = Scenario::parse(&text, "servers.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
     let cell = scenario.cells().remove(0);
-    let (timing, bugs, schedule) = (Timing::default(), Bugs::default(), None);
-    try_simulation(&Simulation { cell, seed: 1, timing, bugs, schedule }).expect("it comes to its end").summary
+    try_simulation(&Simulation::of(cell, 1)).expect("it comes to its end").summary
 }
 
 /// The only election of a cell in which every check passed.
 fn only_election(cell: &CellSummary) -> &ServerElection {
     assert_eq!(cell.verdict, Verdict::Pass, "{:#?}", cell.checks);
-    assert!(cell.faults.receipts.iter().all(|receipt| receipt.verified), "{:#?}", cell.faults.receipts);
+    assert_verified(cell);
     let [election] = &cell.ensemble.elections[..] else { panic!("{:#?}", cell.ensemble.elections) };
     election
 }
@@ -153,8 +151,7 @@ fn servers_are_watched_only_where_faults_hit_them() {
 #[test]
 fn every_cell_of_quorum_loss_is_as_expected_and_each_election_has_its_gap_in_the_writes() {
     let bench = Bench::new();
-    let ran = bench.run(&["simulate", "quorum-loss", "--out", "record", "--json", "--quiet"]);
-    assert_eq!(ran.code, 0, "{}", ran.err);
+    let ran = bench.run(&["simulate", "quorum-loss", "--out", "record", "--json", "--quiet"]).expect(0);
     let summary = ran.summary();
     assert_eq!(summary.cells.len(), 8);
     for cell in &summary.cells {
@@ -177,19 +174,15 @@ fn every_cell_of_quorum_loss_is_as_expected_and_each_election_has_its_gap_in_the
 #[test]
 fn the_order_of_starts_and_the_zxids_decide_who_leads() {
     let bench = Bench::new();
-    let ran = bench.run(&["simulate", "sequential-start", "--out", "record", "--json", "--quiet"]);
-    assert_eq!(ran.code, 0, "{}", ran.err);
+    let ran = bench.run(&["simulate", "sequential-start", "--out", "record", "--json", "--quiet"]).expect(0);
     for cell in &ran.summary().cells {
         let (times, leader) = if cell.info.name == "in-order" { (10, 3) } else { (3, 1) };
         // The servers that are left before all are down may elect any of them.
         let won = cell.ensemble.elections.iter().filter(|election| election.winner == Some(leader)).count();
         assert_eq!(won, times, "{}: {:#?}", cell.info.name, cell.ensemble.elections);
-        assert!(
-            cell.ensemble.elections.iter().all(|election| election.predicted == election.winner),
-            "{:#?}",
-            cell.ensemble.elections
-        );
-        assert!(cell.faults.receipts.iter().all(|receipt| receipt.verified), "{:#?}", cell.faults.receipts);
+        let elections = &cell.ensemble.elections;
+        assert!(elections.iter().all(|election| election.predicted == election.winner), "{elections:#?}");
+        assert_verified(cell);
     }
     let other = ["--set", "faults.in-order.order=[5,4,3,2,1]", "--set", "matrix.fault=[\"in-order\"]"];
     let ran = bench.run(&[&["simulate", "sequential-start", "--out", "other", "--quiet"][..], &other[..]].concat());
@@ -199,14 +192,13 @@ fn the_order_of_starts_and_the_zxids_decide_who_leads() {
 #[test]
 fn every_leader_that_is_to_resign_does_after_its_candidates_have_moved() {
     let bench = Bench::new();
-    let ran = bench.run(&["simulate", "reconnect", "--out", "record", "--json", "--quiet"]);
-    assert_eq!(ran.code, 0, "{}", ran.err);
+    let ran = bench.run(&["simulate", "reconnect", "--out", "record", "--json", "--quiet"]).expect(0);
     for cell in &ran.summary().cells {
         // A server is killed three times, and each time the leaders of five groups then resign.
         assert_eq!(cell.handovers.completed, 15, "{}: {:#?}", cell.info.name, cell.handovers);
-        let resigned =
-            cell.faults.receipts.iter().filter(|receipt| receipt.verified && receipt.servers.is_empty()).count();
-        assert_eq!(resigned, 15, "{}: {:#?}", cell.info.name, cell.faults.receipts);
+        let verifications = cell.faults.verifications.iter();
+        let resigned = verifications.filter(|one| one.verified && one.servers.is_empty()).count();
+        assert_eq!(resigned, 15, "{}: {:#?}", cell.info.name, cell.faults.verifications);
         assert!(cell.ensemble.elections.is_empty(), "the quorum was there all along: {:#?}", cell.ensemble.elections);
     }
 }

@@ -5,8 +5,7 @@ use serde_json::Value;
 
 /// JSON on standard output of a run with this exit code.
 fn answer(bench: &Bench, arguments: &[&str], code: i32) -> Value {
-    let ran = bench.run(&[&["tune", "--json"], arguments].concat()).expect(code);
-    serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.out))
+    bench.run(&[&["tune", "--json"], arguments].concat()).expect(code).json()
 }
 
 #[test]
@@ -44,10 +43,7 @@ fn the_answer_can_be_had_as_a_page_with_every_timeout_that_is_worth_a_look() {
     let page = std::fs::read_to_string(bench.path("t.html")).expect("a page");
     assert_eq!((page.matches("<svg").count(), page.matches("class=\"taken\"").count()), (2, 1), "{}", told.err);
     let shown = page.matches("<tr").count() - 1;
-    assert!(
-        (4..19).contains(&shown),
-        "{shown} of two to twenty ticks: beyond the longest pause a longer T gains nothing"
-    );
+    assert!((4..19).contains(&shown), "{shown} of 2 to 20 ticks: beyond the longest pause a longer T gains nothing");
     assert!(!page.contains("<td>40 s</td>"));
     assert!(!page.contains("<script") && page.contains("What it rests on") == told.err.contains("measured with"));
     let nowhere = bench.run(&[&asked[..], &["--page", "nowhere/t.html"]].concat()).expect(4);
@@ -57,8 +53,7 @@ fn the_answer_can_be_had_as_a_page_with_every_timeout_that_is_worth_a_look() {
 #[test]
 fn a_machine_that_is_watched_is_a_log_of_pauses() {
     let bench = Bench::new();
-    let seen = bench.run(&["doctor", "--watch", "machine.hlog", "--for", "300ms", "--json"]).expect(0);
-    let seen: Value = serde_json::from_str(&seen.out).expect("JSON");
+    let seen: Value = bench.run(&["doctor", "--watch", "machine.hlog", "--for", "300ms", "--json"]).expect(0).json();
     assert!(seen["watched_ns"].as_u64() >= Some(300_000_000), "{seen}");
     let advice = &answer(&bench, &["--pauses", "machine.hlog", "--weeks", "1", "--model"], 3)["advice"];
     assert_eq!((&advice["shape"], &advice["pauses"]), (&"intervals".into(), &1.into()), "{advice}");

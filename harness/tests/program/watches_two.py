@@ -10,7 +10,7 @@ from kazoo.exceptions import NodeExistsError, NoNodeError
 import hustings_candidate as candidate
 
 
-class Seat(candidate.Seat):
+class Slot(candidate.Slot):
     def stand(self):
         group = self.order["group"]
         self.path = functools.partial("{}/{}".format, group)
@@ -71,4 +71,4 @@ class Seat(candidate.Seat):
         self.client.close()
 
 
-candidate.run(Seat, "watches two", kazoo.__version__, ["report", "resign", "many"])
+candidate.run(Slot, "watches two", kazoo.__version__, ["report", "resign", "many"])

@@ -10,16 +10,16 @@ import urllib.parse
 import hustings_candidate as candidate
 
 WRITES_ON_S = 0.8
-grant, resign = candidate.Seat.grant, candidate.Seat._resign
+grant, resign = candidate.Slot.grant, candidate.Slot._resign
 
 
-def grant_by(seat, t0, node=None, **_):
-    seat.token = seat.client.exists(seat.order["group"] + "/" + node).czxid
-    return grant(seat, t0, node=node, token=seat.token)
+def grant_by(slot, t0, node=None, **_):
+    slot.token = slot.client.exists(slot.order["group"] + "/" + node).czxid
+    return grant(slot, t0, node=node, token=slot.token)
 
 
-def write_on(seat, term, token, sent):
-    url = urllib.parse.urlsplit(seat.order["resource"])
+def write_on(slot, term, token, sent):
+    url = urllib.parse.urlsplit(slot.order["resource"])
     resource = http.client.HTTPConnection(url.hostname, url.port, timeout=30)
     end = time.monotonic() + WRITES_ON_S
     while time.monotonic() < end:
@@ -28,14 +28,14 @@ def write_on(seat, term, token, sent):
         time.sleep(0.02)
 
 
-def resign_and_write_on(seat, fault):
-    term, token, sent = seat.term, seat.token, candidate.now()
-    resign(seat, fault)
-    threading.Thread(target=write_on, args=(seat, term, token, sent), daemon=True).start()
+def resign_and_write_on(slot, fault):
+    term, token, sent = slot.term, slot.token, candidate.now()
+    resign(slot, fault)
+    threading.Thread(target=write_on, args=(slot, term, token, sent), daemon=True).start()
 
 
-candidate.Seat.grant, candidate.Seat._resign = grant_by, resign_and_write_on
+candidate.Slot.grant, candidate.Slot._resign = grant_by, resign_and_write_on
 run = candidate.run
-candidate.run = lambda seat, name, version, can: run(seat, name, version, can + ["token"])
+candidate.run = lambda slot, name, version, can: run(slot, name, version, can + ["token"])
 sys.argv[1:] = ["lock"]
 import kazoo_recipe  # noqa: E402, F401

@@ -7,34 +7,34 @@ import sys
 import hustings_candidate as candidate
 
 how = sys.argv[1]
-grant, write = candidate.Seat.grant, candidate.Seat._write
+grant, write = candidate.Slot.grant, candidate.Slot._write
 
 
-def path(seat, node):
-    return seat.order["group"] + "/" + node
+def path(slot, node):
+    return slot.order["group"] + "/" + node
 
 
-def grant_by(seat, t0, node=None, **_):
-    seat.tokens = getattr(seat, "tokens", []) + [seat.client.exists(path(seat, node)).czxid]
-    said = seat.tokens[0 if how == "granted" else -1]
+def grant_by(slot, t0, node=None, **_):
+    slot.tokens = getattr(slot, "tokens", []) + [slot.client.exists(path(slot, node)).czxid]
+    said = slot.tokens[0 if how == "granted" else -1]
     if how == "named":
         node = "nobody-" + node
-    return grant(seat, t0, node=None if how == "granted" else node, token=said)
+    return grant(slot, t0, node=None if how == "granted" else node, token=said)
 
 
-def write_by(seat, term, token):
+def write_by(slot, term, token):
     if how == "first":
-        token = seat.tokens[0]
+        token = slot.tokens[0]
     elif how == "future":
         token += 1 << 40
     elif how == "next":
-        nodes = [seat.client.exists(path(seat, node)) for node in seat.client.get_children(seat.order["group"])]
+        nodes = [slot.client.exists(path(slot, node)) for node in slot.client.get_children(slot.order["group"])]
         token = max(node.czxid for node in nodes if node)
-    write(seat, term, token)
+    write(slot, term, token)
 
 
-candidate.Seat.grant, candidate.Seat._write = grant_by, write_by
+candidate.Slot.grant, candidate.Slot._write = grant_by, write_by
 run = candidate.run
-candidate.run = lambda seat, name, version, can: run(seat, name, version, can + ["token"])
+candidate.run = lambda slot, name, version, can: run(slot, name, version, can + ["token"])
 sys.argv[1:] = ["lock"]
 import kazoo_recipe  # noqa: E402, F401

@@ -135,8 +135,7 @@ fn numbers_without_a_meaning_are_stored_as_they_are_and_do_no_harm() {
         }
     }
     let mut stream = connect(address);
-    stream.write_all(b"through").unwrap();
-    assert_eq!(read_exactly(&mut stream, 7), b"through");
+    echoes(&mut stream, b"through");
 }
 
 #[test]
@@ -252,8 +251,7 @@ fn disabling_closes_connections_and_port_and_enabling_opens_the_same_port() {
     let proxy = Proxy::start(&[]);
     let address = proxy.link(echo().0);
     let mut stream = connect(address);
-    std::io::Write::write_all(&mut stream, b"a").unwrap();
-    read_exactly(&mut stream, 1);
+    echoes(&mut stream, b"a");
     assert_eq!(proxy.call("POST", "/proxies/link", r#"{"enabled":false}"#).0, 200);
     assert!(matches!(std::io::Read::read(&mut stream, &mut [0]), Ok(0) | Err(_)));
     assert!(std::net::TcpStream::connect(address).is_err());
@@ -317,8 +315,7 @@ fn many_connections_to_the_api_leave_links_their_descriptors() {
     let open = std::fs::read_dir(format!("/proc/{}/fd", proxy.pid())).unwrap().count();
     assert!(open < 600, "{open} descriptors are open");
     let mut client = connect(link);
-    client.write_all(b"still there?").unwrap();
-    assert_eq!(read_exactly(&mut client, 12), b"still there?");
+    echoes(&mut client, b"still there?");
     drop(idle);
     until("the API answers again", || proxy.call("GET", "/version", "").0 == 200);
 }

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hustings::links::{External, LinkError, LinkReceipt, RunLinks};
+use hustings::links::{External, LinkError, LinkVerification, RunLinks};
 use hustings_record::Direction;
 use hustings_workloads::faults::Slow;
 
@@ -22,13 +22,13 @@ async fn embedded(hosts: usize, processes: usize, lie: bool) -> RunLinks {
     links
 }
 
-fn seen(receipt: &LinkReceipt) {
-    assert!(receipt.verified, "{receipt:?}");
-    assert!(receipt.from < receipt.to, "{receipt:?}");
+fn seen(verification: &LinkVerification) {
+    assert!(verification.verified, "{verification:?}");
+    assert!(verification.from < verification.to, "{verification:?}");
 }
 
-fn unseen(receipt: &LinkReceipt) {
-    assert!(!receipt.verified && receipt.evidence.starts_with("NOT in effect"), "{receipt:?}");
+fn unseen(verification: &LinkVerification) {
+    assert!(!verification.verified && verification.evidence.starts_with("NOT in effect"), "{verification:?}");
 }
 
 fn session(endpoint: SocketAddr) -> TcpStream {
@@ -111,12 +111,13 @@ async fn a_lying_proxy_is_noticed() {
         unseen(&links.partition(&[0], direction).await.unwrap());
         links.heal(&[0]).await.unwrap();
     }
-    unseen(&links.slow(&[0], &Slow { latency_ms: 400, ..Slow::default() }).await.unwrap());
-    links.heal(&[0]).await.unwrap();
-    unseen(&links.slow(&[0], &Slow { jitter_ms: 400, ..Slow::default() }).await.unwrap());
-    links.heal(&[0]).await.unwrap();
-    for direction in [Direction::Up, Direction::Down] {
-        unseen(&links.slow(&[0], &Slow { rate_kb: Some(20), direction, ..Slow::default() }).await.unwrap());
+    for slow in [
+        Slow { latency_ms: 400, ..Slow::default() },
+        Slow { jitter_ms: 400, ..Slow::default() },
+        Slow { rate_kb: Some(20), direction: Direction::Up, ..Slow::default() },
+        Slow { rate_kb: Some(20), direction: Direction::Down, ..Slow::default() },
+    ] {
+        unseen(&links.slow(&[0], &slow).await.unwrap());
         links.heal(&[0]).await.unwrap();
     }
     let _standing = session(links.endpoints(0)[0]);
@@ -128,8 +129,8 @@ async fn silence_of_a_dead_server_proves_nothing() {
     let links = RunLinks::start_embedded(Path::new(EXE), 1, false).await.unwrap();
     let dead = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     links.populate(&names(1), &[dead], &[dead]).await.unwrap();
-    let receipt = links.partition(&[0], Direction::Both).await.unwrap();
-    assert!(!receipt.verified && receipt.evidence.starts_with("nothing is verified"), "{receipt:?}");
+    let verification = links.partition(&[0], Direction::Both).await.unwrap();
+    assert!(!verification.verified && verification.evidence.starts_with("nothing is verified"), "{verification:?}");
     assert!(!links.heal(&[0]).await.unwrap().verified);
 }
 

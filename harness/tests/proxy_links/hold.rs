@@ -30,8 +30,7 @@ fn passed(stats: &Value) -> (u64, u64) {
 #[test]
 fn holds_lose_nothing_and_keep_the_order_both_ways() {
     const PAUSE: Duration = Duration::from_millis(1);
-    let proxy = Proxy::start(&[]);
-    let mut stream = connect(proxy.link(echo().0));
+    let (proxy, mut stream) = echoing(&[]);
     let data = pattern(8_000_000);
     let mut out = stream.try_clone().unwrap();
     let sent = data.clone();
@@ -65,8 +64,7 @@ fn holds_lose_nothing_and_keep_the_order_both_ways() {
 
 #[test]
 fn a_hold_reads_no_further_so_that_the_sender_is_held_back() {
-    let proxy = Proxy::start(&[]);
-    let mut stream = connect(proxy.link(echo().0));
+    let (proxy, mut stream) = echoing(&[]);
     proxy.toxic("hold", "upstream", json!({}));
     stream.set_nonblocking(true).unwrap();
     let chunk = pattern(65_536);
@@ -153,11 +151,9 @@ fn nobody_can_connect_during_a_hold_and_everybody_after_it() {
         assert_eq!(count.load(SeqCst), 0);
         proxy.heal(&format!("hold_{way}"));
         let mut patient = patient.join().unwrap().unwrap();
-        patient.write_all(b"still here").unwrap();
-        assert_eq!(read_exactly(&mut patient, 10), b"still here");
+        echoes(&mut patient, b"still here");
         let mut next = connect(address);
-        next.write_all(b"x").unwrap();
-        assert_eq!(read_exactly(&mut next, 1), b"x");
+        echoes(&mut next, b"x");
         assert_eq!(count.load(SeqCst), 2, "and the port's own filler reached nobody");
     }
 }
@@ -189,15 +185,13 @@ fn disconnect_resets_what_is_open_and_nothing_after() {
     let proxy = Proxy::start(&[]);
     let address = proxy.link(echo().0);
     let mut stream = connect(address);
-    stream.write_all(b"x").unwrap();
-    read_exactly(&mut stream, 1);
+    echoes(&mut stream, b"x");
     let (status, told) = proxy.call("POST", "/proxies/link/disconnect", "");
     assert_eq!((status, &told["reset"]), (200, &json!(1)));
     assert_eq!(stream.read(&mut [0]).unwrap_err().kind(), ErrorKind::ConnectionReset);
     assert_eq!(proxy.call("GET", "/proxies/link/toxics", "").1, json!([]));
     let mut stream = connect(address);
-    stream.write_all(b"x").unwrap();
-    read_exactly(&mut stream, 1);
+    echoes(&mut stream, b"x");
     until("the counters say so", || proxy.stats()["closed"] == 1 && proxy.stats()["open"] == 1);
 }
 
@@ -220,8 +214,7 @@ fn a_reset_by_the_client_reaches_the_server_as_a_reset() {
 
 #[test]
 fn a_half_closed_connection_still_answers() {
-    let proxy = Proxy::start(&[]);
-    let mut stream = connect(proxy.link(echo().0));
+    let (_proxy, mut stream) = echoing(&[]);
     stream.write_all(b"question").unwrap();
     stream.shutdown(Shutdown::Write).unwrap();
     let mut answer = Vec::new();
@@ -285,10 +278,8 @@ fn no_socket_of_the_data_path_delays_small_writes() {
 
 #[test]
 fn the_lying_proxy_shows_toxics_and_ignores_them() {
-    let proxy = Proxy::start(&["--lie"]);
-    let mut stream = connect(proxy.link(echo().0));
+    let (proxy, mut stream) = echoing(&["--lie"]);
     hold(&proxy);
     assert_eq!(proxy.call("GET", "/proxies/link/toxics", "").1.as_array().unwrap().len(), 2);
-    stream.write_all(b"through").unwrap();
-    assert_eq!(read_exactly(&mut stream, 7), b"through");
+    echoes(&mut stream, b"through");
 }

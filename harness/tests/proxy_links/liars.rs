@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
-use hustings::links::{External, LinkReceipt, RunLinks};
+use hustings::links::{External, LinkVerification, RunLinks};
 use hustings_record::{Direction, Evidence};
 
 use super::support::*;
@@ -20,8 +20,8 @@ async fn lying(options: &[&str], servers: &[SocketAddr], direct: &[SocketAddr]) 
     (proxy, links)
 }
 
-fn unverified(receipt: &LinkReceipt, says: &str) {
-    assert!(!receipt.verified && receipt.evidence.contains(says), "{says}: {receipt:?}");
+fn unverified(verification: &LinkVerification, says: &str) {
+    assert!(!verification.verified && verification.evidence.contains(says), "{says}: {verification:?}");
 }
 
 /// Answers this many requests, and then none: a server in a long pause. It still accepts connections.
@@ -56,8 +56,8 @@ async fn one_link_that_is_not_cut_is_enough() {
 async fn a_link_that_did_not_answer_before_is_not_verified_by_the_others() {
     let servers = [zookeeper(1), stops_after(0)];
     let (_proxy, links) = lying(&["--lie=-s2", "--plain"], &servers, &servers).await;
-    let receipt = links.partition(&[0], Direction::Both).await.unwrap();
-    unverified(&receipt, "server 2 did not answer before");
+    let verification = links.partition(&[0], Direction::Both).await.unwrap();
+    unverified(&verification, "server 2 did not answer before");
 }
 
 #[tokio::test]
@@ -65,14 +65,14 @@ async fn a_server_that_pauses_cannot_stand_in_for_a_cut_link() {
     for direction in [Direction::Both, Direction::Down] {
         let servers = [stops_after(1)];
         let (_proxy, links) = lying(&["--lie", "--plain"], &servers, &servers).await;
-        let receipt = links.partition(&[0], direction).await.unwrap();
-        unverified(&receipt, "so was its server on another path");
+        let verification = links.partition(&[0], direction).await.unwrap();
+        unverified(&verification, "so was its server on another path");
     }
     // Nor where bytes are counted: bytes that it does not send are not counted either.
     let servers = [stops_after(1)];
     let (_proxy, links) = lying(&["--lie"], &servers, &servers).await;
-    let receipt = links.partition(&[0], Direction::Down).await.unwrap();
-    unverified(&receipt, "so was its server on another path");
+    let verification = links.partition(&[0], Direction::Down).await.unwrap();
+    unverified(&verification, "so was its server on another path");
 }
 
 #[tokio::test]
@@ -90,9 +90,9 @@ async fn a_pause_that_ends_in_time_is_waited_for() {
         }
     });
     let (_proxy, links) = lying(&["--plain"], &[busy], &[busy]).await;
-    let receipt = links.partition(&[0], Direction::Both).await.unwrap();
-    assert!(receipt.verified, "{receipt:?}");
-    let Evidence::Cut { links, .. } = &receipt.seen else { panic!("{receipt:?}") };
+    let verification = links.partition(&[0], Direction::Both).await.unwrap();
+    assert!(verification.verified, "{verification:?}");
+    let Evidence::Cut { links, .. } = &verification.seen else { panic!("{verification:?}") };
     assert!(links[0].bytes.is_none() && links[0].direct.until < links[0].new.until, "{links:?}");
 }
 

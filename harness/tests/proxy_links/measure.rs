@@ -92,13 +92,13 @@ async fn measure() {
     for hosts in [vec![0], (0..10).collect()] {
         for _ in 0..3 {
             let asked = Instant::now();
-            let receipt = links.partition(&hosts, Direction::Both).await.unwrap();
+            let verification = links.partition(&hosts, Direction::Both).await.unwrap();
             let whole = asked.elapsed();
             let healed = links.heal(&hosts).await.unwrap();
             println!(
                 "{} hosts of 50, 3 links each: partition in {:.1} ms (with probes {whole:?}), heal in {:.1} ms",
                 hosts.len(),
-                (receipt.to - receipt.from) as f64 / 1e6,
+                (verification.to - verification.from) as f64 / 1e6,
                 (healed.to - healed.from) as f64 / 1e6,
             );
         }

@@ -83,11 +83,11 @@ impl Line {
 async fn slowed(links: &RunLinks, timed: &std::net::TcpListener, how: &Slow) -> (Took, Took) {
     let endpoint = links.endpoints(0)[0];
     let plain = Line::over(endpoint, timed).measure();
-    let receipt = links.slow(&[0], how).await.unwrap();
-    assert!(receipt.verified, "{receipt:?}");
+    let verification = links.slow(&[0], how).await.unwrap();
+    assert!(verification.verified, "{verification:?}");
     let slow = Line::over(endpoint, timed).measure();
     assert!(links.heal(&[0]).await.unwrap().verified);
-    println!("{how}\n  before {plain:?}\n  during {slow:?}\n  {}", receipt.evidence);
+    println!("{how}\n  before {plain:?}\n  during {slow:?}\n  {}", verification.evidence);
     (slow, plain)
 }
 

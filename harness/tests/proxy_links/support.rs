@@ -23,12 +23,9 @@ pub(crate) struct Proxy {
 
 impl Proxy {
     pub(crate) fn start(options: &[&str]) -> Self {
-        let mut child = Command::new(EXE)
-            .args(["proxy", "--listen", "127.0.0.1:0"])
-            .args(options)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut command = Command::new(EXE);
+        command.args(["proxy", "--listen", "127.0.0.1:0"]).args(options).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let ready: Value = serde_json::from_str(&line).unwrap();
@@ -80,6 +77,19 @@ impl Drop for Proxy {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
+}
+
+/// A proxy with a link to a server that sends everything back, and a connection over it.
+pub(crate) fn echoing(options: &[&str]) -> (Proxy, TcpStream) {
+    let proxy = Proxy::start(options);
+    let stream = connect(proxy.link(echo().0));
+    (proxy, stream)
+}
+
+/// Sends this, and gets it back.
+pub(crate) fn echoes(stream: &mut TcpStream, data: &[u8]) {
+    stream.write_all(data).unwrap();
+    assert!(read_exactly(stream, data.len()) == data, "what comes back is what was sent");
 }
 
 pub(crate) fn http(api: SocketAddr, method: &str, path: &str, body: &str) -> (u16, String) {

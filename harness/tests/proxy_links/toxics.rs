@@ -16,23 +16,19 @@ fn ms(n: u64) -> Duration {
 
 #[test]
 fn latency_delays_its_direction_and_keeps_the_order() {
-    let proxy = Proxy::start(&[]);
-    let mut stream = connect(proxy.link(echo().0));
+    let (proxy, mut stream) = echoing(&[]);
     proxy.toxic("latency", "downstream", json!({"latency":60,"jitter":20}));
     let data = pattern(50_000);
     let asked = Instant::now();
-    stream.write_all(&data).unwrap();
-    assert_eq!(read_exactly(&mut stream, data.len()), data);
+    echoes(&mut stream, &data);
     assert!(asked.elapsed() >= ms(40));
     proxy.heal("latency_downstream");
-    stream.write_all(&data).unwrap();
-    assert_eq!(read_exactly(&mut stream, data.len()), data);
+    echoes(&mut stream, &data);
 }
 
 #[test]
 fn latency_that_is_removed_lets_go_of_what_it_delays() {
-    let proxy = Proxy::start(&[]);
-    let mut stream = connect(proxy.link(echo().0));
+    let (proxy, mut stream) = echoing(&[]);
     proxy.toxic("latency", "upstream", json!({"latency":600_000}));
     stream.write_all(b"late").unwrap();
     assert!(is_quiet(&mut stream));
@@ -42,20 +38,17 @@ fn latency_that_is_removed_lets_go_of_what_it_delays() {
 
 #[test]
 fn bandwidth_bounds_the_rate() {
-    let proxy = Proxy::start(&[]);
-    let mut stream = connect(proxy.link(echo().0));
+    let (proxy, mut stream) = echoing(&[]);
     proxy.toxic("bandwidth", "upstream", json!({"rate":200}));
     let data = pattern(100_000);
     let asked = Instant::now();
-    stream.write_all(&data).unwrap();
-    assert_eq!(read_exactly(&mut stream, data.len()), data);
+    echoes(&mut stream, &data);
     assert!(asked.elapsed() >= ms(480), "100 KB at 200 KB/s: {:?}", asked.elapsed());
 }
 
 #[test]
 fn slow_close_delays_the_end_and_nothing_else() {
-    let proxy = Proxy::start(&[]);
-    let mut stream = connect(proxy.link(echo().0));
+    let (proxy, mut stream) = echoing(&[]);
     proxy.toxic("slow_close", "downstream", json!({"delay":300}));
     let asked = Instant::now();
     stream.write_all(b"bye").unwrap();
@@ -77,14 +70,12 @@ fn timeout_zero_drops_data_until_it_is_removed_and_then_closes() {
     proxy.heal("timeout_upstream");
     assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)), "closed, and nothing comes late");
     let mut again = connect(address);
-    again.write_all(b"new").unwrap();
-    assert_eq!(read_exactly(&mut again, 3), b"new");
+    echoes(&mut again, b"new");
 }
 
 #[test]
 fn timeout_closes_after_its_time() {
-    let proxy = Proxy::start(&[]);
-    let mut stream = connect(proxy.link(echo().0));
+    let (proxy, mut stream) = echoing(&[]);
     let asked = Instant::now();
     proxy.toxic("timeout", "downstream", json!({"timeout":150}));
     stream.write_all(b"lost").unwrap();
@@ -94,8 +85,7 @@ fn timeout_closes_after_its_time() {
 
 #[test]
 fn reset_peer_resets_on_data() {
-    let proxy = Proxy::start(&[]);
-    let mut stream = connect(proxy.link(echo().0));
+    let (proxy, mut stream) = echoing(&[]);
     proxy.toxic("reset_peer", "upstream", json!({"timeout":50}));
     assert!(is_quiet(&mut stream), "an idle connection is left alone");
     stream.write_all(b"x").unwrap();
@@ -104,13 +94,11 @@ fn reset_peer_resets_on_data() {
 
 #[test]
 fn slicer_delays_between_slices_and_loses_nothing() {
-    let proxy = Proxy::start(&[]);
-    let mut stream = connect(proxy.link(echo().0));
+    let (proxy, mut stream) = echoing(&[]);
     proxy.toxic("slicer", "upstream", json!({"average_size":100,"size_variation":10,"delay":10_000}));
     let data = pattern(2_000);
     let asked = Instant::now();
-    stream.write_all(&data).unwrap();
-    assert_eq!(read_exactly(&mut stream, data.len()), data);
+    echoes(&mut stream, &data);
     assert!(asked.elapsed() >= ms(170), "at least 18 slices, 10 ms apart: {:?}", asked.elapsed());
 }
 

@@ -1,5 +1,6 @@
 //! The observer outlives its own session: the record contains the gap in its view, and the owners of the lead after it.
 
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -31,8 +32,17 @@ async fn stand(session: &ZkSession, group: &str) -> Created {
     session.create(&prefix, b"", CreateMode::EphemeralSequential).await.expect("created")
 }
 
+/// A segment for the observer, with its path and its folder.
+fn segment() -> (tempfile::TempDir, PathBuf, Journal) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("observer.jsonl");
+    let owner = SegmentOwner { cell: 0, writer: "observer", host: None, generation: 0 };
+    let journal = Journal::create(&path, &owner).expect("a segment");
+    (folder, path, journal)
+}
+
 /// Waits until the observer has written the wanted events; returns all that it has written.
-async fn until(journal: &Journal, path: &std::path::Path, what: &str, wanted: impl Fn(&[Event]) -> bool) -> Vec<Event> {
+async fn until(journal: &Journal, path: &Path, what: &str, wanted: impl Fn(&[Event]) -> bool) -> Vec<Event> {
     let wait = async {
         loop {
             journal.flush();
@@ -72,10 +82,7 @@ fn outlives_its_session<E: Start>() {
         let client =
             zk::Client::connector().with_session_timeout(TIMEOUT).connect(&stage.cluster).await.expect("a session");
         let info = client.session().clone();
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("observer.jsonl");
-        let owner_of = SegmentOwner { cell: 0, writer: "observer", host: None, generation: 0 };
-        let journal = Journal::create(&path, &owner_of).expect("a segment");
+        let (_folder, path, journal) = segment();
         let groups = ["a".to_owned(), "b".to_owned()];
         let (servers, chroot, leads) = (stage.ensemble.servers(), String::new(), LeadNode::Queue);
         let (question, access) = (QuorumQuestion::Sync, Access::default());
@@ -152,10 +159,7 @@ fn knows_no_owner_while_cut_off(leader: bool) {
         let (first, second) = (candidate().await, candidate().await);
 
         let client = zk::Client::connector().with_session_timeout(TIMEOUT).connect(&at(own)).await.expect("a session");
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("observer.jsonl");
-        let owner_of = SegmentOwner { cell: 0, writer: "observer", host: None, generation: 0 };
-        let journal = Journal::create(&path, &owner_of).expect("a segment");
+        let (_folder, path, journal) = segment();
         let groups = ["a".to_owned()];
         let observed = Observed {
             question: QuorumQuestion::Transaction,

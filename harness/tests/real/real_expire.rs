@@ -43,13 +43,13 @@ fn sessions_whose_holders_come_back_at_once_are_ended_within_seconds() {
         let witness = stage.direct(TIMEOUT).await;
         witness.sync("/").await.expect("synced");
         for victim in &victims {
-            assert_eq!(witness.exists(&victim.znode).await, Ok(None), "a receipt was given for a session that lives");
+            assert_eq!(witness.exists(&victim.znode).await, Ok(None), "a verification of a session that lives");
         }
         join_all(victims.iter().map(|v| learns_of_its_end(&v.session))).await;
         println!("all of them know: {:.3} s", started.elapsed().as_secs_f64());
 
         one_after_the_other(&stage).await;
-        a_session_that_has_ended_gives_no_receipt(&stage, &victims[0]).await;
+        a_session_that_has_ended_gives_no_verification(&stage, &victims[0]).await;
         a_paused_server_delays_it_and_no_more(&stage).await;
         assert!(witness.close(CLOSE_AT_MOST).await);
         drop(victims);
@@ -95,7 +95,7 @@ async fn one_after_the_other(stage: &ServerStage) {
     assert!(longest < AT_MOST / 2, "{longest:?}");
 }
 
-async fn a_session_that_has_ended_gives_no_receipt(stage: &ServerStage, victim: &Victim) {
+async fn a_session_that_has_ended_gives_no_verification(stage: &ServerStage, victim: &Victim) {
     let error = take_over_and_close(&Access::default(), &stage.cluster, victim.session.info(), AT_MOST)
         .await
         .expect_err("it has ended");

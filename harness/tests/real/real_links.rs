@@ -68,10 +68,10 @@ async fn a_partitioned_session_expires_in_its_window(stage: &ServerStage) {
     assert!(touches(stage, &links).await.keys().eq(&ids), "the links know whose sessions they carry");
     let gone = join_all(watches.iter_mut().map(async |watch| (watch.fired().await, clock::now())));
     let partition = async {
-        let receipt = stage.links.partition(&links, Direction::Both).await.expect("held");
-        assert!(receipt.verified, "{}", receipt.evidence);
+        let verification = stage.links.partition(&links, Direction::Both).await.expect("held");
+        assert!(verification.verified, "{}", verification.evidence);
         let last = touches(stage, &links).await;
-        assert!(last.values().all(|at| *at <= receipt.to), "nothing goes up any more");
+        assert!(last.values().all(|at| *at <= verification.to), "nothing goes up any more");
         last
     };
     let (gone, last) = tokio::time::timeout(Duration::from_secs(30), join(gone, partition)).await.expect("they expire");
@@ -115,8 +115,8 @@ async fn a_partition_that_the_client_does_not_notice_heals_without_a_trace(stage
         tokio::time::sleep(Duration::from_millis(300)).await;
         stage.links.heal(&[one.link]).await.expect("healed")
     };
-    let (answer, receipt) = join(answer, heal).await;
-    assert!(receipt.verified, "{}", receipt.evidence);
+    let (answer, verification) = join(answer, heal).await;
+    assert!(verification.verified, "{}", verification.evidence);
     assert!(answer.expect("what was asked meanwhile is answered").is_some());
     goes_on(&one, id).await;
     assert_eq!(accepted(stage, one.link).await, before, "on the same connection");
@@ -135,8 +135,8 @@ async fn a_partition_shorter_than_the_timeout_keeps_the_session(stage: &ServerSt
         }
     });
     lost.await.expect("it gives the silent connection up");
-    let receipt = stage.links.heal(&[one.link]).await.expect("healed");
-    assert!(receipt.verified, "{}", receipt.evidence);
+    let verification = stage.links.heal(&[one.link]).await.expect("healed");
+    assert!(verification.verified, "{}", verification.evidence);
     let back = tokio::time::timeout(LONG, async {
         while states.now() != SessionState::Connected {
             states.changed().await;

@@ -225,11 +225,8 @@ fn every_operation_is_answered_alike_and_keeps_or_closes_the_connection_alike() 
 /// Only listed answers differ, and all listed ones do differ.
 fn listed(differ: BTreeMap<String, String>, listed: &[(&str, &str)]) {
     let known: BTreeSet<&str> = listed.iter().map(|one| one.0).collect();
-    let unknown: Vec<String> = differ
-        .iter()
-        .filter(|(name, _)| !known.contains(name.as_str()))
-        .map(|(name, how)| format!("{name}\n    {how}"))
-        .collect();
+    let unknown = differ.iter().filter(|(name, _)| !known.contains(name.as_str()));
+    let unknown: Vec<String> = unknown.map(|(name, how)| format!("{name}\n    {how}")).collect();
     assert!(unknown.is_empty(), "{} differ:\n{}", unknown.len(), unknown.join("\n"));
     let gone: Vec<&&str> = known.iter().filter(|name| !differ.contains_key(**name)).collect();
     assert!(gone.is_empty(), "listed, and the same: {gone:?}");

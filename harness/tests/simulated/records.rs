@@ -4,9 +4,8 @@ use std::rc::Rc;
 
 use hustings::simulate::Recorder;
 use hustings_record::{CellRecord, LinkUse};
-use hustings_workloads::model::Bugs;
 use hustings_workloads::scenario::{Cell, Shipped};
-use hustings_workloads::simulation::{Simulation, Timing, simulate};
+use hustings_workloads::simulation::{Simulation, simulate};
 
 /// The cells of a shipped scenario with these parameters.
 pub(crate) fn cells(shipped: &str, sets: &[&str]) -> Vec<Cell> {
@@ -18,9 +17,7 @@ pub(crate) fn cells(shipped: &str, sets: &[&str]) -> Vec<Cell> {
 pub(crate) fn record(cell: &Cell, seed: u64) -> CellRecord {
     let info = Cell { equal_paths: false, ..cell.clone() }.info(LinkUse::Embedded, true);
     let recorder = Rc::new(Recorder::in_memory(info));
-    let (timing, bugs) = (Timing::default(), Bugs::default());
-    let simulation = Simulation { cell: cell.clone(), seed, timing, bugs, schedule: None };
-    let ran = simulate(&simulation, recorder.clone());
+    let ran = simulate(&Simulation::of(cell.clone(), seed), recorder.clone());
     assert!(ran.in_order, "{}", cell.name);
     let recorder = Rc::into_inner(recorder).expect("the simulation has ended");
     recorder.end(ran.end).expect("it can be kept").expect("it is in memory")

@@ -29,10 +29,8 @@ fn every_bug_is_caught_with_what_it_must_be_caught_with() {
         let trial = run(case, case.recipe, case.bugs, seed);
         let wanted: BTreeSet<Caught> = case.caught.iter().copied().collect();
         if !wanted.is_subset(&trial.caught) || !trial.enrolled {
-            wrong.push(format!(
-                "{} (seed {seed}): {:?} instead of {wanted:?}: {:#?}",
-                case.name, trial.caught, trial.summary.checks
-            ));
+            let (caught, checks) = (trial.caught, trial.summary.checks);
+            wrong.push(format!("{} (seed {seed}): {caught:?} instead of {wanted:?}: {checks:#?}", case.name));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -46,10 +44,8 @@ fn the_sound_recipe_shows_nothing_on_the_same_schedule() {
         let (recipe, bugs) = case.sound.map_or((case.recipe, Bugs::default()), |sound| (sound, case.bugs));
         let trial = run(case, recipe, bugs, seed);
         if !trial.caught.is_empty() || !trial.enrolled {
-            wrong.push(format!(
-                "{} with {recipe} (seed {seed}): {:?}: {:#?}",
-                case.name, trial.caught, trial.summary.checks
-            ));
+            let (caught, checks) = (trial.caught, trial.summary.checks);
+            wrong.push(format!("{} with {recipe} (seed {seed}): {caught:?}: {checks:#?}", case.name));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

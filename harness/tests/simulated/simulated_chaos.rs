@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 
 use hustings::simulate::try_simulation;
 use hustings_record::FaultKind;
-use hustings_workloads::model::Bugs;
 use hustings_workloads::recipes::RecipeKind;
 use hustings_workloads::scenario::{Cell, Possible, Scenario, Shipped, random};
-use hustings_workloads::simulation::{Simulation, Timing};
+use hustings_workloads::simulation::Simulation;
 
 const ROUNDS: u64 = 40;
 const ALL: Possible = Possible { own_servers: true, reading_links: true };
@@ -23,11 +22,10 @@ fn drawn(base: &Scenario, round: u64, possible: Possible) -> Scenario {
 
 /// Findings that must not occur for a cell in virtual time: failed checks, and notes that doubt the harness itself.
 fn fails(cell: &Cell, seed: u64) -> BTreeSet<String> {
-    let (timing, bugs) = (Timing::default(), Bugs::default());
-    let simulation = Simulation { cell: cell.clone(), seed, timing, bugs, schedule: None };
-    let trial = try_simulation(&simulation).unwrap_or_else(|error| panic!("{}: {error:#}", cell.name));
+    let trial =
+        try_simulation(&Simulation::of(cell.clone(), seed)).unwrap_or_else(|error| panic!("{}: {error:#}", cell.name));
     let said = trial.summary.checks.iter().flat_map(|check| &check.details);
-    let doubts = ["harness: ", "though its receipt says otherwise"];
+    let doubts = ["harness: ", "though its verification says otherwise"];
     let own = said.filter(|line| doubts.iter().any(|doubt| line.contains(doubt))).cloned().collect::<Vec<_>>();
     trial.failed.into_iter().chain(own).collect()
 }

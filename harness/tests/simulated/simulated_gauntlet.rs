@@ -3,10 +3,9 @@
 
 use hustings::simulate::{Trial, try_simulation};
 use hustings_reports::verdict::Verdict;
-use hustings_workloads::model::Bugs;
 use hustings_workloads::recipes::RecipeKind;
 use hustings_workloads::scenario::{Cell, Shipped};
-use hustings_workloads::simulation::{Simulation, Timing};
+use hustings_workloads::simulation::Simulation;
 
 /// Bugs that the gauntlet does not show, and why.
 const HIDDEN: &[(&str, &str)] = &[
@@ -48,8 +47,7 @@ fn gauntlet(sets: &[String]) -> Vec<Cell> {
 
 fn run(cell: Cell, seed: u64) -> Trial {
     let name = cell.name.clone();
-    let simulation = Simulation { cell, seed, timing: Timing::default(), bugs: Bugs::default(), schedule: None };
-    try_simulation(&simulation).unwrap_or_else(|error| panic!("{name}: {error}"))
+    try_simulation(&Simulation::of(cell, seed)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 #[test]
@@ -59,7 +57,7 @@ fn sound_recipes_pass_the_gauntlet() {
             let name = cell.name.clone();
             let summary = run(cell, seed).summary;
             assert_eq!(summary.verdict, Verdict::Pass, "{name} (seed {seed}): {:#?}", summary.checks);
-            assert!(summary.faults.receipts.iter().all(|receipt| receipt.verified), "{name} (seed {seed})");
+            assert!(summary.faults.verifications.iter().all(|one| one.verified), "{name} (seed {seed})");
         }
     }
 }

@@ -46,15 +46,15 @@ fn of_all_kinds() -> Vec<Cell> {
     all
 }
 
-/// The record with only unverified receipts, or without any.
+/// The record with only unverified verifications, or without any.
 fn unverified(mut record: CellRecord, kept: bool) -> CellRecord {
     for segment in &mut record.segments {
         for event in &mut segment.events {
-            if let Event::Receipt(receipt) = event {
-                receipt.verified = false;
+            if let Event::Verification(verification) = event {
+                verification.verified = false;
             }
         }
-        segment.events.retain(|event| kept || !matches!(event, Event::Receipt(_)));
+        segment.events.retain(|event| kept || !matches!(event, Event::Verification(_)));
     }
     record
 }
@@ -81,7 +81,7 @@ fn a_fault_that_is_not_verified_is_neither_a_failure_nor_a_pass() {
         kinds.extend(cell.kinds());
         for kept in [true, false] {
             if let Some(why) = dishonest(&summarise_cell(&unverified(record.clone(), kept))) {
-                wrong.push(format!("{} (receipts {}): {why}", cell.name, if kept { "unverified" } else { "gone" }));
+                wrong.push(format!("{} (verifications {}) {why}", cell.name, if kept { "unverified" } else { "gone" }));
             }
         }
     }

@@ -4,44 +4,32 @@
 
 use hustings::simulate::recorded;
 use hustings_reports::mutations::{MUTATIONS, Matrix, SiteOutcome, matrix};
-use hustings_workloads::model::Bugs;
-use hustings_workloads::scenario::{Cell, Shipped};
-use hustings_workloads::simulation::{Simulation, Timing};
+use hustings_workloads::scenario::Cell;
+use hustings_workloads::simulation::Simulation;
 
-fn cells(scenario: &str, sets: &[&str]) -> Vec<Cell> {
-    let shipped = Shipped::find(scenario).expect("it ships");
-    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-    let cells = shipped.parse(&sets).unwrap_or_else(|error| panic!("{error}")).cells();
-    // External programs do not run in virtual time.
-    cells.into_iter().filter(|cell| cell.recipe.foreign().is_none()).collect()
-}
+use crate::records::cells;
 
 fn altered(cell: Cell) -> Matrix {
     let name = cell.name.clone();
-    let simulation = Simulation { cell, seed: 1, timing: Timing::default(), bugs: Bugs::default(), schedule: None };
-    let (record, _) = recorded(&simulation).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let (record, _) = recorded(&Simulation::of(cell, 1)).unwrap_or_else(|error| panic!("{name}: {error}"));
     matrix(&record)
 }
 
 /// Alters every cell of a scenario. Returns the numbers of pairs of a cell and a passing check, and of testable ones.
 fn no_hole(scenario: &str, sets: &[&str]) -> (usize, usize) {
     let (mut passed, mut testable, mut holes) = (0, 0, Vec::new());
-    for cell in cells(scenario, sets) {
+    // External programs do not run in virtual time.
+    for cell in cells(scenario, sets).into_iter().filter(|cell| cell.recipe.foreign().is_none()) {
         let found = altered(cell);
         passed += found.passed.len();
         testable += found.testable().len();
+        let name = &found.cell;
         holes.extend(
-            found
-                .holes()
-                .map(|row| format!("{}: {} misses {}: {:?}", found.cell, row.check, row.mutation, row.outcome)),
+            found.holes().map(|row| format!("{name}: {} misses {}: {:?}", row.check, row.mutation, row.outcome)),
         );
         for row in &found.rows {
-            assert!(
-                row.outcome != SiteOutcome::NotPassed,
-                "{}: {} does not pass a sound recipe",
-                found.cell,
-                row.check
-            );
+            let is_passed = row.outcome != SiteOutcome::NotPassed;
+            assert!(is_passed, "{}: {} does not pass a sound recipe", found.cell, row.check);
         }
     }
     assert!(holes.is_empty(), "{}", holes.join("\n"));
@@ -85,10 +73,6 @@ fn every_mutation_has_a_name_of_its_own_and_a_check_that_must_catch_it() {
     names.dedup();
     assert_eq!(names.len(), count);
     for checker in hustings_reports::check::CHECKERS {
-        assert!(
-            MUTATIONS.iter().any(|mutation| mutation.check == checker.name),
-            "no mutation is there for {}",
-            checker.name
-        );
+        assert!(MUTATIONS.iter().any(|one| one.check == checker.name), "no mutation is there for {}", checker.name);
     }
 }

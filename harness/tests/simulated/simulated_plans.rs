@@ -32,8 +32,8 @@ fn a_group_is_made_anew_though_every_host_is_cut_off_from_a_server() {
     let summary = summarise_cell(&record);
     assert_eq!(ordered(&record, FaultKind::ParentDelete), 12);
     assert_eq!((summary.faults.planned, summary.faults.planned_verified), (4, 4), "{:#?}", summary.faults);
-    let receipts = summary.checks.iter().find(|check| check.name == "verification").expect("it is checked");
-    assert_eq!(receipts.verdict, Verdict::Pass, "{receipts:#?}");
+    let verifications = summary.checks.iter().find(|check| check.name == "verification").expect("it is checked");
+    assert_eq!(verifications.verdict, Verdict::Pass, "{verifications:#?}");
 }
 
 #[test]

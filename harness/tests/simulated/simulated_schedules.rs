@@ -5,7 +5,7 @@ use hustings_workloads::model::Bugs;
 use hustings_workloads::recipes::{Caught, RecipeKind};
 use hustings_workloads::scenario::{Scenario, Shipped};
 use hustings_workloads::schedule::{Action, ScheduledRequest, Step, When};
-use hustings_workloads::simulation::{Simulation, Timing, chaos};
+use hustings_workloads::simulation::{Simulation, chaos};
 
 /// With another seed, messages may arrive in another order.
 const SEEDS: std::ops::Range<u64> = 0..20;
@@ -27,13 +27,7 @@ fn each(recipe: &str, schedule: &[Step], mut look: impl FnMut(u64, Trial)) {
     );
     let cell = Scenario::parse(&text, "one", &[]).expect("valid").cells().remove(0);
     for seed in SEEDS {
-        let simulation = Simulation {
-            cell: cell.clone(),
-            seed,
-            timing: Timing::default(),
-            bugs: Bugs::default(),
-            schedule: Some(schedule.to_vec()),
-        };
+        let simulation = Simulation { schedule: Some(schedule.to_vec()), ..Simulation::of(cell.clone(), seed) };
         look(seed, try_simulation(&simulation).unwrap_or_else(|error| panic!("seed {seed}: {error:#}")));
     }
 }
@@ -44,11 +38,7 @@ fn a_leader_cut_off_from_its_closed_session_does_not_lead_again_on_a_server_that
     for recipe in RecipeKind::sound().map(RecipeKind::name) {
         each(recipe, &schedule, |seed, trial| {
             let apart = trial.summary.split_brain.excused.total();
-            assert!(
-                !trial.caught.contains(&Caught::Overlap),
-                "{recipe}, seed {seed}: {:?}, {apart} apart",
-                trial.caught
-            );
+            assert!(!trial.caught.contains(&Caught::Overlap), "{recipe}, {seed}: {:?}, {apart} apart", trial.caught);
         });
     }
 }
@@ -88,7 +78,7 @@ fn who_could_not_delete_its_znode_in_time_deletes_it_before_it_stands_again() {
         each(recipe, &schedule, |seed, trial| {
             let caught = trial.caught.intersection(&[Caught::Orphan, Caught::Leaderless].into()).count();
             assert!(trial.enrolled && caught == 0, "{recipe}, seed {seed}: {:?}", trial.caught);
-            behind += u64::from(trial.summary.faults.receipts.iter().any(|receipt| !receipt.verified));
+            behind += u64::from(trial.summary.faults.verifications.iter().any(|verification| !verification.verified));
         });
     }
     assert!(behind > 0, "every deletion was answered in time");

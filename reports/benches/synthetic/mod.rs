@@ -299,8 +299,8 @@ fn resign(
     w.of(next).push(&Event::Notified { t: at + 3 * MS, cand: heir, session, node, kind: WatchEvent::Deleted })?;
     w.of(next).push(&Event::Settled { t: at + 4 * MS, cand: heir, session, requests: 2 })?;
     let (from, to, evidence) = (at + 2 * MS, at + 3 * MS, "the deletion of its znode was answered".to_owned());
-    let stage = ReceiptStage::Injected;
-    w.coordinator().push(&Event::Receipt(Box::new(Receipt {
+    let stage = VerificationStage::Injected;
+    w.coordinator().push(&Event::Verification(Box::new(VerificationEvent {
         id,
         stage,
         from,

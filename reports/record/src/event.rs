@@ -16,9 +16,9 @@ use crate::observed::{LeadOwner, ObserverWeight};
 use crate::phase::Phase;
 use crate::plan::{FaultIntent, WithheldReason};
 use crate::program::ProgramInfo;
-use crate::receipt::{FaultOrder, Receipt};
 use crate::server::{ServerLine, ServerLoad, ServerMetrics, ServerState, WindowEdge, by_server};
 use crate::session::{SessionState, WatchEvent};
+use crate::verification::{FaultOrder, VerificationEvent};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "e", rename_all = "snake_case")]
@@ -57,100 +57,44 @@ pub enum Event {
         who: String,
     },
     /// Last event of a segment that was ended in order. Its absence says that the writer was killed.
-    End {
-        t: Nanos,
-    },
+    End { t: Nanos },
 
     // ---- hosts
     Candidate {
+        // A host has this candidate of this group.
         t: Nanos,
         cand: u32,
         group: u32,
     },
     /// A session was established with this negotiated timeout T.
-    Session {
-        t: Nanos,
-        session: i64,
-        timeout_ms: u64,
-        asked_ms: u64,
-        connect_ns: Nanos,
-    },
+    Session { t: Nanos, session: i64, timeout_ms: u64, asked_ms: u64, connect_ns: Nanos },
     State {
+        // As its client reports it.
         t: Nanos,
         session: i64,
         state: SessionState,
     },
     /// A candidate begins a life under a session.
-    Incarnation {
-        t: Nanos,
-        cand: u32,
-        session: i64,
-    },
+    Incarnation { t: Nanos, cand: u32, session: i64 },
     /// The candidate stands. Queue recipes: the name of its znode and its czxid.
-    Joined {
-        t: Nanos,
-        cand: u32,
-        session: i64,
-        node: Option<String>,
-        czxid: Option<i64>,
-    },
+    Joined { t: Nanos, cand: u32, session: i64, node: Option<String>, czxid: Option<i64> },
     /// An ephemeral znode of this candidate was created in its election, as its connections show it.
-    Created {
-        t: Nanos,
-        cand: u32,
-        session: i64,
-        node: String,
-        czxid: i64,
-    },
+    Created { t: Nanos, cand: u32, session: i64, node: String, czxid: i64 },
     /// a⁻ of a term: written through to the kernel before the candidate believes. `node` is the name of the znode it rests on.
-    Grant {
-        t: Nanos,
-        cand: u32,
-        session: i64,
-        term: u32,
-        czxid: i64,
-        node: String,
-    },
+    Grant { t: Nanos, cand: u32, session: i64, term: u32, czxid: i64, node: String },
     /// a⁺ of a term.
-    Granted {
-        t: Nanos,
-        cand: u32,
-        session: i64,
-        term: u32,
-    },
+    Granted { t: Nanos, cand: u32, session: i64, term: u32 },
     /// [r⁻, r⁺] of a term: written through to the kernel before the candidate acts on it.
-    Revoke {
-        from: Nanos,
-        to: Nanos,
-        cand: u32,
-        session: i64,
-        term: u32,
-        reason: RevokeReason,
-    },
+    Revoke { from: Nanos, to: Nanos, cand: u32, session: i64, term: u32, reason: RevokeReason },
     /// A watch of this candidate fired. `node` is a name, not a path.
-    Notified {
-        t: Nanos,
-        cand: u32,
-        session: i64,
-        node: String,
-        kind: WatchEvent,
-    },
+    Notified { t: Nanos, cand: u32, session: i64, node: String, kind: WatchEvent },
     /// The requests that the candidate sent since it joined or was last notified, now that it is done with it: it waits with its
     /// watch armed, or leads.
-    Settled {
-        t: Nanos,
-        cand: u32,
-        session: i64,
-        requests: u32,
-    },
+    Settled { t: Nanos, cand: u32, session: i64, requests: u32 },
     /// End of an incarnation.
-    Left {
-        t: Nanos,
-        cand: u32,
-        session: i64,
-        how: Departure,
-    },
+    Left { t: Nanos, cand: u32, session: i64, how: Departure },
     Note {
+        // For people: no check reads it.
         t: Nanos,
         cand: Option<u32>,
         text: String,
@@ -170,27 +114,17 @@ pub enum Event {
 
     /// A server still answered on a connection of a session so long after that had ended (ns), and so its holder was not told. The
     /// connection was cut.
-    Severed {
-        t: Nanos,
-        session: i64,
-        answered_ns: Nanos,
-    },
+    Severed { t: Nanos, session: i64, answered_ns: Nanos },
 
     // ---- links that decode traffic
     /// What passed and was not written down: so many things were lost, and connections of so many hosts made no sense.
-    Unwitnessed {
-        t: Nanos,
-        lost: u64,
-        unsound: u64,
-    },
+    Unwitnessed { t: Nanos, lost: u64, unsound: u64 },
 
     // ---- coordinator
     /// Second event of the coordinator's segment.
-    Cell {
-        t: Nanos,
-        info: Box<CellInfo>,
-    },
+    Cell { t: Nanos, info: Box<CellInfo> },
     Phase {
+        // It begins here.
         t: Nanos,
         phase: Phase,
     },
@@ -222,20 +156,14 @@ pub enum Event {
         threads: Option<u32>,
     },
     /// All faults of the cell's plan, as measuring begins. Each is ordered or withheld later.
-    FaultPlan {
-        t: Nanos,
-        faults: Vec<FaultIntent>,
-    },
+    FaultPlan { t: Nanos, faults: Vec<FaultIntent> },
     /// The planned fault `planned` was not ordered.
-    FaultWithheld {
-        t: Nanos,
-        planned: u32,
-        why: WithheldReason,
-    },
+    FaultWithheld { t: Nanos, planned: u32, why: WithheldReason },
     /// A fault was ordered.
     Fault(Box<FaultOrder>),
     /// Proof (or the lack of it) that a fault took effect, or ended.
-    Receipt(Box<Receipt>),
+    #[serde(rename = "receipt")]
+    Verification(Box<VerificationEvent>),
     /// One write at the fenced resource, in the order in which the resource took them (`seq`, per run of the coordinator).
     Write {
         t: Nanos,
@@ -253,15 +181,7 @@ pub enum Event {
         fenced_stale: bool,
     },
     /// A candidate about to lead asked for its predecessor to be fenced.
-    Fence {
-        t: Nanos,
-        group: u32,
-        by: u32,
-        old_czxid: i64,
-        old_session: i64,
-        how: FencingMethod,
-        done: bool,
-    },
+    Fence { t: Nanos, group: u32, by: u32, old_czxid: i64, old_session: i64, how: FencingMethod, done: bool },
     /// `mntr` of every server.
     Servers {
         t: Nanos,
@@ -271,26 +191,13 @@ pub enum Event {
         metrics: BTreeMap<u32, ServerMetrics>,
     },
     /// How loaded a server is, as it said at that time; while it does not answer it says nothing.
-    ServerLoad {
-        t: Nanos,
-        server: u32,
-        load: Box<ServerLoad>,
-    },
+    ServerLoad { t: Nanos, server: u32, load: Box<ServerLoad> },
     /// What servers hold by their own lists, asked between these two times. `servers` say the same of sessions and ephemeral
     /// znodes, and the watches are those of all of them; a server that says otherwise has an event of its own.
-    Holdings {
-        from: Nanos,
-        to: Nanos,
-        at: WindowEdge,
-        servers: Vec<u32>,
-        holds: Box<Holdings>,
-    },
+    Holdings { from: Nanos, to: Nanos, at: WindowEdge, servers: Vec<u32>, holds: Box<Holdings> },
     /// From here on every server is asked for its state (`srvr`), the next time so long after the last answer: the stated
     /// resolution of all that `ServerState` says. 0: nobody needs to ask, every change is told.
-    ServerWatch {
-        t: Nanos,
-        every_ns: Nanos,
-    },
+    ServerWatch { t: Nanos, every_ns: Nanos },
     /// A server is in another state than before: the last answer that showed the old one was asked for at `from`, the first
     /// that showed the new one was there at `to`. The first event of a server has the time of its question as `from`.
     ServerState {
@@ -303,56 +210,26 @@ pub enum Event {
     },
     /// How a server was watched in this cell: how many answers (or the lack of one) were waited for, and the longest time from
     /// one question to the next.
-    ServerWatched {
-        t: Nanos,
-        server: u32,
-        looks: u64,
-        longest_gap_ns: Nanos,
-    },
+    ServerWatched { t: Nanos, server: u32, looks: u64, longest_gap_ns: Nanos },
     /// Looks at a server, one after the other: when the first was asked for, and of each how much later than the one before it
     /// was asked for and how long its answer took. All that `ServerWatched` says is in them.
-    ServerLooks {
-        t: Nanos,
-        server: u32,
-        looks: Vec<(Nanos, Nanos)>,
-    },
+    ServerLooks { t: Nanos, server: u32, looks: Vec<(Nanos, Nanos)> },
     /// What times of servers' logs were put on the common clock by: that much is a log's clock ahead of it, and by so much it may
     /// have been otherwise while the cell was watched.
-    LogClock {
-        t: Nanos,
-        ahead_ns: i64,
-        bound_ns: Nanos,
-    },
+    LogClock { t: Nanos, ahead_ns: i64, bound_ns: Nanos },
     /// In a watched cell probes write through every server, one write after the other, `every_ns` after the last was
     /// acknowledged: here they begin.
-    WriteProbe {
-        t: Nanos,
-        every_ns: Nanos,
-    },
+    WriteProbe { t: Nanos, every_ns: Nanos },
     /// No probe's write was acknowledged between `from`, the last acknowledgement before, and `to`, the first one after it or
     /// the end of the probes (`ended`). Only gaps much longer than the probes' interval are written down.
-    WriteGap {
-        from: Nanos,
-        to: Nanos,
-        ended: bool,
-    },
+    WriteGap { from: Nanos, to: Nanos, ended: bool },
     /// Writes of the probes that were acknowledged, in order: the first at `t`, and each so much later than the one before it.
-    WritesAcknowledged {
-        t: Nanos,
-        then: Vec<Nanos>,
-    },
+    WritesAcknowledged { t: Nanos, then: Vec<Nanos> },
     /// The probes have ended, and so many writes were acknowledged.
-    WriteProbed {
-        t: Nanos,
-        acknowledged: u64,
-    },
+    WriteProbed { t: Nanos, acknowledged: u64 },
     /// A line of a server's own log about the ensemble's elections. `t` is the log's time of day, put on the common clock: as
     /// good as the log's milliseconds.
-    ServerLog {
-        t: Nanos,
-        server: u32,
-        line: ServerLine,
-    },
+    ServerLog { t: Nanos, server: u32, line: ServerLine },
     /// One sample of the floor: over the same links, a znode deleted, its watcher notified, the list read; under the sessions of
     /// who deleted and who watched, where they are told.
     Floor {
@@ -363,21 +240,14 @@ pub enum Event {
         sessions: Option<(i64, i64)>,
     },
     /// A sample of the floor that had come to nothing by `t`. Where its deletion was sent, it had lasted since then.
-    FloorFailed {
-        t: Nanos,
-        deleted: Option<Nanos>,
-        why: String,
-    },
+    FloorFailed { t: Nanos, deleted: Option<Nanos>, why: String },
 
     // ---- observer
     /// Who owns the lead of a group says ZooKeeper.
     Owner(Box<LeadOwner>),
     /// Whether the observer has a connection, and a watch that tells it of every change. It says so after it has read all owners
     /// anew; a session of its own that has ended is followed by another one.
-    ObserverState {
-        t: Nanos,
-        connected: bool,
-    },
+    ObserverState { t: Nanos, connected: bool },
     /// The observer asked and got no answer: it may have missed a change. Of a group: from then on it does not know the owner,
     /// until it says one again. None: a question about no group in particular, the first of a row.
     ObserverMissed {
@@ -433,7 +303,7 @@ impl Event {
             | Self::Program(_)
             | Self::Unwitnessed { .. }
             | Self::Misbehaved { .. }
-            | Self::Receipt(_)
+            | Self::Verification(_)
             | Self::ServerState { .. } => true,
             Self::Stall { .. }
             | Self::Candidate { .. }

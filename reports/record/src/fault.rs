@@ -424,10 +424,10 @@ impl std::str::FromStr for FaultKind {
     }
 }
 
-/// What a receipt proves of a fault.
+/// What a verification proves of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum ReceiptStage {
+pub enum VerificationStage {
     Injected,
     Healed,
 }

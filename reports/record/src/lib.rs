@@ -25,13 +25,13 @@ mod phase;
 mod plan;
 mod program;
 mod reader;
-mod receipt;
 mod repetition;
 mod seen;
 mod segment;
 mod server;
 mod session;
 mod step_down;
+mod verification;
 mod warning;
 pub mod words;
 
@@ -45,8 +45,8 @@ pub use ensemble::EnsembleKind;
 pub use event::Event;
 pub use expect::{Expect, Expectation, FanOut};
 pub use fault::{
-    Counters, Elects, FaultFacts, FaultKind, Hits, Lasts, LeadLoss, LinkNeed, ProcessFate, ReceiptStage,
-    STANDS_ANEW_AFTER_MS, Touch, UnknownFaultKind,
+    Counters, Elects, FaultFacts, FaultKind, Hits, Lasts, LeadLoss, LinkNeed, ProcessFate, STANDS_ANEW_AFTER_MS, Touch,
+    UnknownFaultKind, VerificationStage,
 };
 pub use grade::Grade;
 pub use holdings::Holdings;
@@ -58,7 +58,6 @@ pub use phase::Phase;
 pub use plan::{FaultIntent, WithheldReason, overran};
 pub use program::ProgramInfo;
 pub use reader::{CellRecord, Damage, Reading, Record, RecordError, SegmentRecord};
-pub use receipt::{FaultOrder, Receipt};
 pub use repetition::{REPETITIONS_MAX, Repetition};
 pub use seen::{
     CutLink, Evidence, HeldBack, ModelledLink, Probe, ProbeAnswer, ProbeTimes, ResetLink, Slowness, WholeLink,
@@ -72,4 +71,5 @@ pub use server::{
 };
 pub use session::{SessionEnd, SessionState, WatchEvent};
 pub use step_down::{FRACTION_MAX, StepDown, UnknownStepDown};
+pub use verification::{FaultOrder, VerificationEvent};
 pub use warning::{Warning, WarningKind};

@@ -17,8 +17,8 @@ pub enum Misbehaviour {
     Garbage,
     /// It said too much that says nothing of who leads.
     TooMuch,
-    /// It spoke of a seat that it was not given.
-    UnknownSeat,
+    /// It spoke of a slot that it was not given.
+    UnknownSlot,
     /// It spoke of a term that it had not begun, or counted them wrongly.
     UnknownTerm,
     /// It named a znode as its own that it never had.
@@ -33,7 +33,7 @@ pub enum Misbehaviour {
 
 names! {
     Misbehaviour {
-        Ended = "ended", Silent = "silent", Garbage = "garbage", TooMuch = "too-much", UnknownSeat = "unknown-seat",
+        Ended = "ended", Silent = "silent", Garbage = "garbage", TooMuch = "too-much", UnknownSlot = "unknown-seat",
         UnknownTerm = "unknown-term", WrongNode = "wrong-node", OutOfTime = "out-of-time", StopIgnored = "stop-ignored",
         LeftBehind = "left-behind",
     }

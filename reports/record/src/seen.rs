@@ -1,4 +1,4 @@
-//! The evidence of a receipt: questions of probes and when they were answered, bytes counted by proxies, states of
+//! The evidence of a verification: questions of probes and when they were answered, bytes counted by proxies, states of
 //! processes and servers. Whether it proves the fault is decided here, both for the injector and for readers of the
 //! record.
 
@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::direction::Direction;
-use crate::fault::{Counters, FaultKind, Hits, ProcessFate, ReceiptStage};
+use crate::fault::{Counters, FaultKind, Hits, ProcessFate, VerificationStage};
 use crate::nanos::Nanos;
 use crate::server::ServerState;
 
-/// All that a receipt rests on.
+/// All that a verification rests on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "of", rename_all = "kebab-case")]
 pub enum Evidence {
@@ -171,42 +171,46 @@ impl Evidence {
     ///
     /// # Errors
     /// A sentence on the part that does not.
-    pub fn shows(&self, kind: FaultKind, stage: ReceiptStage) -> Result<(), String> {
+    pub fn shows(&self, kind: FaultKind, stage: VerificationStage) -> Result<(), String> {
         let facts = kind.facts();
         match (self, stage) {
-            (Self::Cut { way, links }, ReceiptStage::Injected) => match facts.cuts {
+            (Self::Cut { way, links }, VerificationStage::Injected) => match facts.cuts {
                 Some(wanted) if wanted == *way => all(links, |link| link.shows(*way)),
                 _ => Err(format!("links that were cut {way} are no proof of a {kind}")),
             },
-            (Self::Whole { links }, ReceiptStage::Healed) => match links.iter().any(|link| link.due) {
+            (Self::Whole { links }, VerificationStage::Healed) => match links.iter().any(|link| link.due) {
                 true => all(links, WholeLink::shows),
                 false => Err("no link answered before the fault".to_owned()),
             },
-            (Self::Reset { links }, ReceiptStage::Injected) => all(links, ResetLink::shows),
-            (Self::Slow { held, .. }, ReceiptStage::Injected) => all(held, Slowness::shows),
+            (Self::Reset { links }, VerificationStage::Injected) => all(links, ResetLink::shows),
+            (Self::Slow { held, .. }, VerificationStage::Injected) => all(held, Slowness::shows),
             (Self::Modelled { links }, _) => all(links, |link| link.shows(facts.cuts, stage)),
-            (Self::Lost { replies, .. }, ReceiptStage::Injected) if kind == FaultKind::LostReply => {
+            (Self::Lost { replies, .. }, VerificationStage::Injected) if kind == FaultKind::LostReply => {
                 all(replies, |reply| match reply.zxid > 0 {
                     true => Ok(()),
                     false => Err(format!("the create of {} was not carried out", reply.path)),
                 })
             }
-            (Self::Obeyed { sent, answered, .. }, ReceiptStage::Injected) if facts.hits == Hits::Candidates => {
-                if sent <= answered { Ok(()) } else { Err("it was answered before it was sent".to_owned()) }
+            (Self::Obeyed { sent, answered, .. }, VerificationStage::Injected) if facts.hits == Hits::Candidates => {
+                if sent <= answered {
+                    Ok(())
+                } else {
+                    Err("it was answered before it was sent".to_owned())
+                }
             }
             (Self::Processes { hosts }, _) => {
-                let wanted = if stage == ReceiptStage::Injected { facts.process } else { ProcessFate::Kept };
+                let wanted = if stage == VerificationStage::Injected { facts.process } else { ProcessFate::Kept };
                 all(hosts, |(host, fate)| match *fate == wanted {
                     true => Ok(()),
                     false => Err(format!("the process of host {host} is {fate}, not {wanted}")),
                 })
             }
-            (Self::Withheld { hosts }, ReceiptStage::Injected) if facts.withholds_effect => {
+            (Self::Withheld { hosts }, VerificationStage::Injected) if facts.withholds_effect => {
                 all(hosts, |(host, writes)| {
                     if *writes > 0 { Ok(()) } else { Err(format!("nothing on host {host} had anything to write")) }
                 })
             }
-            (Self::Withheld { hosts }, ReceiptStage::Healed) if facts.withholds_effect => all(hosts, |_| Ok(())),
+            (Self::Withheld { hosts }, VerificationStage::Healed) if facts.withholds_effect => all(hosts, |_| Ok(())),
             (Self::WallClocks { hosts, due_ms }, _) if kind == FaultKind::ClockStep => {
                 all(hosts, |(host, before, after)| {
                     let moved = after - before;
@@ -220,12 +224,14 @@ impl Evidence {
             }
             (Self::Servers { asked }, _) => all(asked, |(server, state)| {
                 let wanted = match stage {
-                    ReceiptStage::Injected => facts.leaves == Some(*state),
-                    ReceiptStage::Healed => state.serves(),
+                    VerificationStage::Injected => facts.leaves == Some(*state),
+                    VerificationStage::Healed => state.serves(),
                 };
                 if wanted { Ok(()) } else { Err(format!("server {server} is {}", state.name())) }
             }),
-            (Self::Apart { ways, bytes }, ReceiptStage::Injected) if facts.counters == Counters::WatchesDropped => {
+            (Self::Apart { ways, bytes }, VerificationStage::Injected)
+                if facts.counters == Counters::WatchesDropped =>
+            {
                 match bytes {
                     Some((before, after)) if before != after => Err("bytes passed between the servers".to_owned()),
                     _ => all(ways, |_| Ok(())),
@@ -241,7 +247,7 @@ impl Evidence {
                 | Self::Withheld { .. }
                 | Self::WallClocks { .. }
                 | Self::Apart { .. },
-                ReceiptStage::Injected | ReceiptStage::Healed,
+                VerificationStage::Injected | VerificationStage::Healed,
             ) => Err(format!("what was looked at is no proof of a {kind}")),
         }
     }
@@ -304,7 +310,7 @@ impl Evidence {
         }
     }
 
-    /// The times that the evidence states, if any. None may be later than the writing of its receipt, or end before it
+    /// The times that the evidence states, if any. None may be later than the writing of its verification, or end before it
     /// begins.
     #[must_use]
     pub fn times(&self) -> Vec<(Nanos, Nanos)> {
@@ -451,12 +457,12 @@ impl Slowness {
 }
 
 impl ModelledLink {
-    fn shows(&self, cuts: Option<Direction>, stage: ReceiptStage) -> Result<(), String> {
+    fn shows(&self, cuts: Option<Direction>, stage: VerificationStage) -> Result<(), String> {
         let Self { host, server, held, slow } = self;
         let fine = match (stage, cuts) {
-            (ReceiptStage::Healed, _) => held.is_none() && !slow,
-            (ReceiptStage::Injected, Some(way)) => *held == Some(way) || *held == Some(Direction::Both),
-            (ReceiptStage::Injected, None) => *slow,
+            (VerificationStage::Healed, _) => held.is_none() && !slow,
+            (VerificationStage::Injected, Some(way)) => *held == Some(way) || *held == Some(Direction::Both),
+            (VerificationStage::Injected, None) => *slow,
         };
         if fine {
             Ok(())

@@ -57,10 +57,6 @@ impl Section for EffectSection {
     const ABOUT: &'static str = "Did leaders do their work: were their writes sent, and accepted?";
     const RESTS_ON: &'static [Grade] = &[Grade::Effect];
 
-    fn applies(index: &Index<'_>) -> bool {
-        index.info.has_candidates()
-    }
-
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
         let Some(window) = demanded(index, &mut finding) else { return finding };

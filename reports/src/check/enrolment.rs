@@ -33,10 +33,6 @@ impl Section for Enrolment {
     const ABOUT: &'static str = "Did everybody come to stand before the measuring began, and how fast?";
     const RESTS_ON: &'static [Grade] = &[Grade::Wire];
 
-    fn applies(index: &Index<'_>) -> bool {
-        index.info.has_candidates()
-    }
-
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
         let (mut connect, mut anew) = (Samples::default(), Samples::default());

@@ -126,10 +126,6 @@ impl Section for Failover {
     const ABOUT: &'static str = "How long from the loss of a lead to the next grant, by phase, and above the floor.";
     const RESTS_ON: &'static [Grade] = &[Grade::Report];
 
-    fn applies(index: &Index<'_>) -> bool {
-        index.info.has_candidates()
-    }
-
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
         let phases = Phases::of(index);

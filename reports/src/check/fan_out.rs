@@ -59,10 +59,6 @@ impl Section for FanOutSeen {
         "Does a loss wake as many candidates, and cause as many requests, as the recipe declares?";
     const RESTS_ON: &'static [Grade] = &[Grade::Wire];
 
-    fn applies(index: &Index<'_>) -> bool {
-        index.info.has_candidates()
-    }
-
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
         say_what_is_not_declared(index, &mut finding);

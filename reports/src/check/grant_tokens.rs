@@ -30,10 +30,6 @@ impl Section for GrantTokens {
     const ABOUT: &'static str = "Is the token of every grant that of its own znode by the wire?";
     const RESTS_ON: &'static [Grade] = &[Grade::Wire, Grade::Report];
 
-    fn applies(index: &Index<'_>) -> bool {
-        index.info.has_candidates()
-    }
-
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::<Self>::default();
         for term in &index.terms.all {

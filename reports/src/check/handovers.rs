@@ -78,10 +78,6 @@ impl Section for Handovers {
     const ABOUT: &'static str = "Which leads changed hands, and does a fault explain it?";
     const RESTS_ON: &'static [Grade] = &[Grade::Report];
 
-    fn applies(index: &Index<'_>) -> bool {
-        index.info.has_candidates()
-    }
-
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
         let counts = count(index);

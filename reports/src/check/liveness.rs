@@ -56,10 +56,6 @@ impl Section for Leaderless {
     const ABOUT: &'static str = "Was every group led again within its bound?";
     const RESTS_ON: &'static [Grade] = &[Grade::Report];
 
-    fn applies(index: &Index<'_>) -> bool {
-        index.info.has_candidates()
-    }
-
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
         let Some(window) = demanded(index, &mut finding) else { return finding };

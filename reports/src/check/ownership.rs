@@ -44,10 +44,6 @@ impl Section for Ownership {
     const ABOUT: &'static str = "Does who believes to lead own the lead by ZooKeeper's word, and the other way round?";
     const RESTS_ON: &'static [Grade] = &[Grade::Wire, Grade::Report];
 
-    fn applies(index: &Index<'_>) -> bool {
-        index.info.has_candidates()
-    }
-
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
         let (window, limit) = (index.measured(), owner_may_not_believe_for(index));

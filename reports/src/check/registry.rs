@@ -106,7 +106,7 @@ checkers! {
     ownership: ownership::Ownership,
     sessions: sessions::SessionsSection,
     ensemble: server_elections::EnsembleSection,
-    faults: receipts::FaultsSection,
+    faults: verifications::FaultsSection,
     enrolment: enrolment::Enrolment,
     stalls: stalls::Stalls,
     programs: programs::Programs,

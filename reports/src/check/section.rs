@@ -17,9 +17,11 @@ pub trait Section: Default {
     /// writes replace them.
     const RESTS_ON: &'static [Grade];
 
-    /// Whether the cell contains its subject. If not, the checker is neither run nor listed.
+    /// Whether the cell contains its subject: candidates, for most. If not, the checker is neither run nor listed.
     #[must_use]
-    fn applies(index: &Index<'_>) -> bool;
+    fn applies(index: &Index<'_>) -> bool {
+        index.info.has_candidates()
+    }
 
     /// Judges the cell.
     #[must_use]

@@ -43,10 +43,6 @@ impl Section for DeletionWatches {
     const ABOUT: &'static str = "Do the servers count as many fired watches as the clients were told of?";
     const RESTS_ON: &'static [Grade] = &[Grade::Wire];
 
-    fn applies(index: &Index<'_>) -> bool {
-        index.info.has_candidates()
-    }
-
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
         let window = match window(index) {

@@ -104,10 +104,6 @@ impl Section for SplitBrain {
     const ABOUT: &'static str = "Did two candidates of one group believe to lead at the same time?";
     const RESTS_ON: &'static [Grade] = &[Grade::Report];
 
-    fn applies(index: &Index<'_>) -> bool {
-        index.info.has_candidates()
-    }
-
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
         let epsilon = index.margin();

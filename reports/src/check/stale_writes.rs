@@ -75,10 +75,6 @@ impl Section for Writes {
     const ABOUT: &'static str = "Did the resource take a write of a leader that had been succeeded?";
     const RESTS_ON: &'static [Grade] = &[Grade::Effect, Grade::Wire];
 
-    fn applies(index: &Index<'_>) -> bool {
-        index.info.has_candidates()
-    }
-
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
         let misread = misread(index);

@@ -65,10 +65,6 @@ impl Section for Standing {
         "Does every candidate stand, with the session, znode and watch that its recipe calls for?";
     const RESTS_ON: &'static [Grade] = &[Grade::Wire];
 
-    fn applies(index: &Index<'_>) -> bool {
-        index.info.has_candidates()
-    }
-
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
         let Some(window) = demanded(index, &mut finding) else { return finding };

@@ -52,10 +52,6 @@ impl Section for StrayWrites {
     const ABOUT: &'static str = "Does every write lie inside a term of its own candidate, session and token?";
     const RESTS_ON: &'static [Grade] = &[Grade::Effect, Grade::Report];
 
-    fn applies(index: &Index<'_>) -> bool {
-        index.info.has_candidates()
-    }
-
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::<Self>::default();
         let terms = Spans::of(index);

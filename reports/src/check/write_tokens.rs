@@ -34,10 +34,6 @@ impl Section for WriteTokens {
     const ABOUT: &'static str = "Does every write bear the token of its sender's own lead?";
     const RESTS_ON: &'static [Grade] = &[Grade::Effect];
 
-    fn applies(index: &Index<'_>) -> bool {
-        index.info.has_candidates()
-    }
-
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::<Self>::default();
         let mut foreign: BTreeMap<(u32, i64), (u64, Work)> = BTreeMap::new();

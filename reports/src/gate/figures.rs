@@ -92,83 +92,53 @@ impl Figure {
     }
 }
 
+const fn figure(
+    name: &'static str,
+    unit: &'static str,
+    about: &'static str,
+    read: fn(&Measured<'_>) -> FigureReading,
+) -> Figure {
+    Figure { name, unit, about, read }
+}
+
 /// All of them. A new one is a line here.
 pub const FIGURES: &[Figure] = &[
-    Figure {
-        name: "failover_p50_ms",
-        unit: "ms",
-        about: "median from a lead's loss to the next grant",
-        read: |of| p50(of.failover.whole.as_ref()),
-    },
-    Figure {
-        name: "failover_tail_ms",
-        unit: "ms",
-        about: "its 99th percentile, below 100 samples the longest",
-        read: |of| tail(of.failover.whole.as_ref()),
-    },
-    Figure {
-        name: "excess_p50_ms",
-        unit: "ms",
-        about: "median of detection above the floor of expiry: survives a change of the timeout",
-        read: |of| p50(of.failover.excess.as_ref().map(|excess| &excess.over_floor)),
-    },
-    Figure {
-        name: "excess_tail_ms",
-        unit: "ms",
-        about: "its 99th percentile, below 100 samples the longest",
-        read: |of| tail(of.failover.excess.as_ref().map(|excess| &excess.over_floor)),
-    },
-    Figure {
-        name: "act_p50_ms",
-        unit: "ms",
-        about: "median from a grant to the first accepted write",
-        read: |of| p50(of.failover.act.as_ref()),
-    },
-    Figure {
-        name: "censored_percent",
-        unit: "%",
-        about: "share of lost leads that had no new leader before the end",
-        read: |of| {
-            let (all, censored) = (of.handovers.planned, of.handovers.censored);
-            if all == 0 { FigureReading::Missing } else { FigureReading::Value(censored as f64 * 100.0 / all as f64) }
-        },
-    },
-    Figure {
-        name: "without_leader_percent",
-        unit: "%",
-        about: "share of all groups' time without a leader",
-        read: |of| share(of.without_leader),
-    },
-    Figure {
-        name: "without_leader_longest_ms",
-        unit: "ms",
-        about: "the longest time of a group without a leader",
-        read: |of| longest(of.without_leader),
-    },
-    Figure {
-        name: "without_write_percent",
-        unit: "%",
-        about: "share of all groups' time without an accepted write",
-        read: |of| share(of.without_write),
-    },
-    Figure {
-        name: "without_write_longest_ms",
-        unit: "ms",
-        about: "the longest time of a group without an accepted write",
-        read: |of| longest(of.without_write),
-    },
-    Figure {
-        name: "woken_most",
-        unit: "count",
-        about: "candidates that a leader's loss woke, at most",
-        read: |of| of.most(|cell| cell.fan_out.woken.map(|(_, _, most)| most)),
-    },
-    Figure {
-        name: "requests_most",
-        unit: "count",
-        about: "requests that a leader's loss caused, at most",
-        read: |of| of.most(|cell| cell.fan_out.requests.map(|(_, most)| most)),
-    },
+    figure("failover_p50_ms", "ms", "median from a lead's loss to the next grant", |of| {
+        p50(of.failover.whole.as_ref())
+    }),
+    figure("failover_tail_ms", "ms", "its 99th percentile, below 100 samples the longest", |of| {
+        tail(of.failover.whole.as_ref())
+    }),
+    figure(
+        "excess_p50_ms",
+        "ms",
+        "median of detection above the floor of expiry: survives a change of the timeout",
+        |of| p50(of.failover.excess.as_ref().map(|excess| &excess.over_floor)),
+    ),
+    figure("excess_tail_ms", "ms", "its 99th percentile, below 100 samples the longest", |of| {
+        tail(of.failover.excess.as_ref().map(|excess| &excess.over_floor))
+    }),
+    figure("act_p50_ms", "ms", "median from a grant to the first accepted write", |of| p50(of.failover.act.as_ref())),
+    figure("censored_percent", "%", "share of lost leads that had no new leader before the end", |of| {
+        let (all, censored) = (of.handovers.planned, of.handovers.censored);
+        if all == 0 { FigureReading::Missing } else { FigureReading::Value(censored as f64 * 100.0 / all as f64) }
+    }),
+    figure("without_leader_percent", "%", "share of all groups' time without a leader", |of| share(of.without_leader)),
+    figure("without_leader_longest_ms", "ms", "the longest time of a group without a leader", |of| {
+        longest(of.without_leader)
+    }),
+    figure("without_write_percent", "%", "share of all groups' time without an accepted write", |of| {
+        share(of.without_write)
+    }),
+    figure("without_write_longest_ms", "ms", "the longest time of a group without an accepted write", |of| {
+        longest(of.without_write)
+    }),
+    figure("woken_most", "count", "candidates that a leader's loss woke, at most", |of| {
+        of.most(|cell| cell.fan_out.woken.map(|(_, _, most)| most))
+    }),
+    figure("requests_most", "count", "requests that a leader's loss caused, at most", |of| {
+        of.most(|cell| cell.fan_out.requests.map(|(_, most)| most))
+    }),
 ];
 
 fn ms(ns: Nanos) -> f64 {

@@ -90,6 +90,10 @@ pub struct Item {
 }
 
 impl Item {
+    fn new(cell: Option<&str>, what: GateQuestion, name: &str, verdict: Verdict, text: String) -> Self {
+        Self { cell: cell.map(str::to_owned), what, name: name.to_owned(), verdict, text, not_testable: None }
+    }
+
     /// `check liveness`, `limit failover_p50_ms`, `injections`.
     #[must_use]
     pub fn title(&self) -> String {
@@ -176,20 +180,17 @@ fn of_record(summary: &Summary) -> Vec<Item> {
         Some(note) if doubtful => note.clone(),
         _ => format!("{} of {} cells", summary.cells.len(), summary.manifest.cells_planned),
     };
-    vec![Item { cell: None, what: GateQuestion::Record, name: "whole".into(), verdict, text, not_testable: None }]
+    vec![Item::new(None, GateQuestion::Record, "whole", verdict, text)]
 }
 
 fn of_checks(cell: &CellSummary) -> impl Iterator<Item = Item> {
-    cell.checks.iter().map(|check| Item {
-        cell: Some(cell.info.name.clone()),
-        what: GateQuestion::Check,
-        name: check.name.clone(),
-        verdict: check.verdict,
-        text: check.reason().to_owned(),
-        not_testable: match &check.testability {
-            Some(Testability::NotTestableHere(reasons)) => Some(reasons.join("; ")),
-            Some(Testability::WouldCatch(_)) | None => None,
-        },
+    cell.checks.iter().map(|check| {
+        let text = check.reason().to_owned();
+        let mut item = Item::new(Some(&cell.info.name), GateQuestion::Check, &check.name, check.verdict, text);
+        if let Some(Testability::NotTestableHere(reasons)) = &check.testability {
+            item.not_testable = Some(reasons.join("; "));
+        }
+        item
     })
 }
 
@@ -240,14 +241,9 @@ fn hopeless(counted: &[ConfigurationCount<'_>], least: u64) -> Option<String> {
 }
 
 fn injections(ConfigurationCount { name, seen, .. }: &ConfigurationCount<'_>, least: u64) -> Item {
-    Item {
-        cell: Some((*name).to_owned()),
-        what: GateQuestion::Injections,
-        name: "injections".into(),
-        verdict: if *seen < least { Verdict::Inconclusive } else { Verdict::Pass },
-        text: format!("{} cost a lead, {least} are asked for", plural(*seen, "injection", "injections")),
-        not_testable: None,
-    }
+    let verdict = if *seen < least { Verdict::Inconclusive } else { Verdict::Pass };
+    let text = format!("{} cost a lead, {least} are asked for", plural(*seen, "injection", "injections"));
+    Item::new(Some(name), GateQuestion::Injections, "injections", verdict, text)
 }
 
 fn of_limit(limit: &Limit<'_>) -> Item {
@@ -259,25 +255,12 @@ fn of_limit(limit: &Limit<'_>) -> Item {
         FigureReading::Hidden => (Verdict::Fail, "more than was seen to end".to_owned()),
         FigureReading::Missing => (Verdict::Inconclusive, "not there".to_owned()),
     };
-    Item {
-        cell: Some(cell.info.name.clone()),
-        what: GateQuestion::Limit,
-        name: figure.name.to_owned(),
-        verdict,
-        text: format!("{seen}, at most {} is allowed", three_digits(*most)),
-        not_testable: None,
-    }
+    let text = format!("{seen}, at most {} is allowed", three_digits(*most));
+    Item::new(Some(&cell.info.name), GateQuestion::Limit, figure.name, verdict, text)
 }
 
 fn of_pair(pair: &ComparedPair) -> Vec<Item> {
-    let item = |name: &str, verdict, text| Item {
-        cell: Some(pair.name.clone()),
-        what: GateQuestion::Comparison,
-        name: name.to_owned(),
-        verdict,
-        text,
-        not_testable: None,
-    };
+    let item = |name: &str, verdict, text| Item::new(Some(&pair.name), GateQuestion::Comparison, name, verdict, text);
     // A figure that may be better or the same, and certainly is no worse, passes.
     let judged = |found: &Comparison| if found.no_worse { Verdict::Pass } else { found.answer.verdict() };
     let compared = |found: &Comparison| item(found.measure.name(), judged(found), in_words(found));
@@ -286,14 +269,7 @@ fn of_pair(pair: &ComparedPair) -> Vec<Item> {
 }
 
 fn of_doubt(why: &str) -> Item {
-    Item {
-        cell: None,
-        what: GateQuestion::Comparison,
-        name: "all".to_owned(),
-        verdict: Verdict::Inconclusive,
-        text: why.to_owned(),
-        not_testable: None,
-    }
+    Item::new(None, GateQuestion::Comparison, "all", Verdict::Inconclusive, why.to_owned())
 }
 
 fn in_words(found: &Comparison) -> String {

@@ -36,7 +36,7 @@ impl Fault<'_> {
         self.injected.as_ref().is_some_and(|p| p.verified)
     }
 
-    /// The spans in which it took effect and was healed. Without receipts, it takes effect at its order and is healed
+    /// The spans in which it took effect and was healed. Without verifications, it takes effect at its order and is healed
     /// at `end`.
     #[must_use]
     pub(super) fn edges(&self, end: Nanos) -> (Span, Span) {

@@ -1,4 +1,4 @@
-//! Faults with their receipts: their possible targets, when they acted, and how long they explain a lost lead.
+//! Faults with their verifications: their possible targets, when they acted, and how long they explain a lost lead.
 
 use std::collections::BTreeMap;
 

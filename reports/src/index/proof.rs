@@ -2,18 +2,18 @@
 
 use hustings_record::{Evidence, Nanos, Touch};
 
-/// Verification of one stage of a fault. Several receipts of a stage form one, which is as good as its weakest.
+/// Verification of one stage of a fault. Several verifications of a stage form one, which is as good as its weakest.
 #[derive(Clone, Debug)]
 pub struct Proof<'a> {
     pub from: Nanos,
     pub to: Nanos,
-    /// The receipts claim it, and no evidence contradicts it.
+    /// The verifications claim it, and no evidence contradicts it.
     pub verified: bool,
     pub evidence: Vec<&'a str>,
     pub touches: Vec<Touch>,
     /// All evidence.
     pub seen: Vec<&'a Evidence>,
-    /// The receipts claim that it is verified.
+    /// The verifications claim that it is verified.
     pub claimed: bool,
     /// Why the evidence does not support the claim.
     pub unfounded: Option<String>,

@@ -1,5 +1,5 @@
-//! Judges receipts again: the evidence must show the effect, on all targets that the fault claims, at matching times.
-//! Beside evidence, the receipt's own claim counts for nothing.
+//! Judges verifications again: the evidence must show the effect, on all targets that the fault claims, at matching times.
+//! Beside evidence, the verification's own claim counts for nothing.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,17 @@ use super::candidates::Candidates;
 use super::fault::Fault;
 use super::few::PlacedEvent;
 use super::proof::Proof;
-use hustings_record::{CellInfo, CellRecord, CutLink, Event, Evidence, FaultKind, Hits, Nanos, Receipt, ReceiptStage};
+use hustings_record::{
+    CellInfo, CellRecord, CutLink, Event, Evidence, FaultKind, Hits, Nanos, VerificationEvent, VerificationStage,
+};
 
-/// Proofs as their receipts claim them, by fault and whether they are of its injection.
+/// Proofs as their verifications claim them, by fault and whether they are of its injection.
 pub(super) fn collect<'a>(few: &[PlacedEvent<'a>]) -> BTreeMap<(u32, bool), Box<Proof<'a>>> {
     let mut proofs: BTreeMap<(u32, bool), Box<Proof<'a>>> = BTreeMap::new();
     for &(_, event) in few {
-        let Event::Receipt(receipt) = event else { continue };
-        let Receipt { id, stage, from, to, verified, evidence, touches, seen } = &**receipt;
-        let proof = proofs.entry((*id, *stage == ReceiptStage::Injected)).or_insert_with(|| {
+        let Event::Verification(verification) = event else { continue };
+        let VerificationEvent { id, stage, from, to, verified, evidence, touches, seen } = &**verification;
+        let proof = proofs.entry((*id, *stage == VerificationStage::Injected)).or_insert_with(|| {
             Box::new(Proof {
                 from: *from,
                 to: *to,
@@ -70,9 +72,10 @@ impl BeliefIndex {
 /// Judges the proofs of a fault again.
 pub(super) fn judge(fault: &mut Fault<'_>, info: &CellInfo, candidates: &Candidates<'_>, beliefs: &BeliefIndex) {
     let injected = fault.injected.as_ref().map(|proof| {
-        doubt(fault, ReceiptStage::Injected, proof, info).and_then(|()| resigned(fault, proof, candidates, beliefs))
+        doubt(fault, VerificationStage::Injected, proof, info)
+            .and_then(|()| resigned(fault, proof, candidates, beliefs))
     });
-    let healed = fault.healed.as_ref().map(|proof| doubt(fault, ReceiptStage::Healed, proof, info));
+    let healed = fault.healed.as_ref().map(|proof| doubt(fault, VerificationStage::Healed, proof, info));
     for (proof, judged) in [(&mut fault.injected, injected), (&mut fault.healed, healed)] {
         let (Some(proof), Some(judged)) = (proof.as_mut().filter(|proof| proof.claimed), judged) else { continue };
         proof.verified = judged.is_ok();
@@ -80,14 +83,14 @@ pub(super) fn judge(fault: &mut Fault<'_>, info: &CellInfo, candidates: &Candida
     }
 }
 
-/// Why the evidence does not prove this stage. A proof without recorded evidence rests on its receipts' claim alone.
-fn doubt(fault: &Fault<'_>, stage: ReceiptStage, proof: &Proof<'_>, info: &CellInfo) -> Result<(), String> {
+/// Why the evidence does not prove this stage. A proof without recorded evidence rests on its verifications' claim alone.
+fn doubt(fault: &Fault<'_>, stage: VerificationStage, proof: &Proof<'_>, info: &CellInfo) -> Result<(), String> {
     proof.seen.iter().copied().try_for_each(|seen| seen.shows(fault.kind, stage))?;
     if proof.recorded() { covers(fault, stage, proof, info) } else { Ok(()) }
 }
 
 /// The evidence must cover all targets of the fault, before it and after it.
-fn covers(fault: &Fault<'_>, stage: ReceiptStage, proof: &Proof<'_>, info: &CellInfo) -> Result<(), String> {
+fn covers(fault: &Fault<'_>, stage: VerificationStage, proof: &Proof<'_>, info: &CellInfo) -> Result<(), String> {
     let facts = fault.kind.facts();
     match facts.hits {
         Hits::Nobody => Ok(()),
@@ -125,7 +128,7 @@ fn covers(fault: &Fault<'_>, stage: ReceiptStage, proof: &Proof<'_>, info: &Cell
                 }
                 // A heal must cover the links to all servers.
                 let chosen = |server: u32| {
-                    stage == ReceiptStage::Healed || fault.servers.is_empty() || fault.servers.contains(&server)
+                    stage == VerificationStage::Healed || fault.servers.is_empty() || fault.servers.contains(&server)
                 };
                 let missing = |&server: &u32| by_link && chosen(server) && !links.contains(&(host, server));
                 let missing = (1..=info.servers).find(missing);
@@ -139,7 +142,7 @@ fn covers(fault: &Fault<'_>, stage: ReceiptStage, proof: &Proof<'_>, info: &Cell
 }
 
 /// Probes of the state before must precede the fault, and probes of the state after must follow it.
-fn in_time(stage: ReceiptStage, proof: &Proof) -> Result<(), String> {
+fn in_time(stage: VerificationStage, proof: &Proof) -> Result<(), String> {
     let fits = |seen: &Evidence| match seen {
         Evidence::Cut { links, .. } => links.iter().all(|link: &CutLink| {
             let during = [Some(link.new), link.old].into_iter().flatten();
@@ -159,7 +162,7 @@ fn in_time(stage: ReceiptStage, proof: &Proof) -> Result<(), String> {
         | Evidence::Servers { .. }
         | Evidence::Apart { .. } => true,
     };
-    let when = if stage == ReceiptStage::Injected { "injected" } else { "healed" };
+    let when = if stage == VerificationStage::Injected { "injected" } else { "healed" };
     if proof.seen.iter().copied().all(fits) {
         Ok(())
     } else {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use hustings_record::{CellRecord, Departure, Event, Evidence, Nanos, Receipt};
+use hustings_record::{CellRecord, Departure, Event, Evidence, Nanos, VerificationEvent};
 
 /// No machine has been up for this long (36 years), so sums of a few such numbers fit their type.
 const NUMBER_MAX: u64 = 1 << 60;
@@ -43,8 +43,8 @@ fn is_plausible(event: &Event) -> bool {
                 faults.iter().all(|f| f.intended <= NUMBER_MAX && f.for_ms.is_none_or(|ms| ms <= MS_MAX))
             }
             Event::Fault(fault) => fault.intended <= NUMBER_MAX && fault.for_ms.is_none_or(|ms| ms <= MS_MAX),
-            Event::Receipt(receipt) => {
-                let Receipt { from, to, touches, seen, .. } = &**receipt;
+            Event::Verification(verification) => {
+                let VerificationEvent { from, to, touches, seen, .. } = &**verification;
                 let looked = seen.as_deref().map(Evidence::times).unwrap_or_default();
                 span(*from, *to)
                     && touches.iter().all(|t| t.last_up <= NUMBER_MAX)
@@ -130,7 +130,7 @@ pub fn last_time(event: &Event) -> Option<Nanos> {
         Event::Fault(fault) => Some(fault.t),
         Event::Owner(owner) => Some(owner.to),
         Event::ObserverWeight(weight) => Some(weight.t),
-        Event::Receipt(receipt) => Some(receipt.to),
+        Event::Verification(verification) => Some(verification.to),
         Event::Program(program) => Some(program.t),
         Event::Outage { from, to, .. } => Some(to.unwrap_or(*from)),
         Event::Stall { to, .. }

@@ -3,6 +3,7 @@
 use super::edits::Edits;
 use super::scene::Scene;
 use super::sites::Sites;
+use crate::check::Section;
 use crate::verdict::Verdict;
 
 /// A way to alter a cell's events.
@@ -19,4 +20,16 @@ pub struct Mutation {
     pub(super) sites: fn(&Scene<'_>) -> Sites,
     /// Alters the cell at these sites.
     pub(super) edit: for<'s> fn(&'s Scene<'s>, &'s [usize]) -> Edits<'s>,
+}
+
+impl Mutation {
+    /// A mutation of which each single site must fail this check.
+    pub(super) const fn fails<S: Section>(
+        name: &'static str,
+        about: &'static str,
+        sites: fn(&Scene<'_>) -> Sites,
+        edit: for<'s> fn(&'s Scene<'s>, &'s [usize]) -> Edits<'s>,
+    ) -> Self {
+        Self { name, about, check: S::NAME, verdict: Verdict::Fail, one_by_one: true, sites, edit }
+    }
 }

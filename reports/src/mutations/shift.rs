@@ -32,7 +32,7 @@ fn times(event: &mut Event) -> Vec<&mut Nanos> {
         Event::Fault(fault) => vec![&mut fault.t],
         Event::Owner(owner) => vec![&mut owner.from, &mut owner.to],
         Event::ObserverWeight(weight) => vec![&mut weight.t],
-        Event::Receipt(receipt) => vec![&mut receipt.from, &mut receipt.to],
+        Event::Verification(verification) => vec![&mut verification.from, &mut verification.to],
         Event::Program(program) => vec![&mut program.t],
     }
 }

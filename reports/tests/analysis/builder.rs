@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use hustings_record::*;
-use hustings_reports::analysis::summarise;
-use hustings_reports::summary::{CellSummary, CheckResult};
-use hustings_reports::verdict::Verdict;
+use hustings_reports::summary::CheckResult;
 
 use crate::parameters::info;
 use crate::proofs::seen;
+use crate::*;
 
 pub(crate) const T: u64 = 4_000;
 pub(crate) const TICK: u64 = 1_000;
@@ -177,6 +175,13 @@ impl Cell {
         }
     }
 
+    /// The client of a session loses its connection, and has one again.
+    pub(crate) fn reconnects(&mut self, host: u16, session: i64, (lost, back): (u64, u64)) {
+        for (at, state) in [(lost, SessionState::Disconnected), (back, SessionState::Connected)] {
+            self.host(host).push(Event::State { t: ms(at), session, state });
+        }
+    }
+
     pub(crate) fn notify(&mut self, group: u32, host: u16, node: &str, at: u64) {
         self.tell(group, host, node, at, WatchEvent::Deleted, 2);
     }
@@ -234,13 +239,20 @@ impl Cell {
         id
     }
 
-    pub(crate) fn receipt(&mut self, id: u32, stage: ReceiptStage, at: u64, verified: bool, touches: Vec<Touch>) {
+    pub(crate) fn verification(
+        &mut self,
+        id: u32,
+        stage: VerificationStage,
+        at: u64,
+        verified: bool,
+        touches: Vec<Touch>,
+    ) {
         let evidence = if verified { "seen" } else { "not seen" }.to_owned();
         let (from, to) = (ms(at), ms(at) + 100_000);
         let of = |e: &&Event| matches!(e, Event::Fault(fault) if fault.id == id);
         let fault = self.coordinator.iter().find(of).filter(|_| verified);
         let seen = fault.and_then(|fault| seen(fault, stage, self.info.servers, (from, to))).map(Box::new);
-        self.coordinator.push(Event::Receipt(Box::new(Receipt {
+        self.coordinator.push(Event::Verification(Box::new(VerificationEvent {
             id,
             stage,
             from,
@@ -253,17 +265,23 @@ impl Cell {
     }
 
     pub(crate) fn injected(&mut self, id: u32, at: u64) {
-        self.receipt(id, ReceiptStage::Injected, at, true, Vec::new());
+        self.verification(id, VerificationStage::Injected, at, true, Vec::new());
     }
 
     pub(crate) fn healed(&mut self, id: u32, at: u64) {
-        self.receipt(id, ReceiptStage::Healed, at, true, Vec::new());
+        self.verification(id, VerificationStage::Healed, at, true, Vec::new());
+    }
+
+    /// A fault whose injection is verified at once.
+    pub(crate) fn inject(&mut self, kind: FaultKind, host: u16, groups: &[u32], at: u64, for_ms: Option<u64>) -> u32 {
+        let id = self.fault(kind, host, groups, at, for_ms);
+        self.injected(id, at);
+        id
     }
 
     /// A fault that is verified and healed, with its start and end.
     pub(crate) fn lasting(&mut self, kind: FaultKind, host: u16, groups: &[u32], (from, to): (u64, u64)) {
-        let id = self.fault(kind, host, groups, from, Some(to - from));
-        self.injected(id, from);
+        let id = self.inject(kind, host, groups, from, Some(to - from));
         self.healed(id, to);
     }
 
@@ -278,8 +296,7 @@ impl Cell {
 
     /// The leader on host 0 resigns, host 1 follows within 5 ms: a whole planned handover.
     pub(crate) fn resign(&mut self, group: u32, at: u64) {
-        let id = self.fault(FaultKind::Resign, 0, &[group], at, None);
-        self.injected(id, at);
+        self.inject(FaultKind::Resign, 0, &[group], at, None);
         let node = self.node(group, 0);
         self.revoke(group, 0, at + 1, RevokeReason::Resigned);
         self.left(group, 0, at + 4, Departure::Resigned { delete: Some((ms(at + 2), ms(at + 3))) });
@@ -306,7 +323,7 @@ impl Cell {
         let id = self.fault(FaultKind::Crash, 0, &groups, at, None);
         let touch = |g: &u32| Touch { session: self.session(*g, 0), last_up: ms(at - 500) };
         let touches = groups.iter().map(touch).collect();
-        self.receipt(id, ReceiptStage::Injected, at, true, touches);
+        self.verification(id, VerificationStage::Injected, at, true, touches);
         let nodes: Vec<String> = groups.iter().map(|&g| self.node(g, 0)).collect();
         self.kill(0, at);
         for (group, node) in groups.into_iter().zip(nodes) {
@@ -460,27 +477,7 @@ fn number_writes(events: &mut Vec<Event>) {
 
 fn manifest(cell: &CellRecord) -> Manifest {
     let segment = |s: &SegmentRecord| SegmentEntry { file: s.writer.clone(), sealed: None, plain: None };
-    let segments = cell.segments.iter().map(segment).collect();
-    Manifest {
-        schema: SCHEMA,
-        run: "test".into(),
-        state: RunState::Completed,
-        scenario: "test".into(),
-        summary: String::new(),
-        analysis: String::new(),
-        seed: 1,
-        started_utc: String::new(),
-        ended_utc: None,
-        folder: String::new(),
-        command: String::new(),
-        ensemble_kind: EnsembleKind::Simulated,
-        ensemble: "none".into(),
-        ensemble_version: String::new(),
-        versions: BTreeMap::new(),
-        machine: Machine::default(),
-        cells_planned: 1,
-        files: BTreeMap::new(),
-        cells: vec![CellEntry { index: 0, name: "cell".into(), complete: cell.complete, segments }],
-        warnings: Vec::new(),
-    }
+    let mut manifest = plain::manifest(cell.segments.iter().map(segment).collect());
+    manifest.cells[0].complete = cell.complete;
+    manifest
 }

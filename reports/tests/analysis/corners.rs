@@ -1,14 +1,9 @@
 //! Cases that are easily counted twice, blamed on the wrong cause, or compared with an innocent candidate.
 
-use hustings_record::*;
-use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
-
-use crate::builder::{Cell, check, ms};
+use crate::*;
 
 fn partition(cell: &mut Cell, from: u64, to: u64) {
-    let id = cell.fault(FaultKind::Partition, 0, &[0], from, Some(to - from));
-    cell.injected(id, from);
-    cell.healed(id, to);
+    cell.lasting(FaultKind::Partition, 0, &[0], (from, to));
 }
 
 #[test]
@@ -38,11 +33,9 @@ fn a_lock_of_the_same_name_is_another_lock_once_its_holder_is_gone() {
 #[test]
 fn the_dead_are_promised_no_wake_up() {
     let mut cell = Cell::new("naive", 1, 4, FaultKind::Resign);
-    let id = cell.fault(FaultKind::Crash, 2, &[0], 15_000, None);
-    cell.injected(id, 15_000);
+    cell.inject(FaultKind::Crash, 2, &[0], 15_000, None);
     cell.kill(2, 15_000);
-    let resigned = cell.fault(FaultKind::Resign, 0, &[0], 30_000, None);
-    cell.injected(resigned, 30_000);
+    cell.inject(FaultKind::Resign, 0, &[0], 30_000, None);
     let node = cell.node(0, 0);
     cell.revoke(0, 0, 30_001, RevokeReason::Resigned);
     cell.left(0, 0, 30_004, Departure::Resigned { delete: Some((ms(30_002), ms(30_003))) });
@@ -87,9 +80,7 @@ fn an_owner_that_a_fault_keeps_from_believing_is_no_orphan() {
     let verdict = |slow: bool| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Slow);
         if slow {
-            let id = cell.fault(FaultKind::Slow, 0, &[0], 20_000, Some(20_000));
-            cell.injected(id, 20_000);
-            cell.healed(id, 40_000);
+            cell.lasting(FaultKind::Slow, 0, &[0], (20_000, 40_000));
         }
         cell.revoke(0, 0, 20_001, RevokeReason::SteppedDown);
         cell.believe(0, 0, 40_500);
@@ -118,8 +109,7 @@ fn a_wake_up_in_an_earlier_life_does_not_excuse_a_candidate_that_is_not_told() {
     let (cand, session, node) = (cell.cand(0, 0), cell.session(0, 0), cell.node(0, 0));
     cell.host(0).push(Event::Notified { t: ms(20_003), cand, session, node, kind: WatchEvent::Deleted });
     cell.resign(0, 20_000);
-    let id = cell.fault(FaultKind::Resign, 1, &[0], 40_000, None);
-    cell.injected(id, 40_000);
+    cell.inject(FaultKind::Resign, 1, &[0], 40_000, None);
     let node = cell.node(0, 1);
     cell.revoke(0, 1, 40_001, RevokeReason::Resigned);
     cell.left(0, 1, 40_004, Departure::Resigned { delete: Some((ms(40_002), ms(40_003))) });
@@ -154,8 +144,7 @@ fn sessions_with_different_timeouts_are_inconclusive() {
 #[test]
 fn a_successor_that_never_wrote_in_its_term_stays_in_act_as_censored() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
-    let id = cell.fault(FaultKind::Expire, 0, &[0], 20_000, None);
-    cell.injected(id, 20_000);
+    cell.inject(FaultKind::Expire, 0, &[0], 20_000, None);
     cell.revoke(0, 0, 20_001, RevokeReason::SessionEnded);
     cell.believe(0, 1, 20_010);
     cell.revoke(0, 1, 20_020, RevokeReason::SteppedDown);
@@ -172,7 +161,7 @@ fn a_group_whose_candidates_were_all_killed_by_plan_has_no_leader_and_that_is_no
         let mut cell = Cell::new("predecessor-watch", 1, 2, FaultKind::Crash);
         for &host in hosts {
             let id = cell.fault(FaultKind::Crash, host, &[0], 20_000, None);
-            cell.receipt(id, ReceiptStage::Injected, 20_000, true, Vec::new());
+            cell.verification(id, VerificationStage::Injected, 20_000, true, Vec::new());
             cell.kill(host, 20_000);
         }
         cell.summary()

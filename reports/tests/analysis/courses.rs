@@ -1,10 +1,7 @@
 //! Single handovers: the median one step by step, those that are not plain samples, and those of one injection.
 
-use hustings_record::*;
+use crate::*;
 use hustings_reports::summary::{Course, ExceptionKind};
-
-use crate::builder::{Cell, ms};
-use crate::leads::false_failover;
 
 #[test]
 fn the_moments_of_the_failover_in_the_middle_count_from_the_loss() {
@@ -40,8 +37,7 @@ fn the_moments_of_the_failover_in_the_middle_count_from_the_loss() {
 fn of_several_failovers_the_one_as_long_as_the_median_is_shown() {
     let mut cell = Cell::new("predecessor-watch", 3, 3, FaultKind::Expire);
     for (group, told) in [(0, 20_300), (1, 20_100), (2, 20_200)] {
-        let id = cell.fault(FaultKind::Expire, 0, &[group], 20_000, None);
-        cell.injected(id, 20_000);
+        cell.inject(FaultKind::Expire, 0, &[group], 20_000, None);
         cell.revoke(group, 0, 20_005, RevokeReason::SessionEnded);
         let node = cell.node(group, 0);
         cell.wake(group, &node, told);
@@ -55,8 +51,7 @@ fn of_several_failovers_the_one_as_long_as_the_median_is_shown() {
 #[test]
 fn a_median_that_censoring_hides_has_no_course() {
     let mut cell = Cell::new("predecessor-watch", 2, 3, FaultKind::Crash);
-    let id = cell.fault(FaultKind::Crash, 0, &[0, 1], 20_000, None);
-    cell.injected(id, 20_000);
+    let id = cell.inject(FaultKind::Crash, 0, &[0, 1], 20_000, None);
     cell.kill(0, 20_000);
     let summary = cell.summary();
     assert_eq!(summary.failover.whole.map(|whole| (whole.n, whole.censored)), Some((0, 2)));

@@ -1,13 +1,7 @@
 //! How long a fault explains an observation, what a stalled process explains, and where a verification is needed.
 
-use hustings_record::*;
-use hustings_reports::analysis::summarise;
-use hustings_reports::summary::CellSummary;
-use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
-
-use crate::builder::{Cell, T, TEAR_DOWN, TICK, check, ms};
-use crate::leads::false_failover;
 use crate::sessions::crashed_as_the_leader_fell;
+use crate::*;
 
 /// The time after a fault's end by which sessions that it hit have expired, plus a busy machine's second and a poll.
 const EXPIRED: u64 = T + 3 * TICK / 2 + 1_000 + 200;
@@ -18,7 +12,7 @@ fn lost_after_a_short_partition(lost: u64, verified: bool) -> CellSummary {
     let (session, state) = (cell.session(0, 0), SessionState::Disconnected);
     cell.host(0).push(Event::State { t: ms(21_700), session, state });
     let id = cell.fault(FaultKind::Partition, 0, &[0], 20_000, Some(2_000));
-    cell.receipt(id, ReceiptStage::Injected, 20_000, verified, Vec::new());
+    cell.verification(id, VerificationStage::Injected, 20_000, verified, Vec::new());
     cell.healed(id, 22_000);
     cell.revoke(0, 0, lost, RevokeReason::SessionEnded);
     cell.lead(0, 1, lost + 5);
@@ -41,9 +35,7 @@ fn a_partition_explains_lost_leads_until_its_sessions_can_have_expired() {
 fn who_leads_until_candidates_leave_by_order_has_lost_nothing_to_a_fault_that_lately_ended() {
     let hang = |seen_until: u64| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Hang);
-        let id = cell.fault(FaultKind::Hang, 0, &[0], 96_000, Some(1_000));
-        cell.injected(id, 96_000);
-        cell.healed(id, 97_000);
+        cell.lasting(FaultKind::Hang, 0, &[0], (96_000, 97_000));
         cell.revoke(0, 0, seen_until, RevokeReason::Resigned);
         cell.lead(0, 1, seen_until + 5);
         cell.revoke(0, 1, TEAR_DOWN + 200, RevokeReason::Resigned);
@@ -57,8 +49,7 @@ fn who_leads_until_candidates_leave_by_order_has_lost_nothing_to_a_fault_that_la
 #[test]
 fn a_successor_that_comes_as_candidates_leave_by_order_was_still_missing() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
-    let id = cell.fault(FaultKind::Crash, 0, &[0], 99_000, None);
-    cell.injected(id, 99_000);
+    cell.inject(FaultKind::Crash, 0, &[0], 99_000, None);
     cell.kill(0, 99_000);
     cell.lead(0, 1, TEAR_DOWN + 50);
     cell.revoke(0, 1, TEAR_DOWN + 200, RevokeReason::Resigned);
@@ -70,8 +61,7 @@ fn a_successor_that_comes_as_candidates_leave_by_order_was_still_missing() {
 fn a_crash_does_not_explain_what_its_host_does_long_after_it_came_back() {
     let lost = |at: u64| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
-        let id = cell.fault(FaultKind::Crash, 1, &[0], 20_000, Some(1_000));
-        cell.injected(id, 20_000);
+        cell.inject(FaultKind::Crash, 1, &[0], 20_000, Some(1_000));
         cell.resign(0, 22_000);
         cell.revoke(0, 1, at, RevokeReason::SessionEnded);
         cell.lead(0, 2, at + 5);
@@ -87,7 +77,7 @@ fn what_only_an_unverified_fault_could_explain_is_neither_planned_nor_unplanned(
     let mut cell = Cell::new("predecessor-watch", 2, 3, FaultKind::Resign);
     cell.resign(0, 20_000);
     let id = cell.fault(FaultKind::Partition, 0, &[1], 30_000, Some(2_000));
-    cell.receipt(id, ReceiptStage::Injected, 30_000, false, Vec::new());
+    cell.verification(id, VerificationStage::Injected, 30_000, false, Vec::new());
     cell.healed(id, 32_000);
     cell.revoke(1, 0, 32_500, RevokeReason::SessionEnded);
     cell.lead(1, 1, 32_510);
@@ -95,7 +85,11 @@ fn what_only_an_unverified_fault_could_explain_is_neither_planned_nor_unplanned(
     let handovers = &summary.handovers;
     assert_eq!((handovers.planned, handovers.unplanned, handovers.unverified), (1, 0, 1));
     assert_eq!(check(&summary, "handovers").verdict, Inconclusive);
-    assert_eq!((summary.split_brain.active.n, summary.split_brain.active.injections), (1, 1), "no receipt, no sample");
+    assert_eq!(
+        (summary.split_brain.active.n, summary.split_brain.active.injections),
+        (1, 1),
+        "no verification, no sample"
+    );
 }
 
 #[test]
@@ -118,9 +112,7 @@ fn a_handover_later_than_sessions_can_have_expired_is_told_and_stays_in_the_stat
     assert_eq!(late(EXPIRED - T + 700), (1, Inconclusive));
     // Without another candidate to lead, the delay is not a fault of the recipe.
     let mut alone = Cell::new("predecessor-watch", 1, 1, FaultKind::Partition);
-    let id = alone.fault(FaultKind::Partition, 0, &[0], 20_000, Some(2_000));
-    alone.injected(id, 20_000);
-    alone.healed(id, 22_000);
+    alone.lasting(FaultKind::Partition, 0, &[0], (20_000, 22_000));
     alone.revoke(0, 0, 21_000, RevokeReason::SessionEnded);
     alone.join(0, 0, 59_000);
     alone.lead(0, 0, 60_000);

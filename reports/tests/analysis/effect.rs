@@ -1,9 +1,6 @@
 //! Leads without effect: the leader does not write, or may not.
 
-use hustings_record::*;
-use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
-
-use crate::builder::{Cell, TEAR_DOWN, check, ms};
+use crate::*;
 
 pub(crate) fn writing_all_along() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
@@ -113,9 +110,7 @@ fn a_cell_that_was_cut_short_is_not_judged() {
 fn hung_in((from, to): (u64, u64), silence: (u64, u64)) -> Cell {
     let mut cell = silent_in(silence);
     cell.info.fault_kind = FaultKind::Hang;
-    let id = cell.fault(FaultKind::Hang, 0, &[0], from, Some(to - from));
-    cell.injected(id, from);
-    cell.healed(id, to);
+    cell.lasting(FaultKind::Hang, 0, &[0], (from, to));
     cell
 }
 

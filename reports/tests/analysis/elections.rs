@@ -1,11 +1,7 @@
 //! The ensemble's own elections: found with bounds, predicted correctly, wrongly or not at all, and compared with the
 //! servers' own counters.
 
-use hustings_record::*;
-use hustings_reports::summary::CellSummary;
-use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
-
-use crate::builder::{Cell, check, ms};
+use crate::*;
 
 const KILL: u64 = 20_000;
 const NAME: &str = "server-elections";

@@ -1,8 +1,6 @@
 //! Builds the servers' part of a record: their states, their logs and the faults on them.
 
-use hustings_record::*;
-
-use crate::builder::{Cell, TEAR_DOWN, ms};
+use crate::*;
 
 impl Cell {
     /// A cell with only servers.

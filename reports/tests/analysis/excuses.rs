@@ -1,14 +1,11 @@
 //! A confounder explains only its own effects: nothing before it, and nothing unrelated to it.
 
-use hustings_record::*;
-use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
-
-use crate::builder::{Cell, T, TICK, ms};
 use crate::effect::writing_all_along;
 use crate::outages::owns_until;
 use crate::promptness::{believes_again, deciding, releasing};
 use crate::standing::dropped_out;
 use crate::wake_ups::follower_resigns;
+use crate::*;
 
 fn stall(from: u64, to: u64) -> Event {
     Event::Stall { from: ms(from), to: ms(to), ran_ns: 0, program: false }
@@ -105,8 +102,7 @@ fn one_slow_request_on_the_floor_gives_a_long_queue_no_hours() {
 fn a_group_that_is_made_anew_later_is_judged_until_then() {
     let woken = |anew_at: u64| {
         let mut cell = follower_resigns("predecessor-watch", 2, &[3, 4]);
-        let id = cell.fault(FaultKind::ParentDelete, 0, &[0], anew_at, None);
-        cell.injected(id, anew_at);
+        cell.inject(FaultKind::ParentDelete, 0, &[0], anew_at, None);
         cell.verdict("fan-out")
     };
     assert_eq!((woken(60_000), woken(20_001) == Fail), (Fail, false));

@@ -1,11 +1,8 @@
 //! Latencies by phase, the floor, fan-out, and the servers' counters.
 
-use hustings_record::*;
+use crate::*;
 use hustings_reports::stats::Distribution;
 use hustings_reports::summary::Excess;
-use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
-
-use crate::builder::{Cell, T, check, ms};
 
 #[test]
 fn phases_add_up_to_the_failover() {
@@ -65,7 +62,7 @@ fn a_faster_detection_than_the_floor_is_early_and_shows_that_the_harness_is_wron
     let mut cell = Cell::new("naive", 1, 3, FaultKind::Crash);
     let id = cell.fault(FaultKind::Crash, 0, &[0], 20_000, None);
     let touches = vec![Touch { session: cell.session(0, 0), last_up: ms(20_000) }];
-    cell.receipt(id, ReceiptStage::Injected, 20_000, true, touches);
+    cell.verification(id, VerificationStage::Injected, 20_000, true, touches);
     let node = cell.node(0, 0);
     cell.kill(0, 20_000);
     cell.wake(0, &node, 23_999);
@@ -82,7 +79,7 @@ fn left_to_expire(told: u64, then: impl FnOnce(&mut Cell)) -> Option<Excess> {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
     let id = cell.fault(FaultKind::Partition, 0, &[0], 20_000, Some(1_000));
     let touches = vec![Touch { session: cell.session(0, 0), last_up: ms(19_500) }];
-    cell.receipt(id, ReceiptStage::Injected, 20_000, true, touches);
+    cell.verification(id, VerificationStage::Injected, 20_000, true, touches);
     cell.healed(id, 21_000);
     cell.revoke(0, 0, 20_500, RevokeReason::SteppedDown);
     then(&mut cell);
@@ -106,7 +103,7 @@ fn a_session_that_came_back_has_the_floor_of_the_fault_that_hit_it_then() {
         came_back(cell);
         let id = cell.fault(FaultKind::Pause, 0, &[0], 21_200, Some(9_000));
         let touches = vec![Touch { session: cell.session(0, 0), last_up: ms(21_150) }];
-        cell.receipt(id, ReceiptStage::Injected, 21_200, true, touches);
+        cell.verification(id, VerificationStage::Injected, 21_200, true, touches);
         cell.healed(id, 30_200);
     });
     assert_eq!(hit_again.expect("its last touch is known").over_floor.max, ms(25_700 - 21_150) - ms(T));
@@ -120,7 +117,7 @@ fn what_was_given_back_or_taken_by_order_has_no_floor_of_expiry() {
         cell.revoke(0, 0, 20_000, RevokeReason::Resigned);
         let id = cell.fault(FaultKind::Crash, 0, &[0], 20_000, None);
         let touches = vec![Touch { session: cell.session(0, 0), last_up: ms(20_000) }];
-        cell.receipt(id, ReceiptStage::Injected, 20_000, true, touches);
+        cell.verification(id, VerificationStage::Injected, 20_000, true, touches);
         cell.kill(0, 20_000);
         let node = cell.node(0, 0);
         cell.wake(0, &node, 20_004);
@@ -140,7 +137,7 @@ fn what_was_given_back_or_taken_by_order_has_no_floor_of_expiry() {
 fn a_watcher_that_is_told_after_the_grant_belongs_to_the_spread() {
     let mut cell = Cell::new("naive", 1, 3, FaultKind::Crash);
     let id = cell.fault(FaultKind::Crash, 0, &[0], 20_000, None);
-    cell.receipt(id, ReceiptStage::Injected, 20_000, true, Vec::new());
+    cell.verification(id, VerificationStage::Injected, 20_000, true, Vec::new());
     let node = cell.node(0, 0);
     cell.kill(0, 20_000);
     cell.notify(0, 1, &node, 24_000);
@@ -157,8 +154,8 @@ pub(crate) fn unverified_fault() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
     cell.resign(0, 20_000);
     for event in &mut cell.coordinator {
-        if let Event::Receipt(receipt) = event {
-            receipt.verified = false;
+        if let Event::Verification(verification) = event {
+            verification.verified = false;
         }
     }
     cell
@@ -272,13 +269,8 @@ fn servers_that_count_otherwise_are_compared_with_the_harness() {
 fn a_server_may_fire_too_for_a_client_that_it_is_cut_off_from_and_that_has_gone_on_to_another() {
     let verdict = |until: u64, differ: i64| {
         let mut cell = Cell::new("naive", 1, 4, FaultKind::Partition);
-        let id = cell.fault(FaultKind::Partition, 3, &[], 18_000, Some(until - 18_000));
-        cell.injected(id, 18_000);
-        cell.healed(id, until);
-        let session = cell.session(0, 3);
-        for (t, state) in [(18_500, SessionState::Disconnected), (18_700, SessionState::Connected)] {
-            cell.host(3).push(Event::State { t: ms(t), session, state });
-        }
+        cell.lasting(FaultKind::Partition, 3, &[], (18_000, until));
+        cell.reconnects(3, cell.session(0, 3), (18_500, 18_700));
         cell.resign(0, 20_000);
         cell.servers_differ = differ;
         cell.verdict("servers")
@@ -319,12 +311,8 @@ fn what_the_observer_and_the_floor_were_told_is_in_the_servers_counters_too() {
 fn of_two_faults_on_one_leader_the_one_that_still_acts_is_to_blame() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
     // Survived: long over when the second one comes.
-    let first = cell.fault(FaultKind::Partition, 0, &[0], 12_000, Some(1_000));
-    cell.injected(first, 12_000);
-    cell.healed(first, 13_000);
-    let second = cell.fault(FaultKind::Partition, 0, &[0], 20_000, Some(10_000));
-    cell.injected(second, 20_000);
-    cell.healed(second, 30_000);
+    cell.lasting(FaultKind::Partition, 0, &[0], (12_000, 13_000));
+    cell.lasting(FaultKind::Partition, 0, &[0], (20_000, 30_000));
     cell.revoke(0, 0, 22_000, RevokeReason::SteppedDown);
     let node = cell.node(0, 0);
     cell.notify(0, 1, &node, 24_000);
@@ -337,8 +325,7 @@ fn of_two_faults_on_one_leader_the_one_that_still_acts_is_to_blame() {
 /// The leader on host 0 resigns; no other leads, and it leads again under the same session at `back`.
 fn retakes(recipe: &str, back: u64) -> Cell {
     let mut cell = Cell::new(recipe, 1, 3, FaultKind::Resign);
-    let id = cell.fault(FaultKind::Resign, 0, &[0], 20_000, None);
-    cell.injected(id, 20_000);
+    cell.inject(FaultKind::Resign, 0, &[0], 20_000, None);
     cell.revoke(0, 0, 20_001, RevokeReason::Resigned);
     cell.left(0, 0, 20_004, Departure::Resigned { delete: Some((ms(20_003), ms(20_004))) });
     cell.lead(0, 0, back);

@@ -1,10 +1,6 @@
 //! Cells with external programs, each beside a host of hustings.
 
-use hustings_record::*;
-use hustings_reports::verdict::Verdict;
-
-use crate::builder::{Cell, check, ms};
-use crate::leads::pause;
+use crate::*;
 
 /// A program introduces itself on this host.
 pub(crate) fn introduce(cell: &mut Cell, host: u16, belief: Grade) {

@@ -1,26 +1,20 @@
-//! Receipts, enrolment, the record's own completeness, and sizes that must cause no trouble.
-
-use hustings_record::*;
-use hustings_reports::analysis::summarise;
-use hustings_reports::verdict::Verdict::{Inconclusive, Pass};
+//! VerificationTable, enrolment, the record's own completeness, and sizes that must cause no trouble.
 
 use proptest::prelude::*;
 
-use crate::builder::{Cell, END, MEASURE, T, TEAR_DOWN, check, ms};
-use crate::events;
-use crate::leads;
+use crate::builder::MEASURE;
+use crate::*;
 
 #[test]
 fn a_fault_that_is_never_seen_to_be_healed_is_inconclusive() {
     let verdict = |healed: Option<bool>| {
         let mut cell = Cell::new("naive", 1, 3, FaultKind::Slow);
-        let id = cell.fault(FaultKind::Slow, 0, &[0], 20_000, Some(1_000));
-        cell.injected(id, 20_000);
+        let id = cell.inject(FaultKind::Slow, 0, &[0], 20_000, Some(1_000));
         if let Some(verified) = healed {
-            cell.receipt(id, ReceiptStage::Healed, 21_000, verified, Vec::new());
+            cell.verification(id, VerificationStage::Healed, 21_000, verified, Vec::new());
         }
         let summary = cell.summary();
-        assert_eq!(summary.faults.receipts[0].verified, healed == Some(true));
+        assert_eq!(summary.faults.verifications[0].verified, healed == Some(true));
         check(&summary, "verification").verdict
     };
     assert_eq!(verdict(Some(true)), Pass);
@@ -29,7 +23,7 @@ fn a_fault_that_is_never_seen_to_be_healed_is_inconclusive() {
 }
 
 #[test]
-fn a_fault_without_a_receipt_and_a_cell_without_its_fault_are_inconclusive() {
+fn a_fault_without_a_verification_and_a_cell_without_its_fault_are_inconclusive() {
     let mut cell = Cell::new("naive", 1, 3, FaultKind::Expire);
     cell.fault(FaultKind::Expire, 0, &[0], 20_000, None);
     assert_eq!(cell.verdict("verification"), Inconclusive);

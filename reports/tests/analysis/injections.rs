@@ -1,12 +1,8 @@
 //! The numbers behind a zero: injections, not handovers; and only those in which a violation was observable.
 
-use hustings_record::*;
+use crate::*;
 use hustings_reports::stats::upper_95;
 use hustings_reports::summary::Rate;
-use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
-
-use crate::builder::{Cell, check, ms};
-use crate::leads::{false_failover, partition, pause};
 
 /// Violations, handovers, injections, and injections with a violation; the bound is always based on the injections.
 fn figures(rate: Rate) -> (u64, u64, u64, u64) {
@@ -17,8 +13,7 @@ fn figures(rate: Rate) -> (u64, u64, u64, u64) {
 /// Sessions of the leaders of two groups are ended; the old leaders believe on for this long.
 fn expire_two(cell: &mut Cell, at: u64, overlap: u64) {
     for group in [0, 1] {
-        let id = cell.fault(FaultKind::Expire, 0, &[group], at, None);
-        cell.injected(id, at);
+        cell.inject(FaultKind::Expire, 0, &[group], at, None);
         let node = cell.node(group, 0);
         cell.wake(group, &node, at + 1);
         cell.lead(group, 1, at + 10);
@@ -105,8 +100,7 @@ fn a_zero_that_no_handover_stands_behind_is_inconclusive_where_there_must_be_som
     let kept = |kind: FaultKind, for_ms: Option<u64>, expected: Expectation| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, kind);
         (cell.info.expect.overlap, cell.info.expect.stale_writes) = (expected, expected);
-        let id = cell.fault(kind, 0, &[0], 20_000, for_ms);
-        cell.injected(id, 20_000);
+        let id = cell.inject(kind, 0, &[0], 20_000, for_ms);
         cell.healed(id, 20_000 + for_ms.unwrap_or(0));
         let summary = cell.summary();
         (check(&summary, "split-brain").verdict, check(&summary, "stale-writes").verdict)

@@ -1,15 +1,11 @@
 //! Overlaps, unplanned handovers, groups without a leader, owners without a belief.
 
-use hustings_record::*;
-use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
-
-use crate::builder::{Cell, T, check, ms};
+use crate::*;
 
 /// A partition of host 0 from 20 s to 30 s; host 1 leads from 24.2 s; host 0 believes until `until`.
 pub(crate) fn partition(until: u64) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
-    let id = cell.fault(FaultKind::Partition, 0, &[0], 20_000, Some(10_000));
-    cell.injected(id, 20_000);
+    let id = cell.inject(FaultKind::Partition, 0, &[0], 20_000, Some(10_000));
     let node = cell.node(0, 0);
     cell.notify(0, 1, &node, 24_200);
     cell.lead(0, 1, 24_201);
@@ -44,9 +40,7 @@ fn a_lead_that_is_lost_where_none_may_be_is_a_failure_whatever_explains_it() {
 /// A partition of host 0 from these of three servers, under which its candidate goes on leading.
 fn cut_off_from(servers: Vec<u32>) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
-    let id = cell.fault(FaultKind::Partition, 0, &[0], 20_000, Some(10_000));
-    cell.injected(id, 20_000);
-    cell.healed(id, 30_000);
+    cell.lasting(FaultKind::Partition, 0, &[0], (20_000, 30_000));
     cell.info.servers = 3;
     for event in &mut cell.coordinator {
         if let Event::Fault(fault) = event {
@@ -120,8 +114,7 @@ fn a_zero_without_a_verified_fault_is_inconclusive() {
 /// Host 0 is paused from 20 s to 30 s. Host 1 leads from 24.2 s; host 0 steps down at `until` and writes at `writes`.
 pub(crate) fn pause(until: u64, writes: &[u64]) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Pause);
-    let id = cell.fault(FaultKind::Pause, 0, &[0], 20_000, Some(10_000));
-    cell.injected(id, 20_000);
+    let id = cell.inject(FaultKind::Pause, 0, &[0], 20_000, Some(10_000));
     let node = cell.node(0, 0);
     cell.notify(0, 1, &node, 24_200);
     cell.lead(0, 1, 24_201);
@@ -162,9 +155,7 @@ fn a_short_overlap_on_waking_is_excused_and_a_long_one_is_not() {
 fn what_a_stopped_process_believes_on_waking_may_be_from_before_the_stop() {
     let woken = |lasts: u64, session_began: u64| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Pause);
-        let id = cell.fault(FaultKind::Pause, 1, &[0], 20_000, Some(10_000));
-        cell.injected(id, 20_000);
-        cell.healed(id, 30_000);
+        cell.lasting(FaultKind::Pause, 1, &[0], (20_000, 30_000));
         let (cand, began) = (cell.cand(0, 1), ms(session_began));
         for event in cell.host(1) {
             match event {
@@ -185,16 +176,13 @@ fn what_a_stopped_process_believes_on_waking_may_be_from_before_the_stop() {
 #[test]
 fn a_waking_excuses_nothing_that_comes_much_later() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Pause);
-    let id = cell.fault(FaultKind::Pause, 0, &[0], 10_000, Some(1_000));
-    cell.injected(id, 10_000);
-    cell.healed(id, 11_000);
+    cell.lasting(FaultKind::Pause, 0, &[0], (10_000, 11_000));
     cell.lead(0, 1, 24_201);
     cell.revoke(0, 0, 24_201 + T / 20, RevokeReason::SteppedDown);
     assert_eq!(excused(cell), (0, 0));
     // Nor does a stop of a process that never led before it.
     let mut other = partition(24_300);
-    let id = other.fault(FaultKind::Pause, 2, &[0], 23_000, Some(1_000));
-    other.injected(id, 23_000);
+    let id = other.inject(FaultKind::Pause, 2, &[0], 23_000, Some(1_000));
     other.healed(id, 24_200);
     assert_eq!(excused(other), (0, 0));
 }
@@ -202,8 +190,7 @@ fn a_waking_excuses_nothing_that_comes_much_later() {
 #[test]
 fn a_forced_expiry_excuses_nothing_that_comes_much_later() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
-    let id = cell.fault(FaultKind::Expire, 0, &[0], 10_000, None);
-    cell.injected(id, 10_000);
+    cell.inject(FaultKind::Expire, 0, &[0], 10_000, None);
     cell.lead(0, 1, 24_201);
     cell.revoke(0, 0, 24_201 + T / 20, RevokeReason::SteppedDown);
     assert_eq!(excused(cell), (0, 0));
@@ -227,12 +214,9 @@ fn an_overlap_after_a_forced_expiry_is_excused_as_long_as_the_client_cannot_have
     let expired = |lasts: u64, bad_link: Option<(FaultKind, u16)>| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
         if let Some((kind, host)) = bad_link {
-            let id = cell.fault(kind, host, &[0], 19_000, Some(9_000));
-            cell.injected(id, 19_000);
-            cell.healed(id, 28_000);
+            cell.lasting(kind, host, &[0], (19_000, 28_000));
         }
-        let id = cell.fault(FaultKind::Expire, 0, &[0], 20_000, None);
-        cell.injected(id, 20_000);
+        cell.inject(FaultKind::Expire, 0, &[0], 20_000, None);
         cell.lead(0, 1, 20_010);
         cell.revoke(0, 0, 20_000 + lasts, RevokeReason::SteppedDown);
         excused(cell)
@@ -282,8 +266,7 @@ fn a_change_of_leader_after_a_stall_of_the_harness_is_compared_with_nobody() {
 #[test]
 fn the_same_incarnation_taking_the_lead_back_has_survived() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Disconnect);
-    let id = cell.fault(FaultKind::Disconnect, 0, &[0], 20_000, None);
-    cell.injected(id, 20_000);
+    cell.inject(FaultKind::Disconnect, 0, &[0], 20_000, None);
     cell.revoke(0, 0, 20_001, RevokeReason::SteppedDown);
     cell.believe(0, 0, 20_100);
     cell.write(0, 0, 20_200);
@@ -295,8 +278,7 @@ fn the_same_incarnation_taking_the_lead_back_has_survived() {
 #[test]
 fn the_same_candidate_under_a_new_session_is_a_handover() {
     let mut cell = Cell::new("predecessor-watch", 1, 1, FaultKind::Expire);
-    let id = cell.fault(FaultKind::Expire, 0, &[0], 20_000, None);
-    cell.injected(id, 20_000);
+    cell.inject(FaultKind::Expire, 0, &[0], 20_000, None);
     cell.revoke(0, 0, 20_003, RevokeReason::SessionEnded);
     cell.left(0, 0, 20_004, Departure::SessionEnded(SessionEnd::Expired));
     cell.join(0, 0, 20_010);
@@ -324,8 +306,7 @@ fn an_incarnation_that_leads_once_more_while_its_session_is_being_ended_has_not_
 #[test]
 fn a_group_that_nobody_leads_again_fails_liveness_and_stays_in_the_statistics() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
-    let id = cell.fault(FaultKind::Crash, 0, &[0], 20_000, None);
-    cell.injected(id, 20_000);
+    cell.inject(FaultKind::Crash, 0, &[0], 20_000, None);
     cell.kill(0, 20_000);
     let summary = cell.summary();
     assert_eq!(check(&summary, "liveness").verdict, Fail);
@@ -338,8 +319,7 @@ fn a_group_that_nobody_leads_again_fails_liveness_and_stays_in_the_statistics() 
 #[test]
 fn a_lead_that_is_lost_as_the_drain_ends_is_inconclusive() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
-    let id = cell.fault(FaultKind::Crash, 0, &[0], 99_000, None);
-    cell.injected(id, 99_000);
+    cell.inject(FaultKind::Crash, 0, &[0], 99_000, None);
     cell.kill(0, 99_000);
     let summary = cell.summary();
     assert_eq!((check(&summary, "liveness").verdict, summary.leaderless.groups_at_end), (Inconclusive, 1));
@@ -395,9 +375,7 @@ fn a_believer_that_owns_nothing_fails_ownership_unless_it_was_cut_off() {
     let zombie = |faulty: bool| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
         if faulty {
-            let id = cell.fault(FaultKind::Partition, 0, &[0], 20_000, Some(20_000));
-            cell.injected(id, 20_000);
-            cell.healed(id, 40_000);
+            cell.lasting(FaultKind::Partition, 0, &[0], (20_000, 40_000));
         }
         cell.lead(0, 1, 24_000);
         cell.revoke(0, 0, 35_000, RevokeReason::SessionEnded);

@@ -1,8 +1,6 @@
 //! The load that servers reported.
 
-use hustings_record::*;
-
-use crate::builder::{Cell, ms};
+use crate::*;
 
 /// Two servers that reported every second until the first one went, with a fault in the middle.
 fn told() -> Cell {

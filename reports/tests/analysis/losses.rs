@@ -1,10 +1,6 @@
 //! Which of the faults on a leader cost it the lead, and which losses count.
 
-use hustings_record::*;
-use hustings_reports::summary::CellSummary;
-use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
-
-use crate::builder::{Cell, T, check, ms};
+use crate::*;
 
 /// Whole failovers: their number, and the longest.
 fn failovers(summary: &CellSummary) -> (u64, Nanos) {
@@ -19,8 +15,7 @@ fn state(cell: &mut Cell, host: u16, at: u64, state: SessionState) {
 /// The leader on host 0 loses its connection at 20 s, and has another one at `back`; its session lives.
 fn disconnected(back: u64) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Disconnect);
-    let id = cell.fault(FaultKind::Disconnect, 0, &[0], 20_000, None);
-    cell.injected(id, 20_000);
+    cell.inject(FaultKind::Disconnect, 0, &[0], 20_000, None);
     state(&mut cell, 0, 20_001, SessionState::Disconnected);
     state(&mut cell, 0, back, SessionState::Connected);
     cell
@@ -29,9 +24,7 @@ fn disconnected(back: u64) -> Cell {
 /// A fault on host 0 that lasts from 20 s to `healed`.
 fn lasting(kind: FaultKind, healed: u64) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, kind);
-    let id = cell.fault(kind, 0, &[0], 20_000, Some(healed - 20_000));
-    cell.injected(id, 20_000);
-    cell.healed(id, healed);
+    cell.lasting(kind, 0, &[0], (20_000, healed));
     cell
 }
 
@@ -78,8 +71,7 @@ fn a_crash_after_a_fault_that_the_leader_outlived_is_the_crash_s() {
 fn of_two_disconnects_the_second_one_costs_the_lead_where_the_first_one_was_outlived() {
     let second = |first_back: u64| {
         let mut cell = disconnected(first_back);
-        let id = cell.fault(FaultKind::Disconnect, 0, &[0], 22_000, None);
-        cell.injected(id, 22_000);
+        cell.inject(FaultKind::Disconnect, 0, &[0], 22_000, None);
         state(&mut cell, 0, 22_001, SessionState::Disconnected);
         cell.revoke(0, 0, 24_000, RevokeReason::SteppedDown);
         cell.lead(0, 1, 26_500);
@@ -94,8 +86,7 @@ fn of_two_disconnects_the_second_one_costs_the_lead_where_the_first_one_was_outl
 /// reports no owner of the lead, or still this one.
 fn stopped_for_longer_than_t(gone: bool) -> Cell {
     let mut cell = lasting(FaultKind::Pause, 26_000);
-    let id = cell.fault(FaultKind::Crash, 0, &[0], 26_050, None);
-    cell.injected(id, 26_050);
+    cell.inject(FaultKind::Crash, 0, &[0], 26_050, None);
     cell.kill(0, 26_050);
     if gone {
         let (from, to, group) = (ms(24_299), ms(24_300), 0);
@@ -134,8 +125,7 @@ fn an_answered_resignation_is_a_handover_though_the_same_incarnation_leads_again
         (disconnected(21_501), "disconnect, back just in time"),
         (lasting(FaultKind::Partition, 20_900), "partition"),
     ] {
-        let id = cell.fault(FaultKind::Resign, 0, &[0], 21_500, None);
-        cell.injected(id, 21_500);
+        cell.inject(FaultKind::Resign, 0, &[0], 21_500, None);
         cell.revoke(0, 0, 21_501, RevokeReason::Resigned);
         cell.left(0, 0, 21_504, Departure::Resigned { delete: Some((ms(21_503), ms(21_504))) });
         cell.lead(0, 0, 21_704);
@@ -166,8 +156,7 @@ fn a_lead_that_is_lost_for_nothing_after_an_outlived_fault_is_not_explained_by_i
 fn stands_anew(fault: Option<FaultKind>) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 1, fault.unwrap_or(FaultKind::None));
     if let Some(kind) = fault {
-        let id = cell.fault(kind, 0, &[0], 20_000, None);
-        cell.injected(id, 20_000);
+        cell.inject(kind, 0, &[0], 20_000, None);
     }
     cell.revoke(0, 0, 20_001, RevokeReason::SteppedDown);
     let (cand, session, term, czxid, node) = (cell.cand(0, 0), cell.session(0, 0), 2, 900, "n_0000000900".to_owned());
@@ -200,8 +189,7 @@ fn where_none_may_be(mut cell: Cell) -> (hustings_reports::verdict::Verdict, u64
 /// A reset connection of a follower, which then leads and steps down while its session lives on.
 fn explained() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Disconnect);
-    let id = cell.fault(FaultKind::Disconnect, 1, &[0], 20_000, None);
-    cell.injected(id, 20_000);
+    cell.inject(FaultKind::Disconnect, 1, &[0], 20_000, None);
     // Host 0 releases the lead by itself: this test does not judge that change.
     cell.revoke(0, 0, 11_000, RevokeReason::SteppedDown);
     cell.lead(0, 1, 20_005);
@@ -219,7 +207,7 @@ fn where_no_lead_may_be_lost_an_explained_loss_counts_as_any_other() {
         let mut cell = explained();
         cell.believe(0, 1, 11_001);
         let id = cell.fault(FaultKind::Disconnect, 0, &[0], 11_000, None);
-        cell.receipt(id, ReceiptStage::Injected, 11_000, verified, Vec::new());
+        cell.verification(id, VerificationStage::Injected, 11_000, verified, Vec::new());
         cell
     };
     assert_eq!(where_none_may_be(alone(true)).0, Fail);
@@ -231,7 +219,7 @@ fn where_no_lead_may_be_lost_an_explained_loss_counts_as_any_other() {
 fn where_no_lead_may_be_lost_what_only_an_unverified_fault_could_explain_is_inconclusive() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Disconnect);
     let id = cell.fault(FaultKind::Disconnect, 0, &[0], 20_000, None);
-    cell.receipt(id, ReceiptStage::Injected, 20_000, false, Vec::new());
+    cell.verification(id, VerificationStage::Injected, 20_000, false, Vec::new());
     cell.revoke(0, 0, 20_001, RevokeReason::SteppedDown);
     cell.lead(0, 1, 20_100);
     assert_eq!(where_none_may_be(cell), (Inconclusive, 0));
@@ -251,13 +239,13 @@ fn where_no_lead_may_be_lost_a_stall_of_the_harness_is_compared_with_nobody() {
 }
 
 #[test]
-fn a_death_that_no_receipt_verifies_is_not_unplanned() {
+fn a_death_that_no_verification_verifies_is_not_unplanned() {
     for at in [20_000, 20_400] {
         let mut cell = Cell::new("predecessor-watch", 2, 3, FaultKind::Crash);
         cell.crash(at, 300);
         for event in &mut cell.coordinator {
-            if let Event::Receipt(receipt) = event {
-                receipt.verified = false;
+            if let Event::Verification(verification) = event {
+                verification.verified = false;
             }
         }
         let summary = cell.summary();
@@ -273,7 +261,7 @@ fn an_unverified_fault_on_servers_excuses_no_lost_lead_and_accuses_nobody() {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::ServerKill);
         if let Some(verified) = fault {
             let id = cell.fault(FaultKind::ServerKill, 0, &[], 20_000, Some(10_000));
-            cell.receipt(id, ReceiptStage::Injected, 20_000, verified, Vec::new());
+            cell.verification(id, VerificationStage::Injected, 20_000, verified, Vec::new());
             cell.healed(id, 30_000);
             for event in &mut cell.coordinator {
                 if let Event::Fault(fault) = event {
@@ -307,10 +295,11 @@ fn a_lost_reply_meets_those_leaders_alone_whose_own_answer_was_held_back() {
             HeldBack { at: ms(20_010), xid: 1, path, zxid }
         });
         for event in &mut cell.coordinator {
-            if let Event::Receipt(receipt) = event
-                && receipt.stage == ReceiptStage::Injected
+            if let Event::Verification(verification) = event
+                && verification.stage == VerificationStage::Injected
             {
-                receipt.seen = recorded.then(|| Box::new(Evidence::Lost { hosts: vec![0], replies: replies.to_vec() }));
+                verification.seen =
+                    recorded.then(|| Box::new(Evidence::Lost { hosts: vec![0], replies: replies.to_vec() }));
             }
         }
         cell.summary().handovers.survived

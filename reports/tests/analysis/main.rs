@@ -23,6 +23,8 @@ mod oracle;
 mod outages;
 mod overlaps;
 mod parameters;
+#[path = "../common/plain.rs"]
+mod plain;
 mod plans;
 mod pools;
 mod promptness;
@@ -44,9 +46,13 @@ mod windows;
 mod write_gaps;
 mod writes;
 
-use builder::Cell;
-use hustings_record::{Caught, FaultKind};
-use hustings_reports::verdict::Verdict;
+// What many of these files need: each takes it in by `use crate::*`.
+use builder::{Cell, END, T, TEAR_DOWN, TICK, check, ms};
+use hustings_record::*;
+use hustings_reports::analysis::summarise;
+use hustings_reports::summary::{CellSummary, Summary};
+use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
+use leads::{false_failover, partition, pause};
 
 #[test]
 fn a_clean_crash_cell_passes_every_check() {

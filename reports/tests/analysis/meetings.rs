@@ -1,17 +1,13 @@
 //! Faults that coincide with each other, or with a belief that is already over: their cost, and what they excuse.
 
-use hustings_record::*;
-
-use crate::builder::{Cell, T, ms};
-use crate::leads::pause;
+use crate::*;
 
 #[test]
 fn whoever_runs_in_the_place_of_a_stopped_process_was_never_stopped() {
     let overlap = |killed: bool| {
         let mut cell = pause(30_005, &[]);
         // Host 1 was once stopped for long, and has led beside host 0 since.
-        let id = cell.fault(FaultKind::Pause, 1, &[0], 8_000, Some(32_000));
-        cell.injected(id, 8_000);
+        let id = cell.inject(FaultKind::Pause, 1, &[0], 8_000, Some(32_000));
         if killed {
             let status = "signal: 9".to_owned();
             let (t, host, generation, killed, rss_max_kb) = (ms(9_000), 1, 7, true, 1);
@@ -29,7 +25,7 @@ fn an_order_that_was_under_way_when_its_candidate_came_to_stand_excuses_it_too()
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
         cell.resign(0, 19_000);
         let id = cell.fault(FaultKind::Expire, 0, &[0], 20_000, None);
-        cell.receipt(id, ReceiptStage::Injected, 20_050, true, Vec::new());
+        cell.verification(id, VerificationStage::Injected, 20_050, true, Vec::new());
         cell.join(0, 0, stands);
         // Host 1 leads, and host 0 beside it.
         cell.believe(0, 0, stands + 1);
@@ -46,9 +42,7 @@ fn a_leader_hit_again_and_again_was_lost_to_the_first_fault_that_it_did_not_outl
     let lost = |second: Option<(u64, u64)>| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Pause);
         let mut stop = |from: u64, for_ms: u64, kind| {
-            let id = cell.fault(kind, 0, &[0], from, Some(for_ms));
-            cell.injected(id, from);
-            cell.healed(id, from + for_ms);
+            cell.lasting(kind, 0, &[0], (from, from + for_ms));
         };
         stop(20_000, 100, FaultKind::Partition);
         second.into_iter().for_each(|(from, for_ms)| stop(from, for_ms, FaultKind::Pause));
@@ -66,9 +60,7 @@ fn what_hits_a_believer_whose_znode_had_gone_costs_no_lead() {
     let planned = |hit: u64| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Pause);
         cell.own(0, 1, 20_000);
-        let id = cell.fault(FaultKind::Pause, 0, &[0], hit, Some(100));
-        cell.injected(id, hit);
-        cell.healed(id, hit + 100);
+        cell.lasting(FaultKind::Pause, 0, &[0], (hit, hit + 100));
         cell.believe(0, 1, 20_020);
         cell.revoke(0, 0, 20_015, RevokeReason::Deposed);
         cell.summary().handovers.planned
@@ -80,9 +72,7 @@ fn what_hits_a_believer_whose_znode_had_gone_costs_no_lead() {
 fn a_stopped_process_that_believes_on_waking_beside_its_successor_is_no_handover() {
     let counted = |lasts: u64| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Pause);
-        let id = cell.fault(FaultKind::Pause, 1, &[0], 20_000, Some(10_000));
-        cell.injected(id, 20_000);
-        cell.healed(id, 30_000);
+        cell.lasting(FaultKind::Pause, 1, &[0], (20_000, 30_000));
         cell.believe(0, 1, 30_001);
         cell.revoke(0, 1, 30_000 + lasts, RevokeReason::SessionEnded);
         let handovers = cell.summary().handovers;

@@ -1,9 +1,6 @@
 //! The observer's gaps: the owner is unknown then, and not taken for absent.
 
-use hustings_record::*;
-use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
-
-use crate::builder::{Cell, check, ms};
+use crate::*;
 
 const NAME: &str = "ownership";
 

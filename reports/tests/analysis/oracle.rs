@@ -1,10 +1,7 @@
 //! Compares overlaps in whole records with the definition, pair by pair and moment by moment.
 
-use hustings_record::*;
-use hustings_reports::verdict::Verdict;
+use crate::*;
 use proptest::prelude::*;
-
-use crate::builder::{Cell, check, ms};
 
 /// A term of one host: beginning and length, in seconds from 20 s on.
 type Belief = (u16, u64, u64);
@@ -20,8 +17,7 @@ fn cell(beliefs: &[Belief], stops: &[Stop]) -> Cell {
         cell.revoke(0, host, 20_000 + (from + long) * 1_000, RevokeReason::SteppedDown);
     }
     for &(host, from, long) in stops {
-        let id = cell.fault(FaultKind::Pause, host, &[0], 20_000 + from * 1_000, Some(long * 1_000));
-        cell.injected(id, 20_000 + from * 1_000);
+        let id = cell.inject(FaultKind::Pause, host, &[0], 20_000 + from * 1_000, Some(long * 1_000));
         cell.healed(id, 20_000 + (from + long) * 1_000);
     }
     cell

@@ -1,12 +1,8 @@
 //! Processes observed not to run, and stalls that may have caused a failure.
 
-use hustings_record::*;
-use hustings_reports::analysis::summarise;
-use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
-
-use crate::builder::{Cell, END, T, TICK, check, ms};
 use crate::deadlines::with_stalled;
-use crate::leads::{false_failover, orphan, partition};
+use crate::leads::orphan;
+use crate::*;
 
 type Make<'a> = &'a dyn Fn() -> Cell;
 

@@ -1,17 +1,11 @@
 //! Overlaps of several beliefs, and how a stall of the harness reduces them.
 
-use hustings_record::*;
-use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
-
-use crate::builder::{Cell, T, check, ms};
-use crate::leads::partition;
+use crate::*;
 
 /// Host 0 leads throughout; hosts 1 and 2 also lead from 20 s and 21 s on, until 30 s.
 fn three_leaders() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 4, FaultKind::Partition);
-    let id = cell.fault(FaultKind::Partition, 0, &[0], 15_000, Some(20_000));
-    cell.injected(id, 15_000);
-    cell.healed(id, 35_000);
+    cell.lasting(FaultKind::Partition, 0, &[0], (15_000, 35_000));
     cell.lead(0, 1, 20_000);
     cell.lead(0, 2, 21_000);
     cell.revoke(0, 1, 30_000, RevokeReason::SteppedDown);
@@ -33,9 +27,7 @@ fn three_leaders_at_once_are_three_pairs() {
 fn each_pair_of_three_is_latent_possible_and_excused_by_itself() {
     let stopped = |host: u16| {
         let mut cell = three_leaders();
-        let id = cell.fault(FaultKind::Pause, host, &[0], 19_000, Some(15_000));
-        cell.injected(id, 19_000);
-        cell.healed(id, 34_000);
+        cell.lasting(FaultKind::Pause, host, &[0], (19_000, 34_000));
         let split = cell.summary().split_brain;
         (split.active.seen, split.latent)
     };

@@ -1,10 +1,7 @@
 //! Planned faults: each counts only if it was injected and verified.
 
-use hustings_record::{Event, Expectation, FaultIntent, FaultKind, RevokeReason, WithheldReason};
-use hustings_reports::summary::{CellSummary, CheckResult};
-use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
-
-use crate::builder::{Cell, check, ms};
+use crate::*;
+use hustings_reports::summary::CheckResult;
 
 /// Two resignations, of a plan with this many faults; these were withheld.
 fn judged(planned: u32, withheld: &[u32]) -> (CellSummary, CheckResult) {
@@ -30,41 +27,44 @@ fn judged(planned: u32, withheld: &[u32]) -> (CellSummary, CheckResult) {
         }
     }
     let summary = cell.summary();
-    let receipts = check(&summary, "verification").clone();
-    (summary, receipts)
+    let verifications = check(&summary, "verification").clone();
+    (summary, verifications)
 }
 
 #[test]
 fn a_plan_of_which_every_fault_was_ordered_and_verified_passes() {
-    let (summary, receipts) = judged(2, &[]);
-    assert_eq!((receipts.verdict, receipts.headline.as_str()), (Pass, "2 of 2 planned faults verified"));
+    let (summary, verifications) = judged(2, &[]);
+    assert_eq!((verifications.verdict, verifications.headline.as_str()), (Pass, "2 of 2 planned faults verified"));
     assert_eq!((summary.faults.planned, summary.faults.planned_verified, summary.faults.lost), (2, 2, 0));
 }
 
 #[test]
 fn a_withheld_fault_is_counted_and_named_and_makes_the_cell_inconclusive() {
-    let (summary, receipts) = judged(4, &[2, 3]);
-    assert_eq!((summary.verdict, receipts.verdict), (Inconclusive, Inconclusive));
-    assert_eq!(receipts.headline, "2 of 4 planned faults verified, 2 withheld");
-    assert!(receipts.reason().starts_with("2 planned faults were withheld, because every host"), "{receipts:?}");
-    assert!(receipts.reason().contains("resign number 2 of the plan"), "{receipts:?}");
+    let (summary, verifications) = judged(4, &[2, 3]);
+    assert_eq!((summary.verdict, verifications.verdict), (Inconclusive, Inconclusive));
+    assert_eq!(verifications.headline, "2 of 4 planned faults verified, 2 withheld");
+    assert!(
+        verifications.reason().starts_with("2 planned faults were withheld, because every host"),
+        "{verifications:?}"
+    );
+    assert!(verifications.reason().contains("resign number 2 of the plan"), "{verifications:?}");
     let withheld: Vec<u32> = summary.faults.withheld.iter().map(|fault| fault.planned).collect();
     assert_eq!(withheld, [2, 3]);
 }
 
 #[test]
 fn a_planned_fault_that_vanishes_makes_the_cell_inconclusive() {
-    let (summary, receipts) = judged(3, &[]);
-    assert_eq!(receipts.verdict, Inconclusive);
-    assert!(receipts.reason().contains("neither ordered nor withheld: resign number 2"), "{receipts:?}");
+    let (summary, verifications) = judged(3, &[]);
+    assert_eq!(verifications.verdict, Inconclusive);
+    assert!(verifications.reason().contains("neither ordered nor withheld: resign number 2"), "{verifications:?}");
     assert_eq!((summary.faults.planned, summary.faults.lost), (3, 1));
 }
 
 #[test]
 fn a_fault_that_the_plan_does_not_name_makes_the_cell_inconclusive() {
-    let (_, receipts) = judged(1, &[]);
-    assert_eq!(receipts.verdict, Inconclusive);
-    assert_eq!(receipts.reason(), "1 fault was ordered that the plan does not name");
+    let (_, verifications) = judged(1, &[]);
+    assert_eq!(verifications.verdict, Inconclusive);
+    assert_eq!(verifications.reason(), "1 fault was ordered that the plan does not name");
 }
 
 #[test]
@@ -79,8 +79,7 @@ fn without_a_plan_in_the_record_the_orders_are_counted() {
 fn paused(lasted: u64) -> CellSummary {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Pause);
     cell.info.expect.handovers = Some(Expectation::None);
-    let id = cell.fault(FaultKind::Pause, 0, &[0], 20_000, Some(2_000));
-    cell.injected(id, 20_000);
+    let id = cell.inject(FaultKind::Pause, 0, &[0], 20_000, Some(2_000));
     cell.healed(id, 20_000 + lasted);
     cell.revoke(0, 0, 20_001 + lasted, RevokeReason::SessionEnded);
     cell.lead(0, 1, 20_010 + lasted);
@@ -91,11 +90,11 @@ fn paused(lasted: u64) -> CellSummary {
 fn a_fault_that_lasted_longer_than_planned_says_so() {
     for (lasted, is_longer) in [(2_000, false), (2_090, false), (2_110, true)] {
         let summary = paused(lasted);
-        let receipts = check(&summary, "verification");
+        let verifications = check(&summary, "verification");
         let says_so =
-            receipts.details.iter().any(|line| line.contains("pause number 0 was healed late: it lasted 2.11 s"));
-        assert_eq!((receipts.verdict, says_so), (Pass, is_longer), "{lasted}: {receipts:?}");
-        assert_eq!(summary.faults.receipts[0].overran_ns.is_some(), is_longer, "{lasted}");
+            verifications.details.iter().any(|line| line.contains("pause number 0 was healed late: it lasted 2.11 s"));
+        assert_eq!((verifications.verdict, says_so), (Pass, is_longer), "{lasted}: {verifications:?}");
+        assert_eq!(summary.faults.verifications[0].overran_ns.is_some(), is_longer, "{lasted}");
     }
 }
 

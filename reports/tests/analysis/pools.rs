@@ -1,15 +1,11 @@
 //! Pooled repetitions of one configuration: all their samples and injections, and the effect of a broken repetition.
 
-use hustings_record::*;
-use hustings_reports::analysis::summarise;
 use hustings_reports::stats::upper_95;
-use hustings_reports::summary::{Medians, Pool, Summary};
-use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
+use hustings_reports::summary::{Medians, Pool};
 use proptest::prelude::*;
 
-use crate::builder::Cell;
-use crate::leads::partition;
 use crate::runs::run_of;
+use crate::*;
 
 /// A run of these cells as repetitions 1, 2 … of one configuration, of which `count` were planned.
 fn run(cells: Vec<Cell>, count: u32) -> Summary {
@@ -37,8 +33,7 @@ fn crashed(over: u64) -> Cell {
 /// As `crashed`, without a later leader.
 fn never_led_again() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 2, 3, FaultKind::Crash);
-    let id = cell.fault(FaultKind::Crash, 0, &[0, 1], 20_000, None);
-    cell.injected(id, 20_000);
+    cell.inject(FaultKind::Crash, 0, &[0, 1], 20_000, None);
     cell.kill(0, 20_000);
     cell
 }

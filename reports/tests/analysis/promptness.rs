@@ -1,10 +1,7 @@
 //! Losses that are noticed, and leads that are taken, later than promised. Also groups that stay without a leader
 //! longer than their faults explain.
 
-use hustings_record::*;
-use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
-
-use crate::builder::{Cell, END, check, ms};
+use crate::*;
 
 const NAME: &str = "promptness";
 
@@ -22,8 +19,7 @@ pub(crate) fn deciding(after: &[u64]) -> Cell {
     }
     for (group, &after) in (0..).zip(after) {
         let at = 20_000 + u64::from(group) * 5_000;
-        let id = cell.fault(FaultKind::Resign, 0, &[group], at, None);
-        cell.injected(id, at);
+        cell.inject(FaultKind::Resign, 0, &[group], at, None);
         let node = cell.node(group, 0);
         cell.revoke(group, 0, at + 1, RevokeReason::Resigned);
         cell.left(group, 0, at + 4, Departure::Resigned { delete: Some((ms(at + 2), ms(at + 3))) });
@@ -95,8 +91,7 @@ fn what_a_stall_of_the_harness_may_have_brought_about_is_no_failure() {
 #[test]
 fn a_loss_that_nobody_is_told_of_is_noticed_late() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
-    let id = cell.fault(FaultKind::Expire, 0, &[0], 20_000, None);
-    cell.injected(id, 20_000);
+    cell.inject(FaultKind::Expire, 0, &[0], 20_000, None);
     cell.revoke(0, 0, 20_003, RevokeReason::SessionEnded);
     cell.lead(0, 1, 25_000);
     let summary = cell.summary();
@@ -108,8 +103,7 @@ fn followed_late(standing_before_it: bool, at: u64, led: u64) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
     let other = if standing_before_it { 1 } else { 2 };
     cell.lasting(FaultKind::Partition, other, &[0], (at, at + 20_000));
-    let crash = cell.fault(FaultKind::Crash, 0, &[0], 20_000, None);
-    cell.injected(crash, 20_000);
+    cell.inject(FaultKind::Crash, 0, &[0], 20_000, None);
     cell.kill(0, 20_000);
     cell.lead(0, if standing_before_it { 2 } else { 1 }, led);
     cell
@@ -167,9 +161,7 @@ fn flapping(loses: bool) -> Cell {
     let mut cell = believes_again(30_100);
     let session = cell.session(0, 0);
     if loses {
-        for (t, state) in [(29_999, SessionState::Disconnected), (30_050, SessionState::Connected)] {
-            cell.host(0).push(Event::State { t: ms(t), session, state });
-        }
+        cell.reconnects(0, session, (29_999, 30_050));
     }
     cell
 }

@@ -1,13 +1,14 @@
-//! Receipts are judged by their evidence, not by their own claim.
+//! VerificationTable are judged by their evidence, not by their own claim.
 
-use hustings_record::*;
-use hustings_reports::verdict::Verdict::{self, Inconclusive, Pass};
-
-use crate::builder::{Cell, check, ms};
-use crate::leads::partition;
+use crate::*;
 
 /// The evidence of an effective fault, between `from` and `to`, for everything that it hits.
-pub(crate) fn seen(fault: &Event, stage: ReceiptStage, servers: u32, (from, to): (Nanos, Nanos)) -> Option<Evidence> {
+pub(crate) fn seen(
+    fault: &Event,
+    stage: VerificationStage,
+    servers: u32,
+    (from, to): (Nanos, Nanos),
+) -> Option<Evidence> {
     let Event::Fault(fault) = fault else { return None };
     let FaultOrder { kind, hosts, cands, servers: hit, .. } = &**fault;
     let facts = kind.facts();
@@ -18,10 +19,12 @@ pub(crate) fn seen(fault: &Event, stage: ReceiptStage, servers: u32, (from, to):
     let silence = asked(to, to + 150_000_000, ProbeAnswer::Silence);
     let whole = |(host, server)| WholeLink { host, server, due: true, after };
     Some(match (facts.hits, stage) {
-        (Hits::Nobody, _) | (Hits::Candidates, ReceiptStage::Healed) => return None,
-        (Hits::Candidates, ReceiptStage::Injected) => Evidence::Obeyed { cand: cands[0], sent: from, answered: to },
+        (Hits::Nobody, _) | (Hits::Candidates, VerificationStage::Healed) => return None,
+        (Hits::Candidates, VerificationStage::Injected) => {
+            Evidence::Obeyed { cand: cands[0], sent: from, answered: to }
+        }
         (Hits::Servers, _) => {
-            let state = if stage == ReceiptStage::Healed { Some(ServerState::Following) } else { facts.leaves };
+            let state = if stage == VerificationStage::Healed { Some(ServerState::Following) } else { facts.leaves };
             let all: Vec<u32> = if hit.is_empty() { (1..=servers).collect() } else { hit.clone() };
             let others =
                 |of: u32| (1..=servers).filter(move |&other| other != of).map(move |other| [(of, other), (other, of)]);
@@ -34,11 +37,11 @@ pub(crate) fn seen(fault: &Event, stage: ReceiptStage, servers: u32, (from, to):
             Evidence::Withheld { hosts: hosts.iter().map(|&host| (host, 1)).collect() }
         }
         (Hits::Hosts, _) if facts.process != ProcessFate::Kept => {
-            let fate = if stage == ReceiptStage::Healed { ProcessFate::Kept } else { facts.process };
+            let fate = if stage == VerificationStage::Healed { ProcessFate::Kept } else { facts.process };
             Evidence::Processes { hosts: hosts.iter().map(|&host| (host, fate)).collect() }
         }
-        (Hits::Hosts, ReceiptStage::Healed) => Evidence::Whole { links: links().map(whole).collect() },
-        (Hits::Hosts, ReceiptStage::Injected) => match facts.cuts {
+        (Hits::Hosts, VerificationStage::Healed) => Evidence::Whole { links: links().map(whole).collect() },
+        (Hits::Hosts, VerificationStage::Injected) => match facts.cuts {
             Some(way) => {
                 let cut = |(host, server)| CutLink {
                     host,
@@ -64,12 +67,12 @@ pub(crate) fn seen(fault: &Event, stage: ReceiptStage, servers: u32, (from, to):
     })
 }
 
-/// The result of the check of receipts for a partition with this evidence.
+/// The result of the check of verifications for a partition with this evidence.
 fn of(change: impl Fn(&mut Evidence)) -> (Verdict, String) {
     let mut cell = partition(22_000);
     for event in &mut cell.coordinator {
-        let Event::Receipt(receipt) = event else { continue };
-        if let (ReceiptStage::Injected, Some(seen)) = (receipt.stage, &mut receipt.seen) {
+        let Event::Verification(verification) = event else { continue };
+        if let (VerificationStage::Injected, Some(seen)) = (verification.stage, &mut verification.seen) {
             change(seen);
         }
     }
@@ -122,12 +125,10 @@ fn a_partition_is_verified_by_every_link_that_it_claims_to_cut() {
 #[test]
 fn where_only_answers_are_cut_a_connection_may_close() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::PartitionDown);
-    let id = cell.fault(FaultKind::PartitionDown, 0, &[0], 20_000, Some(1_000));
-    cell.injected(id, 20_000);
-    cell.healed(id, 21_000);
+    cell.lasting(FaultKind::PartitionDown, 0, &[0], (20_000, 21_000));
     for event in &mut cell.coordinator {
-        let Event::Receipt(receipt) = event else { continue };
-        if let Some(Evidence::Cut { links, .. }) = receipt.seen.as_deref_mut() {
+        let Event::Verification(verification) = event else { continue };
+        if let Some(Evidence::Cut { links, .. }) = verification.seen.as_deref_mut() {
             links[0].new.came = ProbeAnswer::Closed;
             // Upward traffic still passes.
             links[0].bytes = Some([(10, 20), (18, 20)]);
@@ -140,8 +141,8 @@ fn where_only_answers_are_cut_a_connection_may_close() {
 fn a_partition_without_a_word_on_what_was_looked_at_is_not_verified() {
     let mut cell = partition(22_000);
     for event in &mut cell.coordinator {
-        if let Event::Receipt(receipt) = event {
-            receipt.seen = None;
+        if let Event::Verification(verification) = event {
+            verification.seen = None;
         }
     }
     let summary = cell.summary();
@@ -149,23 +150,23 @@ fn a_partition_without_a_word_on_what_was_looked_at_is_not_verified() {
     let mut crash = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
     crash.crash(20_000, 300);
     for event in &mut crash.coordinator {
-        if let Event::Receipt(receipt) = event {
-            receipt.seen = None;
+        if let Event::Verification(verification) = event {
+            verification.seen = None;
         }
     }
     let summary = crash.summary();
-    let receipts = check(&summary, "verification");
-    assert_eq!(receipts.verdict, Pass, "records of old are believed");
-    assert!(receipts.details[0].contains("not recorded"), "{receipts:?}");
+    let verifications = check(&summary, "verification");
+    assert_eq!(verifications.verdict, Pass, "records of old are believed");
+    assert!(verifications.details[0].contains("not recorded"), "{verifications:?}");
 }
 
 #[test]
-fn a_process_that_runs_on_was_not_killed_whatever_its_receipt_says() {
+fn a_process_that_runs_on_was_not_killed_whatever_its_verification_says() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
     cell.crash(20_000, 300);
     for event in &mut cell.coordinator {
-        if let Event::Receipt(receipt) = event {
-            receipt.seen = Some(Box::new(Evidence::Processes { hosts: vec![(0, ProcessFate::Kept)] }));
+        if let Event::Verification(verification) = event {
+            verification.seen = Some(Box::new(Evidence::Processes { hosts: vec![(0, ProcessFate::Kept)] }));
         }
     }
     let summary = cell.summary();
@@ -176,8 +177,7 @@ fn a_process_that_runs_on_was_not_killed_whatever_its_receipt_says() {
 /// A follower is ordered to resign, and its deletion is answered.
 fn resignation_of_nobody() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
-    let id = cell.fault(FaultKind::Resign, 1, &[0], 20_000, None);
-    cell.injected(id, 20_000);
+    cell.inject(FaultKind::Resign, 1, &[0], 20_000, None);
     cell.left(0, 1, 20_004, Departure::Resigned { delete: Some((ms(20_002), ms(20_003))) });
     cell.join(0, 1, 20_020);
     cell.resign(0, 30_000);
@@ -187,9 +187,9 @@ fn resignation_of_nobody() -> Cell {
 #[test]
 fn a_resignation_of_nobody_is_not_verified() {
     let summary = resignation_of_nobody().summary();
-    let receipts = check(&summary, "verification");
-    assert_eq!(receipts.verdict, Inconclusive);
-    assert!(receipts.reason().contains("nobody who led resigned"), "{receipts:?}");
+    let verifications = check(&summary, "verification");
+    assert_eq!(verifications.verdict, Inconclusive);
+    assert!(verifications.reason().contains("nobody who led resigned"), "{verifications:?}");
     assert_eq!((summary.faults.verified, summary.faults.unverified), (1, 1));
 }
 
@@ -227,7 +227,7 @@ fn links_are_as_slow_as_their_probes_say() {
         let during = during.iter().map(|&time| ms(time)).collect();
         let of = vec![ProbeTimes { host: 0, server: 1, before: Some(vec![ms(2), ms(1)]), during }];
         let held = Slowness { what: "later by".into(), seen_ms: Some(99.0), of, due_ms: 100.0, spared: false };
-        Evidence::Slow { links: vec![(0, 1)], held: vec![held] }.shows(FaultKind::Slow, ReceiptStage::Injected)
+        Evidence::Slow { links: vec![(0, 1)], held: vec![held] }.shows(FaultKind::Slow, VerificationStage::Injected)
     };
     assert_eq!(slow(&[130, 100]), Ok(()));
     for not in [&[130, 90][..], &[130], &[]] {

@@ -1,21 +1,19 @@
 //! For every check of the registry: it can report a problem, and it neither needs nor disturbs the others.
 
-use hustings_record::*;
 use hustings_reports::analysis::summarise_cell;
 use hustings_reports::check::{CHECKERS, CellSummary};
 use hustings_reports::index::{Index, plausible};
-use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive};
 use proptest::prelude::*;
 
-use crate::builder::{Cell, T, check, ms};
 use crate::elections::outvoted;
 use crate::failovers::unverified_fault;
-use crate::leads::{false_failover, late_successor, orphan, partition, pause};
+use crate::leads::{late_successor, orphan};
 use crate::promptness::sleeper;
 use crate::sessions::{crashed_as_the_leader_fell, killed};
 use crate::standing::dropped_out;
 use crate::stray_writes::late;
 use crate::tokens::{grants_by_first_token, writes_with_first_token};
+use crate::*;
 
 /// A check, an artificial record that it must not pass, and its worst possible verdict.
 type Red = (&'static str, fn() -> Cell, Verdict);

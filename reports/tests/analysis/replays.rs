@@ -1,10 +1,7 @@
 //! Replays: the selection of groups, the order of their events, and their small size.
 
-use hustings_record::*;
-use hustings_reports::analysis::summarise;
+use crate::*;
 use hustings_reports::replay::{Happening, Replay, WalkKind, WatchedNode};
-
-use crate::builder::{Cell, T};
 
 fn replays(cell: Cell) -> Vec<Replay> {
     summarise(&cell.record()).replays
@@ -25,8 +22,7 @@ fn crashed(recipe: &str, groups: u32, hosts: u16) -> Cell {
 /// A follower's host is killed, and the candidate behind it is notified.
 fn gap(recipe: &str) -> Cell {
     let mut cell = Cell::new(recipe, 1, 4, FaultKind::Crash);
-    let id = cell.fault(FaultKind::Crash, 1, &[0], 20_000, None);
-    cell.injected(id, 20_000);
+    cell.inject(FaultKind::Crash, 1, &[0], 20_000, None);
     let node = cell.node(0, 1);
     cell.kill(1, 20_000);
     cell.notify(0, 2, &node, 20_000 + T);
@@ -101,10 +97,10 @@ fn a_middle_one_dies_and_whoever_is_behind_it_watches_the_one_before_it() {
 }
 
 #[test]
-fn a_fault_without_a_receipt_is_shown_as_such_and_makes_no_walk() {
+fn a_fault_without_a_verification_is_shown_as_such_and_makes_no_walk() {
     let mut cell = crashed("predecessor-watch", 1, 4);
     let id = cell.fault(FaultKind::Disconnect, 2, &[0], 30_000, None);
-    cell.receipt(id, ReceiptStage::Injected, 30_001, false, Vec::new());
+    cell.verification(id, VerificationStage::Injected, 30_001, false, Vec::new());
     let replay = one(cell);
     let unverified =
         |what: &Happening| matches!(what, Happening::Fault { kind: FaultKind::Disconnect, verified: false, .. });
@@ -131,8 +127,7 @@ fn what_there_is_no_room_for_is_counted() {
     let mut cell = Cell::new("predecessor-watch", 1, 4, FaultKind::Resign);
     cell.resign(0, 12_000);
     for at in 0..400 {
-        let id = cell.fault(FaultKind::Disconnect, 2, &[0], 20_000 + at * 100, None);
-        cell.injected(id, 20_000 + at * 100);
+        cell.inject(FaultKind::Disconnect, 2, &[0], 20_000 + at * 100, None);
     }
     let replay = one(cell);
     assert_eq!(replay.steps.len(), 200);

@@ -1,9 +1,6 @@
 //! Several cells in one run.
 
-use hustings_reports::analysis::summarise;
-use hustings_reports::summary::Summary;
-
-use crate::builder::Cell;
+use crate::*;
 
 /// The summary of a run of these cells, in this order, of which `planned` were planned.
 pub(crate) fn run_of(cells: impl IntoIterator<Item = Cell>, planned: u32) -> Summary {

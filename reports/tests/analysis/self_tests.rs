@@ -1,12 +1,7 @@
 //! Broken recipes of self-tests: a cell of its own must catch each one, on each side of a comparison.
 
-use hustings_record::*;
-use hustings_reports::summary::Summary;
-use hustings_reports::verdict::Verdict::{Inconclusive, Pass};
-
-use crate::builder::Cell;
-use crate::leads::false_failover;
 use crate::runs::run_of;
+use crate::*;
 
 /// A cell of the self-test with this recipe, whose defect is a lead that is lost without a cause.
 fn broken(recipe: &str, is_caught: bool) -> Cell {

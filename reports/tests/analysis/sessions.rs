@@ -1,9 +1,6 @@
 //! The cost of faults on servers for the candidates: interrupted terms, false failovers, restarted clocks.
 
-use hustings_record::*;
-use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
-
-use crate::builder::{Cell, T, check, ms};
+use crate::*;
 
 const KILL: u64 = 20_000;
 
@@ -93,8 +90,7 @@ fn a_server_fault_excuses_the_lead_of_whoever_came_to_no_server_for_long_enough_
 #[test]
 fn a_session_that_a_fault_on_its_own_host_ends_is_not_lost_to_anything_else() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
-    let id = cell.fault(FaultKind::Expire, 0, &[0], KILL, None);
-    cell.injected(id, KILL);
+    cell.inject(FaultKind::Expire, 0, &[0], KILL, None);
     session_says(&mut cell, 0, KILL + 1, SessionState::Disconnected);
     session_says(&mut cell, 0, KILL + 3, SessionState::Ended(SessionEnd::Expired));
     let summary = cell.summary();
@@ -107,8 +103,7 @@ fn a_session_that_a_fault_on_its_own_host_ends_is_not_lost_to_anything_else() {
 fn a_session_that_is_given_up_before_anybody_stood_under_it_is_its_candidate_s() {
     let lost = |hit: u32| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
-        let id = cell.fault(FaultKind::Expire, hit as u16, &[hit], KILL, None);
-        cell.injected(id, KILL);
+        cell.inject(FaultKind::Expire, hit as u16, &[hit], KILL, None);
         session_says(&mut cell, 0, KILL + 1, SessionState::Disconnected);
         session_says(&mut cell, 0, KILL + 3, SessionState::Ended(SessionEnd::Expired));
         let (session, t) = (77, ms(KILL + 5));
@@ -126,7 +121,7 @@ pub(crate) fn crashed_as_the_leader_fell(over: i64) -> Cell {
     let mut cell = killed();
     let id = cell.fault(FaultKind::Crash, 0, &[0], KILL - 100, None);
     let touch = Touch { session: cell.session(0, 0), last_up: ms(KILL - 600) };
-    cell.receipt(id, ReceiptStage::Injected, KILL - 100, true, vec![touch]);
+    cell.verification(id, VerificationStage::Injected, KILL - 100, true, vec![touch]);
     let node = cell.node(0, 0);
     cell.kill(0, KILL - 100);
     // The new leader was observed to serve from 390 ms after the kill on.

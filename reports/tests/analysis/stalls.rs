@@ -1,12 +1,7 @@
 //! Samples during which a process was stalled.
 
-use hustings_record::*;
-use hustings_reports::summary::CellSummary;
-use hustings_reports::verdict::Verdict::{Inconclusive, Pass};
-
-use crate::builder::{Cell, check, ms};
 use crate::deadlines::with_stalled;
-use crate::leads::{partition, pause};
+use crate::*;
 
 /// One resignation of 4 ms at 20 s in each of three groups, a second apart.
 fn resignations() -> Cell {

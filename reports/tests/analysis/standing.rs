@@ -1,11 +1,7 @@
 //! Candidates that are enrolled, absent or hung, compared with their own reports and with the servers' lists.
 
+use crate::*;
 use std::collections::{BTreeMap, BTreeSet};
-
-use hustings_record::*;
-use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
-
-use crate::builder::{Cell, TEAR_DOWN, check, ms};
 
 const NAME: &str = "participation";
 
@@ -74,8 +70,7 @@ fn what_hits_when_somebody_was_to_be_back_long_ago_excuses_nothing() {
 #[test]
 fn whoever_had_no_time_to_come_back_before_the_drain_ended_is_inconclusive() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
-    let id = cell.fault(FaultKind::Expire, 1, &[0], 99_000, None);
-    cell.injected(id, 99_000);
+    cell.inject(FaultKind::Expire, 1, &[0], 99_000, None);
     ends(&mut cell, 1, 99_001, Departure::SessionEnded(SessionEnd::Expired));
     assert_eq!(cell.verdict(NAME), Inconclusive);
 }
@@ -145,8 +140,7 @@ fn a_follower_whose_session_ends_for_nothing_is_a_failure() {
     assert_eq!(lost(&stalled), (Inconclusive, 1));
     assert_eq!(lost(&|cell| cell.info.expect.unplanned = Expectation::Any), (Pass, 1));
     let hit = |cell: &mut Cell| {
-        let id = cell.fault(FaultKind::Expire, 1, &[0], 29_999, None);
-        cell.injected(id, 29_999);
+        cell.inject(FaultKind::Expire, 1, &[0], 29_999, None);
     };
     assert_eq!(lost(&hit), (Pass, 0));
 }
@@ -298,7 +292,7 @@ fn a_session_that_its_candidate_has_left_behind_is_a_leak_where_all_servers_say_
 fn kept(by: &[u32], is_verified: bool, change: impl FnOnce(&mut Cell)) -> (Verdict, u64, u64) {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
     let id = cell.fault(FaultKind::Expire, 2, &[0], 30_000, None);
-    cell.receipt(id, ReceiptStage::Injected, 30_000, is_verified, Vec::new());
+    cell.verification(id, VerificationStage::Injected, 30_000, is_verified, Vec::new());
     change(&mut cell);
     let mut holds = rightly_held(&cell);
     holds.watches.remove(&format!("/election/g0/{}", cell.node(0, 1)));
@@ -356,8 +350,7 @@ fn a_record_without_lists_says_so_and_counts_are_compared_with_the_candidates_in
 #[test]
 fn what_hits_one_candidate_of_a_host_explains_nothing_of_the_others_there() {
     let mut cell = Cell::new("predecessor-watch", 2, 3, FaultKind::Expire);
-    let id = cell.fault(FaultKind::Expire, 1, &[0], 29_999, None);
-    cell.injected(id, 29_999);
+    cell.inject(FaultKind::Expire, 1, &[0], 29_999, None);
     let (session, state) = (cell.session(1, 1), SessionState::Ended(SessionEnd::Expired));
     cell.host(1).push(Event::State { t: ms(30_000), session, state });
     cell.left(1, 1, 30_000, Departure::SessionEnded(SessionEnd::Expired));

@@ -1,10 +1,7 @@
 //! Writes outside their senders' terms.
 
-use hustings_record::*;
+use crate::*;
 use hustings_reports::summary::StrayWrites;
-use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
-
-use crate::builder::{Cell, check, ms};
 
 /// A whole planned handover, and one more write of this host's candidate, sent at `sent` and accepted at `t`.
 fn with_write(host: u16, (sent, t): (Option<u64>, u64)) -> Cell {

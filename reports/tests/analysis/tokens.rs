@@ -1,24 +1,19 @@
 //! Tokens: of writes as sent, of grants compared with the observer's view of their znodes, and unknown ones.
 
-use hustings_record::*;
-use hustings_reports::verdict::Verdict::{Fail, Inconclusive, Pass};
-
-use crate::builder::{Cell, check, ms};
+use crate::*;
 
 /// Host 0 resigns at 20 s and enrols again, as does host 1 at 30 s: host 0 leads twice, by two znodes and sessions.
 fn leads_twice() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
     cell.resign(0, 20_000);
-    let id = cell.fault(FaultKind::Resign, 1, &[0], 30_000, None);
-    cell.injected(id, 30_000);
+    cell.inject(FaultKind::Resign, 1, &[0], 30_000, None);
     let node = cell.node(0, 1);
     cell.revoke(0, 1, 30_001, RevokeReason::Resigned);
     cell.left(0, 1, 30_004, Departure::Resigned { delete: Some((ms(30_002), ms(30_003))) });
     cell.notify(0, 2, &node, 30_003);
     cell.lead(0, 2, 30_005);
     cell.join(0, 1, 30_020);
-    let id = cell.fault(FaultKind::Resign, 2, &[0], 40_000, None);
-    cell.injected(id, 40_000);
+    cell.inject(FaultKind::Resign, 2, &[0], 40_000, None);
     let node = cell.node(0, 2);
     cell.revoke(0, 2, 40_001, RevokeReason::Resigned);
     cell.left(0, 2, 40_004, Departure::Resigned { delete: Some((ms(40_002), ms(40_003))) });
@@ -207,9 +202,7 @@ fn whoever_could_know_believes_no_longer_than_a_moment_without_owning() {
 fn whoever_is_kept_from_knowing_believes_no_longer_than_until_then() {
     let verdict = |at| {
         let cell = believes_until(at, |cell| {
-            let id = cell.fault(FaultKind::Partition, 0, &[0], 18_000, Some(5_000));
-            cell.injected(id, 18_000);
-            cell.healed(id, 23_000);
+            cell.lasting(FaultKind::Partition, 0, &[0], (18_000, 23_000));
         });
         cell.verdict("ownership")
     };

@@ -1,9 +1,7 @@
 //! The data that `tune` reads from a record: the sessions that a pause expired, those in no figure, and why.
 
-use hustings_record::*;
+use crate::*;
 use hustings_reports::tune::{Left, Measured, measured};
-
-use crate::builder::{Cell, T, TICK, ms};
 
 const PAUSE: u64 = 20_000;
 const LONG: u64 = 3_000;
@@ -11,9 +9,8 @@ const LONG: u64 = 3_000;
 /// Host 0, with a session for each of three groups, is stopped for `LONG`.
 fn paused(verified: bool) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 3, 3, FaultKind::Pause);
-    let id = cell.fault(FaultKind::Pause, 0, &[0, 1, 2], PAUSE, Some(LONG));
-    cell.injected(id, PAUSE);
-    cell.receipt(id, ReceiptStage::Healed, PAUSE + LONG, verified, Vec::new());
+    let id = cell.inject(FaultKind::Pause, 0, &[0, 1, 2], PAUSE, Some(LONG));
+    cell.verification(id, VerificationStage::Healed, PAUSE + LONG, verified, Vec::new());
     cell
 }
 
@@ -76,9 +73,7 @@ fn what_comes_after_the_next_pause_is_not_of_this_one() {
     let mut cell = paused(true);
     says(&mut cell, 0, 1, SessionState::Disconnected);
     let next = PAUSE + LONG + 2_000;
-    let id = cell.fault(FaultKind::Pause, 0, &[0, 1, 2], next, Some(LONG));
-    cell.injected(id, next);
-    cell.healed(id, next + LONG);
+    cell.lasting(FaultKind::Pause, 0, &[0, 1, 2], (next, next + LONG));
     says(&mut cell, 0, 2_000 + LONG, SessionState::Ended(SessionEnd::Expired));
     let Measured { pairs, left, .. } = measured(&cell.record());
     // The result of the first pause is not known in time, and the second cannot hit a session without a connection.

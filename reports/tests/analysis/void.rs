@@ -1,16 +1,12 @@
 //! A phase with only void samples is reported as such.
 
-use hustings_record::*;
-use hustings_reports::analysis::summarise;
+use crate::*;
 use hustings_reports::render::html;
-
-use crate::builder::{Cell, check, ms};
 
 /// A resignation during whose decide phase the successor's process was stalled.
 fn decided_in_a_stall() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
-    let id = cell.fault(FaultKind::Resign, 0, &[0], 20_000, None);
-    cell.injected(id, 20_000);
+    cell.inject(FaultKind::Resign, 0, &[0], 20_000, None);
     let node = cell.node(0, 0);
     cell.revoke(0, 0, 20_001, RevokeReason::Resigned);
     cell.left(0, 0, 20_004, Departure::Resigned { delete: Some((ms(20_002), ms(20_003))) });

@@ -1,10 +1,8 @@
 //! Voiding by stalls must not move the median: the same share of short and of long failovers must be voided.
 
-use hustings_record::*;
+use crate::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-
-use crate::builder::{Cell, ms};
 
 /// The median of the failovers, in milliseconds.
 const MEDIAN: f64 = 200.0;
@@ -103,8 +101,7 @@ fn shifts(weather: Weather) -> (f64, f64, f64) {
 
 /// Host 0 resigns at `at`, and host 1 leads from `to` on.
 fn resign(cell: &mut Cell, group: u32, at: u64, to: u64) {
-    let id = cell.fault(FaultKind::Resign, 0, &[group], at, None);
-    cell.injected(id, at);
+    cell.inject(FaultKind::Resign, 0, &[group], at, None);
     let node = cell.node(group, 0);
     cell.revoke(group, 0, at, RevokeReason::Resigned);
     cell.left(group, 0, at + 2, Departure::Resigned { delete: Some((ms(at), ms(at + 1))) });

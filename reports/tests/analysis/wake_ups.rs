@@ -1,9 +1,6 @@
 //! Wake-ups of every kind, by the losses of leaders and of followers, and the requests that they cause.
 
-use hustings_record::*;
-use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
-
-use crate::builder::{Cell, TEAR_DOWN, check, ms};
+use crate::*;
 
 const NAME: &str = "fan-out";
 
@@ -46,9 +43,7 @@ fn deletions_of_what_nobody_stood_by_count_unless_a_create_may_have_been_lost() 
     let marker = |cell: &mut Cell| cell.notify(0, 3, "marker", 20_010);
     assert_eq!(resigned("predecessor-watch", marker).verdict(NAME), Fail);
     let lose_touch = |cell: &mut Cell, session: i64, at: u64| {
-        for (t, state) in [(at, SessionState::Disconnected), (at + 20, SessionState::Connected)] {
-            cell.host(4).push(Event::State { t: ms(t), session, state });
-        }
+        cell.reconnects(4, session, (at, at + 20));
     };
     // An enrolled candidate creates nothing.
     let enrolled = resigned("predecessor-watch", |cell| {
@@ -104,10 +99,7 @@ fn who_is_woken_twice_by_one_loss_counts_twice() {
 #[test]
 fn what_a_reconnect_tells_again_is_not_counted() {
     let cell = resigned("lock-race", |cell| {
-        let session = cell.session(0, 3);
-        for (t, state) in [(20_500, SessionState::Disconnected), (21_000, SessionState::Connected)] {
-            cell.host(3).push(Event::State { t: ms(t), session, state });
-        }
+        cell.reconnects(3, cell.session(0, 3), (20_500, 21_000));
         cell.tell(0, 3, "lock", 21_001, WatchEvent::DataChanged, 1);
     });
     let summary = cell.summary();
@@ -118,14 +110,9 @@ fn what_a_reconnect_tells_again_is_not_counted() {
 fn what_a_reconnect_tells_again_is_not_counted_when_a_stopped_process_hears_it_late() {
     let woken = |is_stopped: bool| {
         let cell = resigned("lock-race", |cell| {
-            let session = cell.session(0, 3);
-            for (t, state) in [(20_500, SessionState::Disconnected), (21_000, SessionState::Connected)] {
-                cell.host(3).push(Event::State { t: ms(t), session, state });
-            }
+            cell.reconnects(3, cell.session(0, 3), (20_500, 21_000));
             if is_stopped {
-                let id = cell.fault(FaultKind::Pause, 3, &[], 21_001, Some(899));
-                cell.injected(id, 21_001);
-                cell.healed(id, 21_900);
+                cell.lasting(FaultKind::Pause, 3, &[], (21_001, 21_900));
             }
             cell.tell(0, 3, "lock", 21_910, WatchEvent::DataChanged, 1);
         });
@@ -154,8 +141,7 @@ fn the_loss_of_a_follower_wakes_whom_the_recipe_declares() {
 fn a_follower_that_dies_wakes_one_by_the_time_that_its_session_has_expired() {
     let crashed = |told: Option<u64>| {
         let mut cell = Cell::new("predecessor-watch", 1, 5, FaultKind::Crash);
-        let id = cell.fault(FaultKind::Crash, 2, &[], 20_000, None);
-        cell.injected(id, 20_000);
+        cell.inject(FaultKind::Crash, 2, &[], 20_000, None);
         let node = cell.node(0, 2);
         cell.kill(2, 20_000);
         told.into_iter().for_each(|at| cell.notify(0, 3, &node, at));
@@ -229,8 +215,7 @@ fn what_the_observer_missed_is_not_compared() {
 fn the_lock_of_somebody_who_never_believed_is_no_part_of_the_loss_before() {
     let woken = |seen: bool| {
         let mut cell = Cell::new("lock-race", 1, 4, FaultKind::Resign);
-        let id = cell.fault(FaultKind::Resign, 0, &[0], 20_000, None);
-        cell.injected(id, 20_000);
+        cell.inject(FaultKind::Resign, 0, &[0], 20_000, None);
         cell.revoke(0, 0, 20_001, RevokeReason::Resigned);
         cell.left(0, 0, 20_004, Departure::Resigned { delete: Some((ms(20_002), ms(20_003))) });
         (1..4).for_each(|host| cell.notify(0, host, "lock", 20_003));
@@ -278,8 +263,7 @@ fn what_a_leader_is_told_late_of_its_own_lock_is_nobodys_wake_up() {
                 _ => {}
             }
         }
-        let id = cell.fault(FaultKind::Expire, 1, &[0], 30_000, None);
-        cell.injected(id, 30_000);
+        cell.inject(FaultKind::Expire, 1, &[0], 30_000, None);
         cell.revoke(0, 1, 30_001, RevokeReason::SessionEnded);
         cell.notify(0, 2, "lock", 30_002);
         cell.host(0).push(Event::Notified { t: ms(30_003), cand, session, node, kind: WatchEvent::Deleted });
@@ -295,8 +279,7 @@ fn what_a_leader_is_told_late_of_its_own_lock_is_nobodys_wake_up() {
 fn a_lock_that_another_one_has_was_lost_however_long_its_last_owner_believed() {
     let found = |named: bool| {
         let mut cell = Cell::new("lock-race", 1, 4, FaultKind::Pause);
-        let id = cell.fault(FaultKind::Pause, 0, &[0], 20_000, Some(15_000));
-        cell.injected(id, 20_000);
+        let id = cell.inject(FaultKind::Pause, 0, &[0], 20_000, Some(15_000));
         cell.believe(0, 1, 32_000);
         if named {
             cell.own(0, 1, 32_000);
@@ -357,9 +340,7 @@ fn of_the_next_two_in_line_the_one_that_cannot_be_told_is_not_demanded() {
         let mut cell = Cell::new("predecessor-watch", 1, 5, FaultKind::Resign);
         wakes_two(&mut cell);
         let (node, session) = (cell.node(0, 0), cell.session(0, 2));
-        for (t, state) in [(19_900, SessionState::Disconnected), (21_000, SessionState::Connected)] {
-            cell.host(2).push(Event::State { t: ms(t), session, state });
-        }
+        cell.reconnects(2, session, (19_900, 21_000));
         cell.resign(0, 20_000);
         others.iter().for_each(|&other| cell.notify(0, other, &node, 20_003));
         cell.verdict(NAME)

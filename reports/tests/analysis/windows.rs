@@ -1,10 +1,7 @@
 //! Events outside the measured window are in none of its figures, and in a note at most.
 
-use hustings_record::*;
-use hustings_reports::summary::CellSummary;
-use hustings_reports::verdict::Verdict::{Inconclusive, Pass};
-
-use crate::builder::{Cell, MEASURE, TEAR_DOWN, check, ms};
+use crate::builder::MEASURE;
+use crate::*;
 
 fn owner(cell: &mut Cell, at: u64, owns: Option<i64>) {
     let (from, to, group) = (ms(at) - 1_000, ms(at), 0);

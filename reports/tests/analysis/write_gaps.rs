@@ -1,11 +1,8 @@
 //! How long no write was acknowledged around elections and faults, compared with the servers' reports. Also the
 //! consequences of polls that were too rare.
 
-use hustings_record::*;
-use hustings_reports::summary::{CellSummary, WriteGap};
-use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
-
-use crate::builder::{Cell, TEAR_DOWN, check, ms};
+use crate::*;
+use hustings_reports::summary::WriteGap;
 
 const AT: u64 = 20_000;
 const NAME: &str = "server-elections";

@@ -1,10 +1,6 @@
 //! Stale writes, fences, and a coordinator with wrong judgements.
 
-use hustings_record::*;
-use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
-
-use crate::builder::{Cell, T, check, ms};
-use crate::leads::{partition, pause};
+use crate::*;
 
 #[test]
 fn a_stale_write_counts_in_the_unfenced_ledger_and_is_stopped_by_the_fence() {
@@ -42,9 +38,7 @@ fn a_stale_write_is_excused_by_what_happened_to_its_own_leader_a_moment_ago_and_
         // Another candidate was stopped, or its session was forcibly ended.
         for kind in [FaultKind::Pause, FaultKind::Expire] {
             let mut cell = partition(25_600);
-            let id = cell.fault(kind, 2, &[0], 24_000, Some(300));
-            cell.injected(id, 24_000);
-            cell.healed(id, 24_300);
+            cell.lasting(kind, 2, &[0], (24_000, 24_300));
             cell.write(0, 0, 24_320);
             assert_eq!(stale_and_excused(cell, resource), (1, 0, Fail), "{kind}");
         }

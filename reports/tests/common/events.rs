@@ -97,10 +97,10 @@ fn of_coordinator(kind: u8, n: &[u64], text: String, yes: bool) -> Event {
             servers: if yes { vec![life] } else { vec![] },
             detail: text,
         })),
-        21 | 22 => Event::Receipt(Box::new(Receipt {
+        21 | 22 => Event::Verification(Box::new(VerificationEvent {
             seen: None,
             id: life,
-            stage: if kind == 21 { ReceiptStage::Injected } else { ReceiptStage::Healed },
+            stage: if kind == 21 { VerificationStage::Injected } else { VerificationStage::Healed },
             from: t,
             to: n[4],
             verified: yes,

@@ -6,8 +6,8 @@ use hustings_record::{FaultKind, Grade, Nanos, ServerState};
 use hustings_reports::stats::{Tallied, upper_95};
 use hustings_reports::summary::{
     CellSummary, CheckResult, CorrelatedExpiry, Course, DeletionWatches, Distribution, EffectSection, ElectionRole,
-    Enrolment, Exception, ExceptionKind, Excess, Failover, FanOutSeen, FaultBand, FaultsSection, FollowersLost,
-    GrantTokens, Handovers, InjectionSeen, Leaderless, Ownership, Promptness, Rate, Receipt, Reduced, ServerBar,
+    Enrolment, Exception, ExceptionKind, Excess, Failover, FanOutSeen, FaultBand, FaultVerification, FaultsSection,
+    FollowersLost, GrantTokens, Handovers, InjectionSeen, Leaderless, Ownership, Promptness, Rate, Reduced, ServerBar,
     ServerElection, ServerFault, ServerUnavailable, ServerWatchSection, SessionsSection, SplitBrain, Stalls, Standing,
     StrayWrites, TermBar, Timeline, Unavailable, WatchesFired, WriteGap, WriteProbes, WriteTokens, Writes,
 };
@@ -233,7 +233,7 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
             verified: 4,
             unverified: 0,
             lateness: Some(distribution(4, 0, 150 * US, 800 * US)),
-            receipts: receipts(fault, 4, true),
+            verifications: verifications(fault, 4, true),
         },
         stalls: Stalls { count: 3, longest_ns: 8 * MS, over_limit: 0, servers_ms: Default::default() },
         timelines: Vec::new(),
@@ -267,11 +267,11 @@ fn checks(woken: u64) -> Vec<CheckResult> {
     ]
 }
 
-pub(crate) fn receipts(kind: FaultKind, n: u32, verified: bool) -> Vec<Receipt> {
-    let receipt = |fault: u32| {
+pub(crate) fn verifications(kind: FaultKind, n: u32, verified: bool) -> Vec<FaultVerification> {
+    let verification = |fault: u32| {
         let intended = 100 * S + u64::from(fault) * 9 * S;
         let injected = intended + 700 * US;
-        Receipt {
+        FaultVerification {
             overran_ns: None,
             fault,
             kind,
@@ -285,7 +285,7 @@ pub(crate) fn receipts(kind: FaultKind, n: u32, verified: bool) -> Vec<Receipt> 
             groups: 10,
         }
     };
-    (0..n).map(receipt).collect()
+    (0..n).map(verification).collect()
 }
 
 fn term(host: u16, candidate: u32, from: Nanos, to: Nanos) -> TermBar {
@@ -392,9 +392,9 @@ pub(crate) fn quorum_loss(mut cell: CellSummary) -> CellSummary {
         interrupted_terms: if steps_down { 13 } else { 0 },
         severed: 0,
     };
-    cell.faults.receipts.truncate(2);
-    for (receipt, server) in cell.faults.receipts.iter_mut().zip([3, 2]) {
-        (receipt.hosts, receipt.servers, receipt.groups) = (Vec::new(), vec![server], 0);
+    cell.faults.verifications.truncate(2);
+    for (verification, server) in cell.faults.verifications.iter_mut().zip([3, 2]) {
+        (verification.hosts, verification.servers, verification.groups) = (Vec::new(), vec![server], 0);
     }
     cell.ensemble.elections = vec![election(Some(3), 2, 2, 8_000, 8_380), election(Some(2), 3, 3, 22_000, 22_900)];
     // Stopped at 20 s already: its followers noticed after two seconds.

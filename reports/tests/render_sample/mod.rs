@@ -2,26 +2,25 @@
 
 mod build;
 mod parameters;
+#[path = "../common/plain.rs"]
+mod plain;
 pub(crate) mod pools;
 mod replays;
 
 use hustings_record::{
-    EnsembleKind, Expectation, FaultKind, Fencing, Grade, Machine, Manifest, RunState, SCHEMA, Warning, WarningKind,
-    WithheldReason,
+    EnsembleKind, Expectation, FaultKind, Fencing, Grade, Machine, Manifest, Warning, WarningKind, WithheldReason,
 };
 use hustings_reports::summary::{CellSummary, CheckResult, FaultsSection, Rate, Summary, WithheldFault};
 use hustings_reports::verdict::Verdict;
 
 use build::{
     MS, cell, correlated_expiry, distribution, excess, expiring_course, injections, never_led_again,
-    partition_timeline, pause_timeline, quorum_loss, rate, receipts, sequential_start,
+    partition_timeline, pause_timeline, quorum_loss, rate, sequential_start, verifications,
 };
 
 pub(crate) fn empty() -> Summary {
     let manifest = Manifest {
-        schema: SCHEMA,
         run: "2026-03-01T10-15-00Z-7f3a".into(),
-        state: RunState::Completed,
         scenario: "quick".into(),
         summary: "Three recipes and a poller under resign, crash, expire, partition and pause.".into(),
         analysis: "Look at the failover of predecessor-watch after a crash: it should be T plus little.\n\
@@ -46,9 +45,8 @@ pub(crate) fn empty() -> Summary {
             load_1m: "0.42".into(),
         },
         cells_planned: 12,
-        files: std::collections::BTreeMap::new(),
         cells: Vec::new(),
-        warnings: Vec::new(),
+        ..plain::manifest(Vec::new())
     };
     Summary {
         verdict: Verdict::Pass,
@@ -78,7 +76,7 @@ pub(crate) fn sample() -> Summary {
         unsafe_partition(expiring(cell(8, "predecessor-watch", "on-expiry", FaultKind::Partition, 10))),
         unsafe_pause(expiring(cell(9, "predecessor-watch", "after=0.6", FaultKind::Pause, 10))),
         failing(cell(10, "lock-race", "on-expiry", FaultKind::Expire, 10)),
-        without_receipt(cell(11, "naive", "on-disconnect", FaultKind::Slow, 10)),
+        without_verification(cell(11, "naive", "on-disconnect", FaultKind::Slow, 10)),
         quorum_loss(cell(12, "predecessor-watch", "on-disconnect", FaultKind::ServerKill, 10)),
         quorum_loss(cell(13, "predecessor-watch", "on-expiry", FaultKind::ServerKill, 10)),
         sequential_start(cell(14, "none", "none", FaultKind::None, 10)),
@@ -307,7 +305,7 @@ fn failing(mut cell: CellSummary) -> CellSummary {
     cell
 }
 
-fn without_receipt(mut cell: CellSummary) -> CellSummary {
+fn without_verification(mut cell: CellSummary) -> CellSummary {
     (cell.failover.whole, cell.failover.detect, cell.failover.spread, cell.failover.decide, cell.failover.act) =
         (None, None, None, None, None);
     cell.failover.course = None;
@@ -330,9 +328,9 @@ fn without_receipt(mut cell: CellSummary) -> CellSummary {
         verified: 0,
         unverified: 3,
         lateness: None,
-        receipts: receipts(FaultKind::Slow, 3, false),
+        verifications: verifications(FaultKind::Slow, 3, false),
     };
-    let headline = "3 of 3 faults have no receipt: nothing was shown";
+    let headline = "3 of 3 faults have no verification: nothing was shown";
     replace(
         &mut cell,
         check("verification", Verdict::Inconclusive, headline, &["fault 0: the toxic was not there when read back"]),

@@ -13,8 +13,8 @@ use crate::recipes::{Election, Lifecycle, stand};
 /// Delay before a candidate enrols again after a failure that its recipe does not handle.
 const AFTER_FAILURE: Duration = Duration::from_millis(500);
 
-/// A candidate's slot (`seat`) on its host.
-pub trait Seat: Host {
+/// A candidate's slot on its host.
+pub trait Slot: Host {
     type Process: Process;
 
     /// The candidate begins an incarnation under a session.
@@ -42,41 +42,41 @@ pub enum End {
 }
 
 /// Runs a candidate until its host stops or its election is deleted.
-pub async fn live<S: Seat>(seat: &S, sessions: &Sessions<S::Process>, election: &Election) -> End {
-    let (lifecycle, cand) = (Lifecycle::default(), seat.candidate());
+pub async fn live<S: Slot>(slot: &S, sessions: &Sessions<S::Process>, election: &Election) -> End {
+    let (lifecycle, cand) = (Lifecycle::default(), slot.candidate());
     let mut ended = 0;
     loop {
         let Some(session) = sessions.obtain(cand, ended).await else { return End::Closed };
         ended = session.id();
-        seat.begins(&session);
-        seat.record(Event::Incarnation { t: seat.now(), cand, session: ended });
-        if one_session(seat, sessions, &session, election, &lifecycle).await {
+        slot.begins(&session);
+        slot.record(Event::Incarnation { t: slot.now(), cand, session: ended });
+        if one_session(slot, sessions, &session, election, &lifecycle).await {
             return if sessions.close(session).await { End::Closed } else { End::Unanswered };
         }
     }
 }
 
 /// Participates under one session until that ends (false), or until the candidate is done for good (true).
-async fn one_session<S: Seat>(
-    seat: &S,
+async fn one_session<S: Slot>(
+    slot: &S,
     sessions: &Sessions<S::Process>,
     session: &<S::Process as Process>::Session,
     election: &Election,
     lifecycle: &Lifecycle,
 ) -> bool {
     loop {
-        let departure = stand(session, seat, election, lifecycle).await;
-        let (t, cand, session) = (seat.now(), seat.candidate(), session.id());
-        seat.record(Event::Left { t, cand, session, how: departure.clone() });
-        seat.left(&departure);
+        let departure = stand(session, slot, election, lifecycle).await;
+        let (t, cand, session) = (slot.now(), slot.candidate(), session.id());
+        slot.record(Event::Left { t, cand, session, how: departure.clone() });
+        slot.left(&departure);
         let pause = match departure {
             Departure::SessionEnded(_) => return false,
             Departure::Stopped | Departure::ElectionDeleted => return true,
-            Departure::Resigned { .. } => seat.rejoin_after(),
+            Departure::Resigned { .. } => slot.rejoin_after(),
             Departure::Failed(_) => AFTER_FAILURE,
         };
-        let until = seat.now() + pause.as_nanos() as Nanos;
-        if unless_stopped(&*sessions.process, seat.sleep_until(until)).await.is_none() {
+        let until = slot.now() + pause.as_nanos() as Nanos;
+        if unless_stopped(&*sessions.process, slot.sleep_until(until)).await.is_none() {
             return true;
         }
     }
@@ -84,16 +84,16 @@ async fn one_session<S: Seat>(
 
 /// A leader's work: writes at once and then at every intended time, until the belief numbered `change` is over.
 /// Intended times that pass while it is busy or stopped are skipped, as a busy leader would.
-pub async fn work<S: Seat>(seat: &S, token: Token, change: u64) {
-    let interval = (seat.work_interval().as_nanos() as Nanos).max(1);
-    let mut next = seat.now();
+pub async fn work<S: Slot>(slot: &S, token: Token, change: u64) {
+    let interval = (slot.work_interval().as_nanos() as Nanos).max(1);
+    let mut next = slot.now();
     loop {
-        seat.sleep_until(next).await;
-        if !seat.believes(change) {
+        slot.sleep_until(next).await;
+        if !slot.believes(change) {
             return;
         }
-        seat.write(token);
-        let behind = seat.now().saturating_sub(next) / interval;
+        slot.write(token);
+        let behind = slot.now().saturating_sub(next) / interval;
         next += interval * (behind + 1);
     }
 }

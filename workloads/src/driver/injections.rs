@@ -6,7 +6,7 @@ use std::rc::Rc;
 use futures::channel::oneshot;
 use futures::future::{Either, select};
 use futures::stream::{FuturesUnordered, StreamExt as _};
-use hustings_record::{Event, FaultKind, Nanos, ReceiptStage, WithheldReason, overran, words};
+use hustings_record::{Event, FaultKind, Nanos, VerificationStage, WithheldReason, overran, words};
 
 use super::backend::Backend;
 use super::effect::Effect;
@@ -157,7 +157,7 @@ pub async fn injection<B: Backend>(backend: Rc<B>, planned: PlannedFault, hit: H
         injury.proof.evidence = format!("held at the grant of a candidate; {}", injury.proof.evidence);
     }
     let in_effect = injury.proof.to;
-    backend.record(injury.proof.receipt(id, planned.kind(), ReceiptStage::Injected));
+    backend.record(injury.proof.verification(id, planned.kind(), VerificationStage::Injected));
     // Heals even when the cell is cut short, except that dead processes are then not restarted.
     if lasts(&planned, &injury.remedy) {
         let goes_on = match time_up {
@@ -172,7 +172,7 @@ pub async fn injection<B: Backend>(backend: Rc<B>, planned: PlannedFault, hit: H
             if let Some(ms) = due.filter(|ms| overran(lasted, *ms)) {
                 healed.evidence = format!("{}; {}", words::overrun(lasted, ms), healed.evidence);
             }
-            backend.record(healed.receipt(id, planned.kind(), ReceiptStage::Healed));
+            backend.record(healed.verification(id, planned.kind(), VerificationStage::Healed));
         }
     }
     backend.state().restore(planned.kind(), &hit);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hustings_record::{Event, Evidence, FaultKind, Nanos, Receipt, ReceiptStage, Touch};
+use hustings_record::{Event, Evidence, FaultKind, Nanos, Touch, VerificationEvent, VerificationStage};
 
 /// At most this many lost answers are listed one by one.
 const LOST_TOLD_MAX: usize = 8;
@@ -40,15 +40,24 @@ impl Verification {
         }
     }
 
-    /// The receipt of fault `id`. It is verified only if the evidence in `seen` also shows the fault.
+    /// The verification of fault `id`. It is verified only if the evidence in `seen` also shows the fault.
     #[must_use]
-    pub fn receipt(self, id: u32, kind: FaultKind, stage: ReceiptStage) -> Event {
+    pub fn verification(self, id: u32, kind: FaultKind, stage: VerificationStage) -> Event {
         let Self { from, to, mut verified, mut evidence, touches, seen } = self;
         if let (true, Some(Err(why))) = (verified, seen.as_ref().map(|seen| seen.shows(kind, stage))) {
             verified = false;
             evidence = format!("{evidence}; not verified: {why}");
         }
-        Event::Receipt(Box::new(Receipt { id, stage, from, to, verified, evidence, touches, seen: seen.map(Box::new) }))
+        Event::Verification(Box::new(VerificationEvent {
+            id,
+            stage,
+            from,
+            to,
+            verified,
+            evidence,
+            touches,
+            seen: seen.map(Box::new),
+        }))
     }
 }
 

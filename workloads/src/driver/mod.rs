@@ -24,7 +24,7 @@ mod unless;
 mod write_probe;
 
 pub use backend::{Backend, EnrolmentProgress};
-pub use candidate::{End, Seat, live, work};
+pub use candidate::{End, Slot, live, work};
 pub use effect::Effect;
 pub use floor::take_floor;
 pub use floor_pair::{FloorPair, FloorPart, FloorStamp, FloorTaken};

@@ -1,6 +1,6 @@
 //! The driver's state of a running cell: leaders, accepted writes, and what is under a fault.
 
-use std::cell::{Cell as Slot, RefCell};
+use std::cell::{Cell as StdCell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -24,7 +24,7 @@ pub struct State {
     /// Hosts, and ids of servers, under a fault that lasts.
     injured_hosts: RefCell<BTreeSet<u16>>,
     injured_servers: RefCell<BTreeSet<u32>>,
-    faults: Slot<u32>,
+    faults: StdCell<u32>,
 }
 
 impl State {
@@ -40,7 +40,7 @@ impl State {
             servers: ServersSeen::default(),
             injured_hosts: RefCell::default(),
             injured_servers: RefCell::default(),
-            faults: Slot::new(0),
+            faults: StdCell::new(0),
         }
     }
 

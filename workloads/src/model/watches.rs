@@ -30,7 +30,7 @@ const OF_DATA: Kinds = DATA | STANDING_DATA | RECURSIVE;
 const OF_CHILDREN: Kinds = CHILD | STANDING_CHILD;
 
 /// Number of a watched path in the table.
-type Slot = u32;
+type WatchIndex = u32;
 
 #[derive(Debug)]
 struct WatchedPath {
@@ -41,9 +41,9 @@ struct WatchedPath {
 #[derive(Debug, Default)]
 pub(super) struct WatchTable {
     slots: Vec<Option<WatchedPath>>,
-    free: Vec<Slot>,
-    by_path: Table<Arc<str>, Slot>,
-    by_conn: Table<Conn, BTreeSet<Slot>>,
+    free: Vec<WatchIndex>,
+    by_path: Table<Arc<str>, WatchIndex>,
+    by_conn: Table<Conn, BTreeSet<WatchIndex>>,
     /// Number of watches as ZooKeeper counts them: data and child watches separately.
     count: u64,
     recursive: u64,
@@ -81,7 +81,7 @@ impl WatchTable {
         self.recount(had, had | kinds);
     }
 
-    fn slot_of(&mut self, path: &str) -> Slot {
+    fn slot_of(&mut self, path: &str) -> WatchIndex {
         if let Some(&slot) = self.by_path.get(path) {
             return slot;
         }
@@ -94,7 +94,7 @@ impl WatchTable {
             }
             None => {
                 self.slots.push(watched);
-                Slot::try_from(self.slots.len() - 1).expect("fewer than 2^32 watched paths")
+                WatchIndex::try_from(self.slots.len() - 1).expect("fewer than 2^32 watched paths")
             }
         };
         self.by_path.insert(path, slot);
@@ -131,7 +131,7 @@ impl WatchTable {
         true
     }
 
-    fn forget(&mut self, conn: Conn, slot: Slot) {
+    fn forget(&mut self, conn: Conn, slot: WatchIndex) {
         if let Some(slots) = self.by_conn.get_mut(&conn) {
             slots.remove(&slot);
             if slots.is_empty() {
@@ -140,7 +140,7 @@ impl WatchTable {
         }
     }
 
-    fn free_if_unwatched(&mut self, slot: Slot) {
+    fn free_if_unwatched(&mut self, slot: WatchIndex) {
         if let Some(watched) = self.slots[slot as usize].take_if(|watched| watched.by.is_empty()) {
             self.by_path.remove(&watched.path);
             self.free.push(slot);
@@ -190,7 +190,7 @@ impl WatchTable {
         tell
     }
 
-    fn disarm(&mut self, slot: Slot, conns: &[Conn], once: Kinds) {
+    fn disarm(&mut self, slot: WatchIndex, conns: &[Conn], once: Kinds) {
         for &conn in conns {
             let Some(watched) = self.slots[slot as usize].as_mut() else { return };
             let Some(kinds) = watched.by.get_mut(&conn) else { continue };

@@ -82,11 +82,8 @@ pub async fn delete_election<S: Session>(session: &S, path: &str) -> Result<(), 
             Err(error) => return Err(error),
         };
         let last = names.len() <= DELETE_AT_ONCE_MAX;
-        let mut ops: Vec<Op> = names
-            .iter()
-            .take(DELETE_AT_ONCE_MAX)
-            .map(|name| Op::Delete { path: format!("{path}/{name}"), version: None })
-            .collect();
+        let delete = |name: &String| Op::Delete { path: format!("{path}/{name}"), version: None };
+        let mut ops: Vec<Op> = names.iter().take(DELETE_AT_ONCE_MAX).map(delete).collect();
         if last {
             ops.push(Op::Delete { path: path.to_owned(), version: None });
         }

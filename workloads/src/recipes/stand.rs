@@ -38,7 +38,7 @@ macro_rules! steps {
         Sound
     };
     ($bug:ident::$kind:ident) => {
-        broken::$bug::$kind
+        broken::kinds::$kind
     };
 }
 

@@ -119,7 +119,7 @@ pub struct ResolvedProgram {
 }
 
 impl ResolvedProgram {
-    /// Whether it speaks the protocol. If not, its command contains all it needs, and it holds one slot (`seat`).
+    /// Whether it speaks the protocol. If not, its command contains all it needs, and it holds one slot.
     #[must_use]
     pub fn speaks(&self) -> bool {
         !says_where_to_write(&self.command)

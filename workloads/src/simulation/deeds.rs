@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use hustings_record::{Evidence, ProcessFate};
 
-use super::held::HeldSeat;
+use super::held::HeldSlot;
 use super::sim_cell::{SimCell, Withheld};
 use super::world::nanos;
 use crate::driver::{Backend as _, Injury, Remedy, Verification};
@@ -23,15 +23,15 @@ impl SimCell {
         let (world, from) = (&self.world, self.world.clock.now());
         let touches = self.touches(hosts);
         let alive: Vec<u16> = hosts.iter().copied().filter(|host| world.network.is_alive(*host)).collect();
-        let seats: Vec<_> = self.seats.borrow().iter().filter(|seat| alive.contains(&seat.host)).cloned().collect();
-        seats.iter().for_each(|seat| seat.stop());
+        let slots: Vec<_> = self.slots.borrow().iter().filter(|slot| alive.contains(&slot.host)).cloned().collect();
+        slots.iter().for_each(|slot| slot.stop());
         let until = from + GRACE_US;
-        while seats.iter().any(|seat| !seat.over.get()) && world.clock.now() < until {
+        while slots.iter().any(|slot| !slot.over.get()) && world.clock.now() < until {
             if !self.goes_on_until(nanos(world.clock.now() + LOOK_AGAIN_US)).await {
                 break;
             }
         }
-        let late = seats.iter().filter(|seat| !seat.over.get()).count();
+        let late = slots.iter().filter(|slot| !slot.over.get()).count();
         let ended: Vec<u16> = alive.iter().copied().filter(|host| self.kill_host(*host)).collect();
         let evidence = match late {
             0 => format!("{} of {} processes ended when they were told to", ended.len(), hosts.len()),
@@ -78,8 +78,8 @@ impl SimCell {
         for host in hosts {
             let withheld = self.hung.borrow_mut().remove(host).unwrap_or_default();
             taken.push((*host, withheld.len() as u64));
-            for Withheld { seat, token, sent } in withheld {
-                HeldSeat { sim: self.clone(), seat }.taken(token, sent);
+            for Withheld { slot, token, sent } in withheld {
+                HeldSlot { sim: self.clone(), slot }.taken(token, sent);
             }
         }
         let evidence =
@@ -89,14 +89,14 @@ impl SimCell {
 
     /// Sets the wall clocks of these hosts.
     pub(super) fn set_clocks(&self, hosts: &[u16], by_ms: i64) -> Verification {
-        let seats = self.seats.borrow();
+        let slots = self.slots.borrow();
         let mut seen = Vec::new();
         for host in hosts {
-            let of_host: Vec<_> = seats.iter().filter(|seat| seat.host == *host).collect();
-            let ahead = |seat: &Rc<super::seat::SimSeat>| seat.wall_ahead.get() / 1_000_000;
-            let before = of_host.first().map_or(0, |seat| ahead(seat));
-            of_host.iter().for_each(|seat| seat.wall_ahead.set(seat.wall_ahead.get() + by_ms * 1_000_000));
-            seen.push((*host, before, of_host.first().map_or(0, |seat| ahead(seat))));
+            let of_host: Vec<_> = slots.iter().filter(|slot| slot.host == *host).collect();
+            let ahead = |slot: &Rc<super::slot::SimSlot>| slot.wall_ahead.get() / 1_000_000;
+            let before = of_host.first().map_or(0, |slot| ahead(slot));
+            of_host.iter().for_each(|slot| slot.wall_ahead.set(slot.wall_ahead.get() + by_ms * 1_000_000));
+            seen.push((*host, before, of_host.first().map_or(0, |slot| ahead(slot))));
         }
         let evidence = format!("{} wall clocks set by {by_ms} ms", seen.len());
         self.seen(!seen.is_empty(), evidence, Vec::new(), Some(Evidence::WallClocks { hosts: seen, due_ms: by_ms }))

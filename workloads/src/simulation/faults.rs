@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use hustings_record::{Direction, Evidence, ModelledLink, Nanos, ProcessFate, Touch};
 
-use super::seat::SimSeat;
 use super::session::SimSession;
 use super::sim_cell::SimCell;
+use super::slot::SimSlot;
 use super::world::{AnswerSlot, nanos};
 use crate::coordination::SessionState;
 use crate::driver::{Backend as _, Verification, injection};
@@ -78,7 +78,7 @@ impl SimCell {
         due.into_iter().flatten().for_each(|action| self.act(action));
     }
 
-    /// Performs an action of a fixed schedule, with a fault and a receipt in the record if there is a kind for it.
+    /// Performs an action of a fixed schedule, with a fault and a verification in the record if there is a kind for it.
     pub(super) fn act(self: &Rc<Self>, action: Action) {
         let world = &self.world;
         let of = |cand: u32| self.whom(cand);
@@ -101,7 +101,7 @@ impl SimCell {
             }
             Action::DeleteParent => self.fault(Fault::ParentDelete, LEADER),
             Action::DeleteNode(cand) => {
-                let node = of(cand).and_then(|seat| seat.node.borrow().clone().map(|node| (seat.group, node)));
+                let node = of(cand).and_then(|slot| slot.node.borrow().clone().map(|node| (slot.group, node)));
                 let admin = self.admin.borrow().as_ref().map(SimSession::client);
                 if let (Some((group, node)), Some(admin)) = (node, admin) {
                     let path = format!("{}/{node}", self.elections[group as usize].path);
@@ -110,7 +110,7 @@ impl SimCell {
                 }
             }
             Action::Lag { cand, by_ms } => {
-                let conn = of(cand).and_then(|seat| seat.client.get());
+                let conn = of(cand).and_then(|slot| slot.client.get());
                 let conn = conn.and_then(|client| world.clients.borrow()[client as usize].conn);
                 if let Some(conn) = conn {
                     let server = world.network.connections.borrow()[conn as usize].server;
@@ -118,23 +118,23 @@ impl SimCell {
                 }
             }
             Action::Close(cand) => {
-                if let Some(client) = of(cand).and_then(|seat| seat.client.get()) {
+                if let Some(client) = of(cand).and_then(|slot| slot.client.get()) {
                     world.send_if_ready(client, Request::CloseSession);
                 }
             }
             Action::SetClockBack { cand, by_ms } => {
-                if let Some(seat) = of(cand) {
-                    seat.wall_ahead.set(seat.wall_ahead.get() - i64::try_from(by_ms * 1_000_000).unwrap_or(i64::MAX));
+                if let Some(slot) = of(cand) {
+                    slot.wall_ahead.set(slot.wall_ahead.get() - i64::try_from(by_ms * 1_000_000).unwrap_or(i64::MAX));
                 }
             }
             Action::Slow { cand, by_ms } => {
-                if let Some(seat) = of(cand) {
-                    self.slow(&[seat.host], &Slow { latency_ms: by_ms, ..Slow::default() });
+                if let Some(slot) = of(cand) {
+                    self.slow(&[slot.host], &Slow { latency_ms: by_ms, ..Slow::default() });
                 }
             }
             Action::SlowWrites { cand, by_ms } => {
-                if let Some(seat) = of(cand) {
-                    seat.writes_late_us.set(by_ms * 1_000);
+                if let Some(slot) = of(cand) {
+                    slot.writes_late_us.set(by_ms * 1_000);
                 }
             }
             Action::CountFrom(number) => {
@@ -161,10 +161,10 @@ impl SimCell {
         }
     }
 
-    /// The slot (`seat`) of a candidate, or of the leader of the only group.
-    fn whom(&self, cand: u32) -> Option<Rc<SimSeat>> {
+    /// The slot of a candidate, or of the leader of the only group.
+    fn whom(&self, cand: u32) -> Option<Rc<SimSlot>> {
         let leader = || self.state.leaders.borrow().of_groups().first().copied().flatten().map(|(cand, _)| cand);
-        self.seat(if cand == LEADER { leader()? } else { cand })
+        self.slot(if cand == LEADER { leader()? } else { cand })
     }
 
     /// A scripted fault on servers, none of which may be under a fault already.
@@ -180,12 +180,12 @@ impl SimCell {
 
     /// A scripted fault on one candidate's host.
     fn fault(self: &Rc<Self>, fault: Fault, cand: u32) {
-        let Some(seat) = self.whom(cand) else { return };
-        let cand = seat.cand;
+        let Some(slot) = self.whom(cand) else { return };
+        let cand = slot.cand;
         let leads =
-            self.state.leaders.borrow().of_groups()[seat.group as usize].is_some_and(|(leader, _)| leader == cand);
-        let groups = if leads { vec![seat.group] } else { Vec::new() };
-        self.scripted(fault, Hit { hosts: vec![seat.host], cands: vec![cand], groups, servers: Vec::new() });
+            self.state.leaders.borrow().of_groups()[slot.group as usize].is_some_and(|(leader, _)| leader == cand);
+        let groups = if leads { vec![slot.group] } else { Vec::new() };
+        self.scripted(fault, Hit { hosts: vec![slot.host], cands: vec![cand], groups, servers: Vec::new() });
     }
 
     fn scripted(self: &Rc<Self>, fault: Fault, hit: Hit) {

@@ -7,10 +7,10 @@ use futures::future::{AbortHandle, Abortable, FutureExt as _};
 use hustings_record::Event;
 
 use super::event_sink::Writer;
-use super::held::HeldSeat;
+use super::held::HeldSlot;
 use super::process::SimProcess;
-use super::seat::SimSeat;
 use super::sim_cell::SimCell;
+use super::slot::SimSlot;
 use super::world::{Due, World};
 use crate::driver::{End, Sessions, live};
 use crate::host::Predecessor;
@@ -34,8 +34,8 @@ impl SimCell {
         };
         self.living.set(self.living.get() + placed.len() as u64);
         for (cand, group) in placed {
-            let seat = SimSeat::new(cand, group, host);
-            self.seats.borrow_mut()[cand as usize] = seat;
+            let slot = SimSlot::new(cand, group, host);
+            self.slots.borrow_mut()[cand as usize] = slot;
             world.record(Writer::Host(host), Event::Candidate { t: world.clock.nanos(), cand, group });
         }
     }
@@ -43,10 +43,10 @@ impl SimCell {
     /// Lets a candidate enrol, unless it already has or its process is dead; a restarted process enrols it again.
     pub(super) fn enrol(self: &Rc<Self>, cand: u32) {
         let (abort, registration) = AbortHandle::new_pair();
-        let begins = |seat: &Rc<SimSeat>| !seat.dead.get() && seat.abort.set(abort).is_ok();
-        let Some(seat) = self.seat(cand).filter(begins) else { return };
+        let begins = |slot: &Rc<SimSlot>| !slot.dead.get() && slot.abort.set(abort).is_ok();
+        let Some(slot) = self.slot(cand).filter(begins) else { return };
         // Aborted when its process is killed.
-        self.world.spawn(Abortable::new(live_on(self.clone(), seat), registration).map(drop));
+        self.world.spawn(Abortable::new(live_on(self.clone(), slot), registration).map(drop));
     }
 
     /// Kills a host's process: its connections close, its sessions are left to expire. False: it was dead already.
@@ -66,7 +66,7 @@ impl SimCell {
         let placed: Vec<u32> = self.state.leaders.borrow().on_host(host).collect();
         self.living.set(self.living.get() - placed.len() as u64);
         for cand in placed {
-            let gone = self.seats.borrow()[cand as usize].clone();
+            let gone = self.slots.borrow()[cand as usize].clone();
             gone.reap();
             self.stands(&gone, false);
             gone.abort.get().inspect(|abort| abort.abort());
@@ -100,8 +100,8 @@ impl SimCell {
     /// Fences a former leader by killing its host, if it still leads there; a supervisor restarts the host.
     pub(super) fn fell(self: &Rc<Self>, old: &Predecessor) {
         // A process started since then never led under that session.
-        let led = |seat: Rc<SimSeat>| seat.host == old.host && seat.session.get() == old.token.session;
-        let leads = self.seat(old.candidate).is_some_and(|seat| !seat.dead.get() && led(seat));
+        let led = |slot: Rc<SimSlot>| slot.host == old.host && slot.session.get() == old.token.session;
+        let leads = self.slot(old.candidate).is_some_and(|slot| !slot.dead.get() && led(slot));
         if leads && self.kill_host(old.host) {
             let (sim, host) = (self.clone(), old.host);
             self.world.clock.later(self.world.clock.now() + SUPERVISED_US, move || sim.restart_host(host));
@@ -162,12 +162,12 @@ pub(super) fn sessions(world: &Rc<World>, cell: &Cell, host: u16) -> Rc<Sessions
     Rc::new(Sessions::new(Rc::new(process), cell.sessions, cell.connect_concurrency))
 }
 
-async fn live_on(sim: Rc<SimCell>, seat: Rc<SimSeat>) {
-    let held = HeldSeat { sim, seat };
-    let HeldSeat { sim, seat } = &held;
-    let sessions = sim.hosts[usize::from(seat.host)].sessions.borrow().clone();
-    if live(&held, &sessions, &sim.elections[seat.group as usize]).await == End::Unanswered {
-        sim.world.note(Writer::Host(seat.host), Some(seat.cand), "the close of a session was not answered");
+async fn live_on(sim: Rc<SimCell>, slot: Rc<SimSlot>) {
+    let held = HeldSlot { sim, slot };
+    let HeldSlot { sim, slot } = &held;
+    let sessions = sim.hosts[usize::from(slot.host)].sessions.borrow().clone();
+    if live(&held, &sessions, &sim.elections[slot.group as usize]).await == End::Unanswered {
+        sim.world.note(Writer::Host(slot.host), Some(slot.cand), "the close of a session was not answered");
     }
-    seat.over.set(true);
+    slot.over.set(true);
 }

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use futures::channel::oneshot;
 use hustings_record::{Direction, Evidence, HeldBack};
 
-use super::seat::SimSeat;
 use super::sim_cell::SimCell;
+use super::slot::SimSlot;
 use super::world::{LostReply, ServerSet, nanos};
 use crate::driver::{
     Backend as _, CandidateOrderOutcome, Injury, Remedy, Stopped, Verification, delete_parent, lost_replies,
@@ -160,14 +160,14 @@ impl SimCell {
         self: &Rc<Self>,
         hit: &Hit,
         done: &str,
-        order: fn(&Rc<Self>, &Rc<SimSeat>, oneshot::Sender<CandidateOrderOutcome>),
+        order: fn(&Rc<Self>, &Rc<SimSlot>, oneshot::Sender<CandidateOrderOutcome>),
     ) -> Injury {
         let asked = self.world.clock.nanos();
-        let outcome = match hit.cands.first().and_then(|cand| self.seat(*cand)) {
+        let outcome = match hit.cands.first().and_then(|cand| self.slot(*cand)) {
             None => Err("there was no leader to hit".to_owned()),
-            Some(seat) => {
+            Some(slot) => {
                 let (sender, outcome) = oneshot::channel();
-                order(self, &seat, sender);
+                order(self, &slot, sender);
                 match self.world.clock.in_time(ANSWER_MAX_US, outcome).await {
                     Some(Ok(outcome)) => outcome,
                     Some(Err(_)) => Err("the host went away before it answered".to_owned()),
@@ -179,9 +179,9 @@ impl SimCell {
         Injury { proof: Verification::of_order(done, cand, asked, told, outcome), remedy: Remedy::None }
     }
 
-    fn resign(self: &Rc<Self>, seat: &Rc<SimSeat>, outcome: oneshot::Sender<CandidateOrderOutcome>) {
-        let (world, own) = (&self.world, seat.clone());
-        world.clock.host_later(seat.host, world.clock.now() + world.timing.resource_us, move || {
+    fn resign(self: &Rc<Self>, slot: &Rc<SimSlot>, outcome: oneshot::Sender<CandidateOrderOutcome>) {
+        let (world, own) = (&self.world, slot.clone());
+        world.clock.host_later(slot.host, world.clock.now() + world.timing.resource_us, move || {
             // One resignation at a time: only the first one is answered with the result.
             if let Some(first) = own.resigning.take() {
                 own.resigning.set(Some(first));
@@ -194,9 +194,9 @@ impl SimCell {
     }
 
     /// Ends the candidate's session by a second connection that takes it over and closes it.
-    fn expire(self: &Rc<Self>, seat: &Rc<SimSeat>, outcome: oneshot::Sender<CandidateOrderOutcome>) {
+    fn expire(self: &Rc<Self>, slot: &Rc<SimSlot>, outcome: oneshot::Sender<CandidateOrderOutcome>) {
         let (world, from) = (self.world.clone(), self.world.clock.now());
-        self.world.end_session(seat.session.get(), seat.client.get(), move |ended| {
+        self.world.end_session(slot.session.get(), slot.client.get(), move |ended| {
             let came = if ended {
                 Ok((nanos(from), world.clock.nanos()))
             } else {

@@ -18,11 +18,11 @@ mod patterns;
 mod process;
 mod run;
 mod scheduled;
-mod seat;
 mod server_faults;
 mod servers;
 mod session;
 mod sim_cell;
+mod slot;
 mod slow;
 #[cfg(test)]
 mod slowness;

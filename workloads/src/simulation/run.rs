@@ -8,8 +8,8 @@ use hustings_record::Nanos;
 
 use super::event_sink::{EventSink, Writer};
 use super::hosts::sessions;
-use super::seat::SimSeat;
 use super::sim_cell::{SimCell, SimHost};
+use super::slot::SimSlot;
 use super::timing::Timing;
 use super::world::{Owners, World};
 use crate::driver::{self, State};
@@ -34,6 +34,14 @@ pub struct Simulation {
     pub bugs: Bugs,
     /// A schedule instead of the faults that the cell plans by its seed; candidates then join one after the other.
     pub schedule: Option<Vec<Step>>,
+}
+
+impl Simulation {
+    /// A cell with the faults that it plans, and the usual times, on servers without a bug.
+    #[must_use]
+    pub fn of(cell: Parameters, seed: u64) -> Self {
+        Self { cell, seed, timing: Timing::default(), bugs: Bugs::default(), schedule: None }
+    }
 }
 
 /// The result of a simulation.
@@ -104,14 +112,14 @@ fn set_up(simulation: &Simulation, recipe: RecipeKind, world: &Rc<World>) -> Rc<
             .map(|cand| (cand / cell.candidates_per_group.max(1), (cand % u32::from(cell.hosts.max(1))) as u16))
             .collect(),
     };
-    let seats = placed.iter().zip(0..).map(|(&(group, host), cand)| SimSeat::new(cand, group, host)).collect();
+    let slots = placed.iter().zip(0..).map(|(&(group, host), cand)| SimSlot::new(cand, group, host)).collect();
     let host = |host| SimHost { generation: Cell::new(0), sessions: RefCell::new(sessions(world, cell, host)) };
     Rc::new(SimCell {
         world: world.clone(),
         state: State::new(Rc::new(cell.clone()), *seed, placed),
         schedule: schedule.clone(),
         elections: (0..cell.groups).map(|group| cell.election(group, recipe, false)).collect(),
-        seats: RefCell::new(seats),
+        slots: RefCell::new(slots),
         hosts: (0..cell.hosts).map(host).collect(),
         standing: Cell::new(0),
         living: Cell::new(0),

@@ -9,8 +9,8 @@ use futures::channel::oneshot;
 use hustings_record::{Nanos, Token};
 
 use super::process::SimProcess;
-use super::seat::SimSeat;
 use super::session::SimSession;
+use super::slot::SimSlot;
 use super::world::World;
 use crate::driver::{Sessions, State};
 use crate::recipes::Election;
@@ -23,7 +23,7 @@ pub(super) struct SimCell {
     pub(super) schedule: Option<Vec<Step>>,
     pub(super) elections: Vec<Election>,
     /// By candidate; after a host's death, those of its last process.
-    pub(super) seats: RefCell<Vec<Rc<SimSeat>>>,
+    pub(super) slots: RefCell<Vec<Rc<SimSlot>>>,
     pub(super) hosts: Vec<SimHost>,
     /// Number of enrolled candidates.
     pub(super) standing: Cell<u64>,
@@ -54,7 +54,7 @@ pub(super) struct SyncPoint {
 
 /// A write that has arrived but is withheld.
 pub(super) struct Withheld {
-    pub(super) seat: Rc<SimSeat>,
+    pub(super) slot: Rc<SimSlot>,
     pub(super) token: Token,
     pub(super) sent: Nanos,
 }
@@ -67,13 +67,13 @@ pub(super) struct SimHost {
 }
 
 impl SimCell {
-    pub(super) fn seat(&self, cand: u32) -> Option<Rc<SimSeat>> {
-        self.seats.borrow().get(cand as usize).cloned()
+    pub(super) fn slot(&self, cand: u32) -> Option<Rc<SimSlot>> {
+        self.slots.borrow().get(cand as usize).cloned()
     }
 
     /// A candidate has enrolled or left.
-    pub(super) fn stands(&self, seat: &SimSeat, stands: bool) {
-        if seat.stands.replace(stands) != stands {
+    pub(super) fn stands(&self, slot: &SimSlot, stands: bool) {
+        if slot.stands.replace(stands) != stands {
             self.standing.set(if stands { self.standing.get() + 1 } else { self.standing.get() - 1 });
             self.changes.tell();
         }

@@ -269,67 +269,32 @@ impl States for Nobody {
     }
 }
 
+/// Methods of a value that there is not.
+macro_rules! never {
+    ($([$($is_async:tt)?] fn $name:ident($($argument:ty),*) -> $result:ty;)+) => {
+        $($($is_async)? fn $name(&self, $(_: $argument),*) -> $result { match *self {} })+
+    };
+}
+
 impl Session for Nobody {
     type Watch = Self;
     type States = Self;
 
-    fn id(&self) -> i64 {
-        match *self {}
-    }
-
-    fn timeout_ms(&self) -> u64 {
-        match *self {}
-    }
-
-    fn states(&self) -> Self {
-        match *self {}
-    }
-
-    fn requests(&self) -> u64 {
-        match *self {}
-    }
-
-    async fn create(&self, _: &str, _: &[u8], _: CreateMode) -> Result<Created, OpError> {
-        match *self {}
-    }
-
-    async fn delete(&self, _: &str, _: Option<i32>) -> Result<(), OpError> {
-        match *self {}
-    }
-
-    async fn children(&self, _: &str) -> Result<Vec<String>, OpError> {
-        match *self {}
-    }
-
-    async fn children_and_watch(&self, _: &str) -> Result<(Vec<String>, Self), OpError> {
-        match *self {}
-    }
-
-    async fn exists(&self, _: &str) -> Result<Option<Stat>, OpError> {
-        match *self {}
-    }
-
-    async fn exists_and_watch(&self, _: &str) -> Result<(Option<Stat>, Self), OpError> {
-        match *self {}
-    }
-
-    async fn get(&self, _: &str) -> Result<(Vec<u8>, Stat), OpError> {
-        match *self {}
-    }
-
-    async fn get_and_watch(&self, _: &str) -> Result<(Vec<u8>, Stat, Self), OpError> {
-        match *self {}
-    }
-
-    async fn set(&self, _: &str, _: &[u8], _: Option<i32>) -> Result<Stat, OpError> {
-        match *self {}
-    }
-
-    async fn multi(&self, _: Vec<Op>) -> Result<(), OpError> {
-        match *self {}
-    }
-
-    async fn sync(&self, _: &str) -> Result<(), OpError> {
-        match *self {}
+    never! {
+        [] fn id() -> i64;
+        [] fn timeout_ms() -> u64;
+        [] fn states() -> Self;
+        [] fn requests() -> u64;
+        [async] fn create(&str, &[u8], CreateMode) -> Result<Created, OpError>;
+        [async] fn delete(&str, Option<i32>) -> Result<(), OpError>;
+        [async] fn children(&str) -> Result<Vec<String>, OpError>;
+        [async] fn children_and_watch(&str) -> Result<(Vec<String>, Self), OpError>;
+        [async] fn exists(&str) -> Result<Option<Stat>, OpError>;
+        [async] fn exists_and_watch(&str) -> Result<(Option<Stat>, Self), OpError>;
+        [async] fn get(&str) -> Result<(Vec<u8>, Stat), OpError>;
+        [async] fn get_and_watch(&str) -> Result<(Vec<u8>, Stat, Self), OpError>;
+        [async] fn set(&str, &[u8], Option<i32>) -> Result<Stat, OpError>;
+        [async] fn multi(Vec<Op>) -> Result<(), OpError>;
+        [async] fn sync(&str) -> Result<(), OpError>;
     }
 }

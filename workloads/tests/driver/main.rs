@@ -5,7 +5,7 @@ mod fake;
 
 use std::collections::BTreeSet;
 
-use hustings_record::{Event, FaultKind, FaultOrder, Nanos, Phase, ReceiptStage, Token, WithheldReason};
+use hustings_record::{Event, FaultKind, FaultOrder, Nanos, Phase, Token, VerificationStage, WithheldReason};
 use hustings_workloads::leaders::Leaders;
 use hustings_workloads::plan::{Hit, LeaderView, plan, resolve};
 use hustings_workloads::scenario::{Cell, SHIPPED, Scenario, Shipped, placement};
@@ -39,7 +39,11 @@ fn phase(events: &[Event], wanted: Phase) -> Option<Nanos> {
 /// When fault `id` was healed.
 fn healed(events: &[Event], id: u32) -> Option<Nanos> {
     events.iter().find_map(|event| match event {
-        Event::Receipt(receipt) if receipt.id == id && receipt.stage == ReceiptStage::Healed => Some(receipt.to),
+        Event::Verification(verification)
+            if verification.id == id && verification.stage == VerificationStage::Healed =>
+        {
+            Some(verification.to)
+        }
         _ => None,
     })
 }
@@ -161,10 +165,8 @@ fn a_cell_whose_candidates_do_not_come_to_stand_is_told_so_and_not_hit() {
 fn the_phases_come_in_order_and_the_drain_takes_its_time() {
     let cell = one_cell("kind = \"resign\"");
     let events = drive(&cell, 1, true, NEVER);
-    let phases: Vec<(Nanos, Phase)> = events
-        .iter()
-        .filter_map(|event| if let Event::Phase { t, phase } = event { Some((*t, *phase)) } else { None })
-        .collect();
+    let begun = |event: &Event| if let Event::Phase { t, phase } = event { Some((*t, *phase)) } else { None };
+    let phases: Vec<(Nanos, Phase)> = events.iter().filter_map(begun).collect();
     let names: Vec<Phase> = phases.iter().map(|(_, phase)| *phase).collect();
     let (before, after) = ([Phase::SetUp, Phase::Enrol, Phase::WarmUp], [Phase::Drain, Phase::TearDown, Phase::End]);
     assert_eq!(names, [&before[..], &[Phase::Measure, Phase::Heal], &after].concat());
@@ -228,10 +230,12 @@ fn faults_that_were_due_after_a_cell_was_cut_short_are_withheld() {
 /// Whether the injection of fault 0 is verified.
 fn is_verified(events: &[Event]) -> bool {
     let of = |event: &Event| match event {
-        Event::Receipt(receipt) if receipt.stage == ReceiptStage::Injected => Some(receipt.verified),
+        Event::Verification(verification) if verification.stage == VerificationStage::Injected => {
+            Some(verification.verified)
+        }
         _ => None,
     };
-    events.iter().find_map(of).expect("a receipt")
+    events.iter().find_map(of).expect("a verification")
 }
 
 #[test]

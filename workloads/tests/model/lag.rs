@@ -25,10 +25,7 @@ fn a_lagging_follower_reads_the_past_until_it_syncs() {
     let (_, ticket) = bench.tickets.remove(0);
     let zxid = bench.ensemble.order(bench.now, ticket).unwrap();
     bench.collect();
-    assert!(
-        matches!(bench.take(writer.conn)[..], [ReceivedMessage::Reply(_, at, Ok(_))] if at == zxid),
-        "the leader has it"
-    );
+    assert!(matches!(bench.take(writer.conn)[..], [ReceivedMessage::Reply(_, at, Ok(_))] if at == zxid), "it has it");
     let early = bench.send(reader, exists("/a", false));
     bench.collect();
     assert!(
@@ -79,10 +76,7 @@ fn what_was_synced_does_not_see_what_came_later() {
     bench.ensemble.apply(bench.now, 0, zxids[1]);
     bench.collect();
     let heard = bench.take(reader.conn);
-    assert!(
-        matches!(heard[1], ReceivedMessage::Reply(_, at, Err(_)) if at == zxids[0]),
-        "both came in one go: {heard:?}"
-    );
+    assert!(matches!(heard[1], ReceivedMessage::Reply(_, at, Err(_)) if at == zxids[0]), "in one go: {heard:?}");
 }
 
 #[test]

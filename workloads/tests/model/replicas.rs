@@ -300,10 +300,7 @@ fn check(doings: &[Do]) -> Vec<Output> {
     let last = world.ensemble.last_zxid(leader);
     for server in 0..SERVERS {
         assert_eq!(world.ensemble.last_zxid(server), last, "server {server}");
-        assert!(
-            world.ensemble.znodes(server).eq(world.ensemble.znodes(leader)),
-            "server {server} has the leader's tree"
-        );
+        assert!(world.ensemble.znodes(server).eq(world.ensemble.znodes(leader)), "{server} has the leader's tree");
         let count = |name: &str| world.ensemble.metrics(server)[name];
         assert_eq!(count("global_sessions"), world.ensemble.metrics(leader)["global_sessions"]);
         assert_eq!(count("outstanding_requests"), 0.0);

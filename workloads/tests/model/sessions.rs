@@ -141,10 +141,7 @@ fn a_close_is_answered_and_takes_the_ephemerals_in_one_transaction() {
     assert_eq!(bench.ensemble.last_zxid(1), before + 1);
     let events = bench.events(watcher);
     assert_eq!(events.len(), 20);
-    assert!(
-        events.iter().enumerate().all(|(i, (_, path))| *path == format!("/e{i}")),
-        "in the order of their creation"
-    );
+    assert!(events.iter().enumerate().all(|(i, (_, path))| *path == format!("/e{i}")), "in their order");
 }
 
 #[test]

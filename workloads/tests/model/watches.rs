@@ -33,11 +33,7 @@ fn each_change_tells_those_whom_it_concerns_and_once() {
     bench.call(watcher, exists("/p/n", true)).unwrap();
     bench.call(watcher, children("/p", true)).unwrap();
     bench.call(doer, delete("/p/n")).unwrap();
-    assert_eq!(
-        bench.events(watcher),
-        [told(Deleted, "/p/n"), told(ChildrenChanged, "/p")],
-        "one for both watches on it"
-    );
+    assert_eq!(bench.events(watcher), [told(Deleted, "/p/n"), told(ChildrenChanged, "/p")], "one for both watches");
     assert_eq!(bench.metric(0, "watch_count"), 0);
     bench.create(doer, "/p/n").unwrap();
     assert_eq!(bench.events(watcher), []);
@@ -154,10 +150,7 @@ fn away(options: Options) -> (ModelBench, ConnectedClient, Vec<(EventKind, Strin
     let xid = bench.send(watcher, Request::SetWatches(Box::new(watches)));
     bench.settle();
     let mut heard = bench.take(watcher.conn);
-    assert!(
-        matches!(heard.pop(), Some(ReceivedMessage::Reply(of, _, Ok(Response::Done))) if of == xid),
-        "the answer comes last"
-    );
+    assert!(matches!(heard.pop(), Some(ReceivedMessage::Reply(of, _, Ok(Response::Done))) if of == xid), "it is last");
     let event = |heard| match heard {
         ReceivedMessage::Event(kind, path) => (kind, path),
         other => panic!("{other:?}"),

@@ -85,13 +85,8 @@ fn with_the_ensemble_gone_a_resign_ends_within_two_seconds_and_says_what_it_left
             assert!(bench.believers().is_empty(), "{recipe}: the belief ends at once");
             bench.advance_ms(2_000);
             assert_eq!(bench.departure(0), Some(Departure::Resigned { delete: None }), "{recipe}");
-            assert_eq!(
-                bench.count(
-                    0,
-                    |e| matches!(e, JournalEntry::Said(Event::Note { text, .. }) if text.starts_with("left its znode"))
-                ),
-                1
-            );
+            let left = |e: &JournalEntry| matches!(e, JournalEntry::Said(Event::Note { text, .. }) if text.starts_with("left its znode"));
+            assert_eq!(bench.count(0, left), 1);
         }
     }
 }

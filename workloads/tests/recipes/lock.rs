@@ -25,11 +25,8 @@ fn a_crash_leaves_the_breadcrumb_and_the_next_fences_the_old_leader_before_it_le
     bench.expire(0);
     bench.run();
     assert_eq!(bench.believers(), [1]);
-    let order: Vec<JournalEntry> = bench
-        .journal(1)
-        .into_iter()
-        .filter(|e| matches!(e, JournalEntry::Fences(_) | JournalEntry::Said(Event::Grant { .. })))
-        .collect();
+    let tells = |e: &JournalEntry| matches!(e, JournalEntry::Fences(_) | JournalEntry::Said(Event::Grant { .. }));
+    let order: Vec<JournalEntry> = bench.journal(1).into_iter().filter(tells).collect();
     assert!(
         matches!(order.as_slice(), [JournalEntry::Fences(old), JournalEntry::Said(Event::Grant { .. })] if old.candidate == 0)
     );

@@ -111,11 +111,9 @@ fn a_znode_with_its_guid_that_another_session_owns_is_not_adopted() {
     bench.advance_ms(500);
     assert_eq!(own(&bench, late).len(), 1);
     assert!(!own(&bench, late).contains(&others));
-    assert_eq!(
-        bench
-            .count(late, |e| matches!(e, JournalEntry::Said(Event::Note { text, .. }) if text.contains("not adopted"))),
-        1
-    );
+    let note =
+        |e: &JournalEntry| matches!(e, JournalEntry::Said(Event::Note { text, .. }) if text.contains("not adopted"));
+    assert_eq!(bench.count(late, note), 1);
     bench.remove(&others);
     bench.order(0, Order::Resign);
     bench.advance_ms(500);
@@ -132,11 +130,7 @@ fn a_predecessor_that_goes_between_list_and_watch_costs_no_place_in_the_queue() 
     bench.run();
     assert_eq!(bench.believers(), [second]);
     for late in [second, third] {
-        assert_eq!(
-            bench.count(late, |e| matches!(e, JournalEntry::Said(Event::Joined { .. }))),
-            1,
-            "nobody gave its place up"
-        );
+        assert_eq!(bench.count(late, |e| matches!(e, JournalEntry::Said(Event::Joined { .. }))), 1, "it kept it");
     }
     let requests = bench.requests(second) + bench.requests(third);
     assert!(requests < 20, "{requests} requests");

@@ -146,11 +146,10 @@ fn terms_of_one_candidate_never_share_a_number() {
         bench.reenter(0, &election);
         bench.run();
     }
-    let terms: Vec<u32> = bench
-        .journal(0)
-        .iter()
-        .filter_map(|entry| if let JournalEntry::Said(Event::Grant { term, .. }) = entry { Some(*term) } else { None })
-        .collect();
+    let term = |entry: &JournalEntry| {
+        if let JournalEntry::Said(Event::Grant { term, .. }) = entry { Some(*term) } else { None }
+    };
+    let terms: Vec<u32> = bench.journal(0).iter().filter_map(term).collect();
     assert_eq!(terms, [0, 1, 2, 3]);
 }
 

@@ -22,7 +22,7 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, step_ms: i64) -> Inju
 /// Sets the wall clocks of these hosts.
 pub(super) async fn set(cell: &Rc<LiveCell>, hosts: &[u16], by_ms: i64) -> Verification {
     let from = clock::now();
-    let asked = hosts.iter().map(|host| cell.set_clock(*host, by_ms, AT_MOST));
+    let asked = hosts.iter().map(|host| cell.hosts.set_clock(*host, by_ms, AT_MOST));
     let (mut seen, mut told, mut verified) = (Vec::new(), Vec::new(), !hosts.is_empty());
     for (&host, outcome) in hosts.iter().zip(futures::future::join_all(asked).await) {
         match outcome {

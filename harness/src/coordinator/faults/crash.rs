@@ -15,7 +15,7 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> I
     let mut proof = Verification { from, to: from, verified: !hit.hosts.is_empty(), ..Verification::default() };
     let (mut seen, mut dead, mut fates) = (Vec::new(), Vec::new(), Vec::new());
     for &host in &hit.hosts {
-        match cell.kill(host).await {
+        match cell.hosts.kill(host).await {
             Ok((status, delivered)) => {
                 proof.to = proof.to.max(delivered);
                 dead.push(host);
@@ -31,7 +31,7 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> I
         }
     }
     effect.took((proof.from, proof.to), Remedy::Restart(dead.clone()));
-    match cell.touches(&hit.hosts).await {
+    match cell.environment.touches(&hit.hosts).await {
         Ok(touches) => proof.touches = touches,
         Err(why) => seen.push(why),
     }
@@ -43,10 +43,10 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> I
 pub(super) async fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Verification {
     let from = clock::now();
     let mut proof = Verification { from, to: from, verified: true, ..Verification::default() };
-    match cell.restart(hosts).await {
+    match cell.hosts.restart(hosts).await {
         Ok(pids) => {
             proof.evidence = format!("started again as {pids:?}");
-            let fate = |&host: &u16| (host, fate_of(cell.pid(host)));
+            let fate = |&host: &u16| (host, fate_of(cell.hosts.pid(host)));
             proof.seen = Some(Evidence::Processes { hosts: hosts.iter().map(fate).collect() });
         }
         Err(error) => {

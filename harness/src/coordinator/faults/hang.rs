@@ -22,7 +22,7 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> I
     effect.took((from, to), remedy.clone());
     let kept = || hit.hosts.iter().map(|host| (*host, cell.hung.kept(*host).unwrap_or(0) as u64)).collect::<Vec<_>>();
     let until = from + WRITES_WITHIN.as_nanos() as u64;
-    while kept().iter().any(|(_, writes)| *writes == 0) && clock::now() < until && !cell.stopping() {
+    while kept().iter().any(|(_, writes)| *writes == 0) && clock::now() < until && !cell.status.is_stopping() {
         tokio::time::sleep(LOOK_AGAIN).await;
     }
     let seen = kept();

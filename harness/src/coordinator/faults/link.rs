@@ -9,7 +9,7 @@ use hustings_workloads::faults::Slow;
 use hustings_workloads::plan::Hit;
 
 use crate::coordinator::live_cell::LiveCell;
-use crate::links::{LinkError, LinkReceipt, RunLinks};
+use crate::links::{LinkError, LinkVerification, RunLinks};
 use crate::process::clock;
 
 pub(super) async fn disconnect(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
@@ -22,11 +22,11 @@ pub(super) async fn partition(cell: &Rc<LiveCell>, hit: &Hit, direction: Directi
     let cut = async |links: &RunLinks| links.partition_from(&hit.hosts, &hit.servers, direction, begun).await;
     let mut injury = on_links(cell, remedy.clone(), cut).await;
     // If other servers remain reachable, sessions reconnect there: later touches cannot be ruled out.
-    if cell.links().is_none() || !hit.servers.is_empty() {
+    if cell.environment.links.is_none() || !hit.servers.is_empty() {
         return injury;
     }
     let proof = &mut injury.proof;
-    match cell.touches(&hit.hosts).await {
+    match cell.environment.touches(&hit.hosts).await {
         Ok(touches) => proof.touches = touches,
         Err(why) => proof.evidence = format!("{}; {why}", proof.evidence),
     }
@@ -43,14 +43,14 @@ pub(super) async fn slow(cell: &Rc<LiveCell>, hit: &Hit, how: &Slow, effect: &Ef
 async fn on_links(
     cell: &Rc<LiveCell>,
     remedy: Remedy,
-    act: impl AsyncFnOnce(&RunLinks) -> Result<LinkReceipt, LinkError>,
+    act: impl AsyncFnOnce(&RunLinks) -> Result<LinkVerification, LinkError>,
 ) -> Injury {
-    let Some(links) = cell.links() else {
+    let Some(links) = &cell.environment.links else {
         let evidence = "this cell has no links to act on".to_owned();
         return Injury { proof: Verification { evidence, ..Verification::default() }, remedy: Remedy::None };
     };
     let from = clock::now();
-    Injury { proof: proof_of(act(&links).await, from), remedy }
+    Injury { proof: proof_of(act(links).await, from), remedy }
 }
 
 /// Waits at most `for_ms` for a reply to lose.
@@ -65,15 +65,15 @@ pub(super) async fn lose_replies(cell: &Rc<LiveCell>, hit: &Hit, for_ms: u64) ->
 
 pub(super) async fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Verification {
     let from = clock::now();
-    match cell.links() {
+    match &cell.environment.links {
         Some(links) => proof_of(links.heal(hosts).await, from),
         None => Verification::default(),
     }
 }
 
-fn proof_of(receipt: Result<LinkReceipt, LinkError>, from: u64) -> Verification {
-    match receipt {
-        Ok(LinkReceipt { from, to, verified, evidence, seen }) => {
+fn proof_of(verification: Result<LinkVerification, LinkError>, from: u64) -> Verification {
+    match verification {
+        Ok(LinkVerification { from, to, verified, evidence, seen }) => {
             Verification { from, to, verified, evidence, seen: Some(seen), ..Verification::default() }
         }
         Err(error) => Verification { from, to: clock::now(), evidence: error.to_string(), ..Verification::default() },

@@ -20,8 +20,8 @@ const SEEN_AT_MOST: Duration = Duration::from_secs(1);
 pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> Injury {
     let (mut proof, stopped) = stop(cell, &hit.hosts).await;
     effect.took((proof.from, proof.to), Remedy::Continue(stopped.clone()));
-    if cell.links().is_some() {
-        match cell.touches(&hit.hosts).await {
+    if cell.environment.links.is_some() {
+        match cell.environment.touches(&hit.hosts).await {
             Ok(touches) => proof.touches = touches,
             Err(why) => proof.evidence = format!("{}; {why}", proof.evidence),
         }
@@ -32,7 +32,7 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> I
 pub(super) async fn heal(cell: &Rc<LiveCell>, stopped: &[Stopped]) -> Verification {
     let mut signalled = Signalled::new(true);
     for &Stopped { host, process } in stopped {
-        match cell.pid(host) {
+        match cell.hosts.pid(host) {
             Some(pid) if Some(pid) == process => signalled.send(cell, host, pid, false).await,
             // The stopped process is gone; another one, or none, took its place. This fault did not stop it.
             pid => signalled.see(host, pid, true, "what was stopped is not there any more"),
@@ -44,9 +44,9 @@ pub(super) async fn heal(cell: &Rc<LiveCell>, stopped: &[Stopped]) -> Verificati
 async fn stop(cell: &Rc<LiveCell>, hosts: &[u16]) -> (Verification, Vec<Stopped>) {
     let (mut signalled, mut stopped) = (Signalled::new(!hosts.is_empty()), Vec::new());
     for &host in hosts {
-        let running = cell.pid(host).filter(|&pid| process_state(pid) != Some('T'));
+        let running = cell.hosts.pid(host).filter(|&pid| process_state(pid) != Some('T'));
         match running {
-            None => signalled.see(host, cell.pid(host), false, "no process that runs"),
+            None => signalled.see(host, cell.hosts.pid(host), false, "no process that runs"),
             Some(pid) => signalled.send(cell, host, pid, true).await,
         }
         stopped.push(Stopped { host, process: running });
@@ -69,7 +69,7 @@ impl Signalled {
 
     /// Stops or continues a host's process, and reads the resulting state from the kernel.
     async fn send(&mut self, cell: &Rc<LiveCell>, host: u16, pid: u32, stop: bool) {
-        if let Err(error) = cell.signal(host, if stop { Signal::STOP } else { Signal::CONT }) {
+        if let Err(error) = cell.hosts.signal(host, if stop { Signal::STOP } else { Signal::CONT }) {
             return self.see(host, Some(pid), false, error);
         }
         let state = wait_for_state(pid, stop).await;

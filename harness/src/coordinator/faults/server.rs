@@ -150,14 +150,14 @@ async fn on_servers(
     act: impl AsyncFnOnce(&mut VerificationBuilder, &dyn Ensemble, &dyn ServerControl) -> ServerRemedy,
 ) -> Injury {
     let mut witness = VerificationBuilder::new();
-    let ensemble = cell.ensemble();
+    let ensemble = &*cell.environment.ensemble;
     let Some(control) = ensemble.control().filter(|_| !hit.servers.is_empty()) else {
         let why =
             if hit.servers.is_empty() { "there was no such server to hit" } else { "these servers are not our own" };
         witness.find(false, why.to_owned());
         return Injury { proof: witness.into_proof(), remedy: Remedy::None };
     };
-    let remedy = act(&mut witness, &*ensemble, control).await;
+    let remedy = act(&mut witness, ensemble, control).await;
     Injury { proof: witness.into_proof(), remedy: Remedy::Servers(remedy) }
 }
 
@@ -180,7 +180,7 @@ async fn kill_all(
 
 /// Kills some servers, and makes the others acknowledge some writes without them.
 async fn leave_behind(witness: &mut VerificationBuilder, cell: &LiveCell, control: &dyn ServerControl, behind: &[u32]) {
-    let ensemble = &*cell.ensemble();
+    let ensemble = &*cell.environment.ensemble;
     kill_all(witness, ensemble, control, behind).await;
     let addresses = ensemble.servers();
     let others: Vec<u32> = (1..).take(addresses.len()).filter(|server| !behind.contains(server)).collect();
@@ -189,7 +189,7 @@ async fn leave_behind(witness: &mut VerificationBuilder, cell: &LiveCell, contro
         return;
     }
     let addresses: Vec<_> = others.iter().filter_map(|&server| addresses.get(server as usize - 1).copied()).collect();
-    match admin::write(cell.access(), &addresses, cell.chroot(), WRITES_BEHIND).await {
+    match admin::write(&cell.environment.access, &addresses, &cell.environment.chroot, WRITES_BEHIND).await {
         Ok(()) => witness.find(true, format!("{WRITES_BEHIND} writes were acknowledged without {behind:?}")),
         Err(error) => witness.find(false, format!("the writes without {behind:?} failed: {error:#}")),
     }
@@ -213,7 +213,7 @@ async fn all_show(
 
 pub(super) async fn heal(cell: &Rc<LiveCell>, remedy: &ServerRemedy) -> Verification {
     let mut witness = VerificationBuilder::new();
-    let ensemble = cell.ensemble();
+    let ensemble = &*cell.environment.ensemble;
     let Some(control) = ensemble.control() else {
         witness.find(false, "these servers are not our own".to_owned());
         return witness.into_proof();
@@ -233,7 +233,7 @@ pub(super) async fn heal(cell: &Rc<LiveCell>, remedy: &ServerRemedy) -> Verifica
         ServerRemedy::Start { servers, gap, empty } => {
             for (place, &server) in servers.iter().enumerate() {
                 // A run that is stopping does not wait between them.
-                if place > 0 && !cell.stopping() {
+                if place > 0 && !cell.status.is_stopping() {
                     tokio::time::sleep(*gap).await;
                 }
                 witness.take(control.start(server, *empty).await);
@@ -242,7 +242,7 @@ pub(super) async fn heal(cell: &Rc<LiveCell>, remedy: &ServerRemedy) -> Verifica
         }
     };
     witness.in_effect();
-    witness.asked.extend(look::until_all_serve(&*ensemble, servers, SERVES_AT_MOST).await);
+    witness.asked.extend(look::until_all_serve(ensemble, servers, SERVES_AT_MOST).await);
     let idle: Vec<u32> = witness.asked.iter().filter(|(_, state)| !state.serves()).map(|(&server, _)| server).collect();
     match idle.is_empty() {
         true => witness.find(true, format!("asked from outside, {servers:?} serve again")),

@@ -34,7 +34,7 @@ async fn on_the_leader(
     let asked = clock::now();
     let outcome = match hit.cands.first() {
         None => Err("there was no leader to hit".to_owned()),
-        Some(&cand) => cell.ask(cand, fault, order(cand), AT_MOST).await,
+        Some(&cand) => cell.hosts.ask(cand, fault, order(cand), AT_MOST).await,
     };
     let cand = hit.cands.first().copied();
     Injury { proof: Verification::of_order(what, cand, asked, clock::now(), outcome), remedy: Remedy::None }

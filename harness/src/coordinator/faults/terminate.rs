@@ -19,11 +19,11 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
     let mut proof = Verification { from, to: from, verified: !hit.hosts.is_empty(), ..Verification::default() };
     let (mut seen, mut dead, mut fates) = (Vec::new(), Vec::new(), Vec::new());
     // Read before any session closes: to the servers, a process that leaves its session behind has crashed.
-    match cell.touches(&hit.hosts).await {
+    match cell.environment.touches(&hit.hosts).await {
         Ok(touches) => proof.touches = touches,
         Err(why) => seen.push(why),
     }
-    let ended = futures::future::join_all(hit.hosts.iter().map(|host| cell.terminate(*host, GRACE))).await;
+    let ended = futures::future::join_all(hit.hosts.iter().map(|host| cell.hosts.terminate(*host, GRACE))).await;
     for (&host, ended) in hit.hosts.iter().zip(ended) {
         match ended {
             Ok((status, at, killed)) => {

@@ -151,10 +151,8 @@ impl DockerEnsemble {
         loop {
             let state = self.engine.state(&container).await?;
             if state.running == Some(false) {
-                return Ok(format!(
-                    "{container} does not run any more (exit code {})",
-                    state.exit_code.unwrap_or_default()
-                ));
+                let code = state.exit_code.unwrap_or_default();
+                return Ok(format!("{container} does not run any more (exit code {code})"));
             }
             if Instant::now() >= until {
                 return Err(EnsembleError::WillNotStop { server, within: DEAD_WITHIN });

@@ -133,11 +133,8 @@ async fn look(places: &[ServerPlace], tls: Option<&Tls>, within: Duration) -> Re
     if !unreachable.is_empty() {
         return Err(ExternalError::Unreachable(unreachable));
     }
-    let servers: Result<Vec<NamedServer>, _> = seen
-        .into_iter()
-        .filter_map(|(place, answers)| Some((place, answers.ok()?)))
-        .map(|(place, answers)| read(place, &answers, within))
-        .collect();
+    let answered = seen.into_iter().filter_map(|(place, answers)| Some((place, answers.ok()?)));
+    let servers: Result<Vec<NamedServer>, _> = answered.map(|(place, answers)| read(place, &answers, within)).collect();
     let servers = servers?;
     one_ensemble(&servers)?;
     quorum(&servers, within)?;

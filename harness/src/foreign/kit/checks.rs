@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::super::clocks::{ProgramClock, ROUNDS, Round, judge, same_namespace};
 use super::super::message::{Ability, FromProgram, PROTOCOL, ToProgram};
-use super::examination::{Examination, Write, guest_seats};
+use super::examination::{Examination, Write, guest_slots};
 use super::outcome::{CheckOutcome, Examined, KitFinding, NOT_TESTED, Need, REQUIRED, run_of};
 use super::stage::{ELECTIONS, Fact, StageFact, TIMEOUT_MS, WRITE_EVERY_MS, election_of};
 use crate::process::clock;
@@ -177,18 +177,18 @@ impl Examination<'_> {
     async fn stand(&mut self) -> CheckStep {
         (self.progress)("stand and lead");
         for number in 0..2 {
-            for seat in self.seats_of(number) {
-                self.guests[number].stand(seat);
+            for slot in self.slots_of(number) {
+                self.guests[number].stand(slot);
             }
         }
-        let stands = |seat: u32| {
-            let seats = self.guest_of(seat).seats.borrow();
-            seats.seat(seat).is_some_and(|seen| seen.session.is_some())
+        let stands = |slot: u32| {
+            let slots = self.guest_of(slot).slots.borrow();
+            slots.slot(slot).is_some_and(|seen| seen.session.is_some())
         };
-        let all: Vec<u32> = (0..2).flat_map(|number| self.seats_of(number)).collect();
-        let stood = self.stage.until(SOON, || all.iter().all(|&seat| stands(seat))).await;
-        let count = all.iter().filter(|&&seat| stands(seat)).count();
-        let text = format!("{count} of {} seats asked for something in their election", all.len());
+        let all: Vec<u32> = (0..2).flat_map(|number| self.slots_of(number)).collect();
+        let stood = self.stage.until(SOON, || all.iter().all(|&slot| stands(slot))).await;
+        let count = all.iter().filter(|&&slot| stands(slot)).count();
+        let text = format!("{count} of {} slots asked for something in their election", all.len());
         self.found("stands_where_it_is_told", Need::Required, Grade::Wire, stood, text);
         let led = self.stage.until(SOON, || self.elections().all(|election| self.last_write(election).is_some())).await;
         let text = format!("the leader of {} wrote", if ELECTIONS == 1 { "the election" } else { "each election" });
@@ -211,7 +211,7 @@ impl Examination<'_> {
             .collect();
         let text = format!("within a second, election by election: {}", each.join("; "));
         self.found("one_writes_steadily", Need::Required, Grade::Effect, fits, text);
-        let sound = self.guests.iter().all(|guest| guest.seats.borrow().is_sound());
+        let sound = self.guests.iter().all(|guest| guest.slots.borrow().is_sound());
         self.found("wire_is_understood", Need::Optional, Grade::Wire, sound, "what passes can be read along".into());
     }
 
@@ -221,20 +221,20 @@ impl Examination<'_> {
             return self.untested(NAME, Need::Optional, Grade::Effect, "it does not claim to resign");
         }
         (self.progress)("resign");
-        let Some(write @ Write { seat: leader, .. }) = self.last_write(0) else { return };
+        let Some(write @ Write { slot: leader, .. }) = self.last_write(0) else { return };
         let number = self.guest_of(leader).number;
         let (from, before) = (clock::now(), self.open_sessions(number));
-        self.guest_of(leader).seats.borrow_mut().resigns(leader);
-        self.guest_of(leader).program.tell(ToProgram::Resign { seat: leader, fault: 1 });
+        self.guest_of(leader).slots.borrow_mut().resigns(leader);
+        self.guest_of(leader).program.tell(ToProgram::Resign { slot: leader, fault: 1 });
         let next = self.succeeded(write, from, SOON).await;
         let resigned = |fact: &Fact| match fact.what {
-            StageFact::Said(FromProgram::Resigned { seat, fault: 1, t1, .. }) if seat == leader => Some(t1),
+            StageFact::Said(FromProgram::Resigned { slot, fault: 1, t1, .. }) if slot == leader => Some(t1),
             _ => None,
         };
         let told = self.stage.until(SOON, || !self.stage.facts(resigned).is_empty()).await;
         let said = self.stage.facts(resigned).first().copied();
         let early = said.and_then(|t1| {
-            self.guest_of(leader).seats.borrow().resigned_early(leader, t1.saturating_add(clock::uncertainty()))
+            self.guest_of(leader).slots.borrow().resigned_early(leader, t1.saturating_add(clock::uncertainty()))
         });
         // Whoever writes on does so beside its successor.
         tokio::time::sleep(LOOKED_AT).await;
@@ -250,8 +250,8 @@ impl Examination<'_> {
         // Nobody else is there to take over from the next one.
         let resigned = self.stage.facts(|fact| resigned(fact).map(|_| fact.t)).first().copied().unwrap_or(from);
         let again = || {
-            let seats = self.guest_of(leader).seats.borrow();
-            seats.seat(leader).and_then(|seen| seen.asked_at).is_some_and(|asked| asked > resigned)
+            let slots = self.guest_of(leader).slots.borrow();
+            slots.slot(leader).and_then(|seen| seen.asked_at).is_some_and(|asked| asked > resigned)
         };
         let stands = self.stage.until(SOON, again).await;
         let text = format!("within {} s it asked for something in the election", SOON.as_secs());
@@ -263,11 +263,11 @@ impl Examination<'_> {
 
     async fn session_ends(&mut self) -> anyhow::Result<()> {
         (self.progress)("the session ends");
-        let Some(write @ Write { seat: leader, .. }) = self.last_write(0) else { return Ok(()) };
+        let Some(write @ Write { slot: leader, .. }) = self.last_write(0) else { return Ok(()) };
         let of_leader = {
-            let seats = self.guest_of(leader).seats.borrow();
-            let id = seats.seat(leader).and_then(|seen| seen.session);
-            id.and_then(|id| seats.session(id).map(|session| TakenOver { session: id, password: session.password }))
+            let slots = self.guest_of(leader).slots.borrow();
+            let id = slots.slot(leader).and_then(|seen| seen.session);
+            id.and_then(|id| slots.session(id).map(|session| TakenOver { session: id, password: session.password }))
         };
         let Some(taken) = of_leader else { return Ok(()) };
         let from = clock::now();
@@ -278,17 +278,12 @@ impl Examination<'_> {
         }
         let next = self.succeeded(write, from, SUCCEEDS_WITHIN).await;
         let again = || {
-            let seats = self.guest_of(leader).seats.borrow();
-            seats.seat(leader).and_then(|seen| seen.session).is_some_and(|session| session != taken.session)
+            let slots = self.guest_of(leader).slots.borrow();
+            slots.slot(leader).and_then(|seen| seen.session).is_some_and(|session| session != taken.session)
         };
         let stands = self.stage.until(SUCCEEDS_WITHIN, again).await;
-        self.found(
-            "stands_again_after_its_session_ended",
-            Need::Required,
-            Grade::Wire,
-            stands,
-            "under a session of its own".into(),
-        );
+        let text = "under a session of its own".into();
+        self.found("stands_again_after_its_session_ended", Need::Required, Grade::Wire, stands, text);
         self.one_writes("gives_up_when_its_session_ends").await;
         let late = self.stale_since(leader, from);
         let text = match next {
@@ -303,7 +298,7 @@ impl Examination<'_> {
 
     /// Sessions of a program that have not ended.
     fn open_sessions(&self, number: usize) -> usize {
-        self.guests[number].seats.borrow().sessions().filter(|(_, session)| !session.over).count()
+        self.guests[number].slots.borrow().sessions().filter(|(_, session)| !session.over).count()
     }
 
     /// Whether in no election two write at once by now.
@@ -327,7 +322,7 @@ impl Examination<'_> {
 
     async fn pauses(&mut self) -> CheckStep {
         (self.progress)("a pause longer than the timeout");
-        let Some(write @ Write { seat: leader, .. }) = self.last_write(0) else { return Ok(Ok(())) };
+        let Some(write @ Write { slot: leader, .. }) = self.last_write(0) else { return Ok(Ok(())) };
         let number = self.guest_of(leader).number;
         let from = clock::now();
         step!(self.signalled(number, (Signal::STOP, "SIGSTOP")));
@@ -352,7 +347,7 @@ impl Examination<'_> {
 
     async fn is_killed(&mut self) -> CheckStep {
         (self.progress)("killed");
-        let Some(write @ Write { seat: leader, .. }) = self.last_write(0) else { return Ok(Err(Over)) };
+        let Some(write @ Write { slot: leader, .. }) = self.last_write(0) else { return Ok(Err(Over)) };
         let number = self.guest_of(leader).number;
         let from = clock::now();
         step!(self.signalled(number, (Signal::KILL, "SIGKILL")));
@@ -368,7 +363,7 @@ impl Examination<'_> {
 
     async fn is_terminated(&mut self) -> CheckStep {
         (self.progress)("SIGTERM");
-        let Some(write @ Write { seat: leader, .. }) = self.last_write(0) else { return Ok(Err(Over)) };
+        let Some(write @ Write { slot: leader, .. }) = self.last_write(0) else { return Ok(Err(Over)) };
         let number = self.guest_of(leader).number;
         let (held, from) = (self.held_by(number), clock::now());
         step!(self.signalled(number, (Signal::TERM, "SIGTERM")));
@@ -392,9 +387,9 @@ impl Examination<'_> {
 
     /// What a program holds in its elections.
     fn held_by(&self, number: usize) -> Vec<(u32, EphemeralNode)> {
-        let seats = self.guests[number].seats.borrow();
-        let nodes = |seat| seats.seat(seat).into_iter().flat_map(|seen| seen.nodes.clone());
-        guest_seats(number).flat_map(|seat| nodes(seat).map(move |node| (election_of(seat), node))).collect()
+        let slots = self.guests[number].slots.borrow();
+        let nodes = |slot| slots.slot(slot).into_iter().flat_map(|seen| seen.nodes.clone());
+        guest_slots(number).flat_map(|slot| nodes(slot).map(move |node| (election_of(slot), node))).collect()
     }
 
     /// Names of those of them that are still there.
@@ -413,8 +408,8 @@ impl Examination<'_> {
         let place = self.guests.len();
         self.start(place).await?;
         let back = self.stage.until(HELLO_WITHIN, || self.hello_of(place).is_some()).await;
-        for seat in self.seats_of(place) {
-            self.guests[place].stand(seat);
+        for slot in self.slots_of(place) {
+            self.guests[place].stand(slot);
         }
         Ok(if back { Ok(()) } else { Err(Over) })
     }
@@ -422,7 +417,7 @@ impl Examination<'_> {
     async fn stops(&mut self) -> anyhow::Result<()> {
         (self.progress)("stop");
         // Of a lock only its holder has a znode.
-        let Some(Write { seat: leader, .. }) = self.last_write(0) else { return Ok(()) };
+        let Some(Write { slot: leader, .. }) = self.last_write(0) else { return Ok(()) };
         let last = self.guest_of(leader).number;
         let held = self.held_by(last);
         self.guests[last].program.tell(ToProgram::Stop);

@@ -26,7 +26,7 @@ pub(super) struct Examination<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Write {
     pub(super) t: Nanos,
-    pub(super) seat: u32,
+    pub(super) slot: u32,
     /// The czxid of its token; 0 if unknown.
     pub(super) czxid: i64,
     pub(super) stale: bool,
@@ -48,8 +48,8 @@ impl<'a> Examination<'a> {
     }
 
     pub(super) async fn start(&mut self, number: usize) -> anyhow::Result<()> {
-        let seats: Vec<u32> = guest_seats(number).collect();
-        self.guests.push(self.stage.start(number, &seats).await?);
+        let slots: Vec<u32> = guest_slots(number).collect();
+        self.guests.push(self.stage.start(number, &slots).await?);
         Ok(())
     }
 
@@ -61,14 +61,14 @@ impl<'a> Examination<'a> {
         0..if self.has(Ability::Many) { ELECTIONS } else { 1 }
     }
 
-    /// The slots (`seat`) that a program is ordered to take.
-    pub(super) fn seats_of(&self, number: usize) -> Vec<u32> {
+    /// The slots that a program is ordered to take.
+    pub(super) fn slots_of(&self, number: usize) -> Vec<u32> {
         let elections: Vec<u32> = self.elections().collect();
-        guest_seats(number).filter(|&seat| elections.contains(&election_of(seat))).collect()
+        guest_slots(number).filter(|&slot| elections.contains(&election_of(slot))).collect()
     }
 
-    pub(super) fn guest_of(&self, seat: u32) -> &Guest {
-        &self.guests[(seat / ELECTIONS) as usize]
+    pub(super) fn guest_of(&self, slot: u32) -> &Guest {
+        &self.guests[(slot / ELECTIONS) as usize]
     }
 
     pub(super) fn hello_of(&self, number: usize) -> Option<FromProgram> {
@@ -86,9 +86,9 @@ impl<'a> Examination<'a> {
             .is_empty()
     }
 
-    pub(super) fn grants(&self, seat: u32) -> Vec<(Nanos, FromProgram)> {
+    pub(super) fn grants(&self, slot: u32) -> Vec<(Nanos, FromProgram)> {
         self.stage.facts(|fact| match &fact.what {
-            StageFact::Said(grant @ FromProgram::Grant { seat: of, .. }) if *of == seat => {
+            StageFact::Said(grant @ FromProgram::Grant { slot: of, .. }) if *of == slot => {
                 Some((fact.t, grant.clone()))
             }
             _ => None,
@@ -98,8 +98,8 @@ impl<'a> Examination<'a> {
     /// The writes to an election since `from`.
     pub(super) fn writes_since(&self, election: u32, from: Nanos) -> Vec<Write> {
         self.stage.facts(|fact| match fact.what {
-            StageFact::Wrote { seat, czxid, taken, .. } if election_of(seat) == election && fact.t >= from => {
-                Some(Write { t: fact.t, seat, czxid, stale: taken.unfenced_stale })
+            StageFact::Wrote { slot, czxid, taken, .. } if election_of(slot) == election && fact.t >= from => {
+                Some(Write { t: fact.t, slot, czxid, stale: taken.unfenced_stale })
             }
             _ => None,
         })
@@ -107,7 +107,7 @@ impl<'a> Examination<'a> {
 
     /// Slots that wrote to an election since `from`.
     pub(super) fn writers(&self, election: u32, from: Nanos) -> BTreeSet<u32> {
-        self.writes_since(election, from).iter().map(|write| write.seat).collect()
+        self.writes_since(election, from).iter().map(|write| write.slot).collect()
     }
 
     pub(super) fn last_write(&self, election: u32) -> Option<Write> {
@@ -116,16 +116,16 @@ impl<'a> Examination<'a> {
 
     /// Time from `from` until another slot wrote, or the same slot with a newer token. None: none did in time.
     pub(super) async fn succeeded(&self, leader: Write, from: Nanos, at_most: Duration) -> Option<Nanos> {
-        let is_next = |write: &Write| write.seat != leader.seat || write.czxid > leader.czxid;
-        let next = || self.writes_since(election_of(leader.seat), from).into_iter().find(is_next);
+        let is_next = |write: &Write| write.slot != leader.slot || write.czxid > leader.czxid;
+        let next = || self.writes_since(election_of(leader.slot), from).into_iter().find(is_next);
         self.stage.until(at_most, || next().is_some()).await;
         next().map(|write| write.t - from)
     }
 
     /// Stale writes of a slot since `from`.
-    pub(super) fn stale_since(&self, seat: u32, from: Nanos) -> usize {
-        let writes = self.writes_since(election_of(seat), from);
-        writes.iter().filter(|write| write.seat == seat && write.stale).count()
+    pub(super) fn stale_since(&self, slot: u32, from: Nanos) -> usize {
+        let writes = self.writes_since(election_of(slot), from);
+        writes.iter().filter(|write| write.slot == slot && write.stale).count()
     }
 
     pub(super) fn found(&mut self, name: &'static str, need: Need, grade: Grade, fits: bool, text: String) {
@@ -143,7 +143,7 @@ impl<'a> Examination<'a> {
 
     /// The evidence grades that verdicts can have.
     pub(super) fn evidence(&self) -> Vec<Grade> {
-        let spoke = self.guests.iter().any(|guest| guest.seats.borrow().sessions().next().is_some());
+        let spoke = self.guests.iter().any(|guest| guest.slots.borrow().sessions().next().is_some());
         let wrote = self.passed("leads_and_writes");
         let reported = self.passed("reports_before_it_acts") && self.passed("clock_is_ours");
         [(Grade::Effect, wrote), (Grade::Wire, spoke), (Grade::Report, reported)]
@@ -154,7 +154,7 @@ impl<'a> Examination<'a> {
 }
 
 /// All slots that a program with this number may take.
-pub(super) fn guest_seats(number: usize) -> impl Iterator<Item = u32> {
+pub(super) fn guest_slots(number: usize) -> impl Iterator<Item = u32> {
     let first = number as u32 * ELECTIONS;
     first..first + ELECTIONS
 }

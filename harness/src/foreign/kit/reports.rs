@@ -7,7 +7,7 @@ use hustings_record::{Grade, Nanos};
 
 use super::super::beliefs::{HeldZnodes, ProgramBeliefs};
 use super::super::message::{Ability, FromProgram};
-use super::examination::{Examination, Write, guest_seats};
+use super::examination::{Examination, Write, guest_slots};
 use super::outcome::Need;
 use super::stage::{StageFact, WRITE_EVERY_MS};
 use crate::process::clock;
@@ -26,35 +26,35 @@ impl Examination<'_> {
         }
         let mut late = Vec::new();
         for election in self.elections().collect::<Vec<_>>() {
-            let Some(Write { seat: leader, .. }) = self.last_write(election) else { continue };
-            let first = self.writes_since(election, 0).iter().find(|write| write.seat == leader).map(|write| write.t);
+            let Some(Write { slot: leader, .. }) = self.last_write(election) else { continue };
+            let first = self.writes_since(election, 0).iter().find(|write| write.slot == leader).map(|write| write.t);
             let grant = self.grants(leader).into_iter().next_back();
             let Some((heard, FromProgram::Grant { t0, t1, .. })) = grant else {
-                late.push(format!("seat {leader} wrote, and had reported no grant"));
+                late.push(format!("slot {leader} wrote, and had reported no grant"));
                 continue;
             };
             let uncertain = clock::uncertainty();
             if t0 > t1 || t1 > heard + uncertain || first.is_some_and(|first| t1 > first + uncertain) {
-                late.push(format!("seat {leader}'s grant is of {t0} to {t1}, was heard at {heard}, and its first write came at {first:?}"));
+                late.push(format!("slot {leader}'s grant is of {t0} to {t1}, was heard at {heard}, and its first write came at {first:?}"));
             }
         }
         let text = late.first().cloned().unwrap_or_else(|| "every grant was there before the first write".to_owned());
         self.found("reports_before_it_acts", Need::Optional, Grade::Report, late.is_empty(), text);
     }
 
-    /// Compares the znode and token of every grant with the wire's state at its receipt.
+    /// Compares the znode and token of every grant with the wire's state at its verification.
     fn tokens(&mut self) {
         const NAME: &str = "token_is_the_wire_s";
         if !self.has(Ability::Token) {
             return self.untested(NAME, Need::Optional, Grade::Wire, "it does not claim to know its token");
         }
         let compared = self.stage.facts(|fact| match &fact.what {
-            StageFact::Granted { seat, node, token, by_wire: Some(wire) } => {
+            StageFact::Granted { slot, node, token, by_wire: Some(wire) } => {
                 let other_name = node.as_ref().is_some_and(|node| *node != wire.name);
                 let other_token = wire.czxid.zip(*token).is_some_and(|(wire, token)| wire != token);
                 let wrong = other_name || token.is_none() || other_token;
                 Some(wrong.then(|| {
-                    format!("seat {seat} says {node:?}, {token:?}; by the wire it is {:?}, {:?}", wire.name, wire.czxid)
+                    format!("slot {slot} says {node:?}, {token:?}; by the wire it is {:?}, {:?}", wire.name, wire.czxid)
                 }))
             }
             _ => None,
@@ -68,24 +68,24 @@ impl Examination<'_> {
         self.found(NAME, Need::Optional, Grade::Wire, wrong.is_none(), text);
     }
 
-    /// Compares the token of every write with those of its slot's (`seat`) znodes on the wire at or shortly before its
-    /// receipt.
+    /// Compares the token of every write with those of its slot's znodes on the wire at or shortly before its
+    /// verification.
     pub(super) fn write_tokens(&mut self) {
         const NAME: &str = "writes_bear_its_own_token";
         let on_its_way = LINES_WITHIN.as_nanos() as Nanos;
         let writes = self.stage.facts(|fact| match &fact.what {
-            StageFact::Wrote { seat, said, own, .. } => Some((fact.t, *seat, *said, own.clone())),
+            StageFact::Wrote { slot, said, own, .. } => Some((fact.t, *slot, *said, own.clone())),
             _ => None,
         });
         let (mut compared, mut others) = (0, Vec::new());
         let mut owned: BTreeMap<(u32, i64), Nanos> = BTreeMap::new();
-        for (t, seat, said, own) in writes {
-            own.iter().for_each(|&token| _ = owned.insert((seat, token), t));
+        for (t, slot, said, own) in writes {
+            own.iter().for_each(|&token| _ = owned.insert((slot, token), t));
             let Some(said) = said.filter(|_| !own.is_empty()) else { continue };
             compared += 1;
-            if owned.get(&(seat, said)).is_none_or(|&had| t > had + on_its_way) {
+            if owned.get(&(slot, said)).is_none_or(|&had| t > had + on_its_way) {
                 others.push(format!(
-                    "seat {seat} wrote with the token {said}; those of its own znodes are {own:?} by the wire"
+                    "slot {slot} wrote with the token {said}; those of its own znodes are {own:?} by the wire"
                 ));
             }
         }
@@ -117,11 +117,11 @@ impl Examination<'_> {
         let mut delayed = Vec::new();
         for guest in 0..self.guests.len() {
             let mut beliefs =
-                ProgramBeliefs::new(Grade::Report, guest_seats(guest), WRITE_EVERY_MS, clock::uncertainty());
+                ProgramBeliefs::new(Grade::Report, guest_slots(guest), WRITE_EVERY_MS, clock::uncertainty());
             for (heard, said) in self.said_by(guest) {
                 odd.extend(beliefs.reported(heard, &said, &HeldZnodes::default()).err().map(|(_, why)| why));
             }
-            astray.extend(guest_seats(guest).filter_map(|seat| self.astray(seat)));
+            astray.extend(guest_slots(guest).filter_map(|slot| self.astray(slot)));
             delayed.extend(self.delayed(guest));
         }
         for (name, wrong, fine) in [
@@ -142,14 +142,14 @@ impl Examination<'_> {
             self.stopped.iter().any(|(of, stop)| *of == guest && stop.0 <= span.1 && span.0 <= stop.1 + most)
         };
         let told = self.said_by(guest).into_iter().filter_map(|(heard, said)| match said {
-            FromProgram::Grant { seat, t1, .. } => Some(("grant", seat, t1, heard)),
-            FromProgram::Revoke { seat, t1, .. } => Some(("revoke", seat, t1, heard)),
-            FromProgram::Resigned { seat, t1, .. } => Some(("resigned", seat, t1, heard)),
+            FromProgram::Grant { slot, t1, .. } => Some(("grant", slot, t1, heard)),
+            FromProgram::Revoke { slot, t1, .. } => Some(("revoke", slot, t1, heard)),
+            FromProgram::Resigned { slot, t1, .. } => Some(("resigned", slot, t1, heard)),
             _ => None,
         });
         let late = told.filter(|&(_, _, t1, heard)| heard > t1.saturating_add(most) && !stopped((t1, heard)));
-        late.map(|(what, seat, t1, heard)| {
-            format!("seat {seat}'s {what} came {} ms after it was stamped", (heard - t1) / 1_000_000)
+        late.map(|(what, slot, t1, heard)| {
+            format!("slot {slot}'s {what} came {} ms after it was stamped", (heard - t1) / 1_000_000)
         })
         .collect()
     }
@@ -163,11 +163,11 @@ impl Examination<'_> {
 
     /// Writes of a slot that arrived after it reported the term's end, or before it reported a grant. Exempt are writes
     /// whose timestamps lie within a term and that were not in transit for long.
-    fn astray(&self, seat: u32) -> Option<String> {
+    fn astray(&self, slot: u32) -> Option<String> {
         // When each report was received, its timestamp, and whether it is a grant.
         let said = self.stage.facts(|fact| match fact.what {
-            StageFact::Said(FromProgram::Grant { seat: of, t1, .. }) if of == seat => Some((fact.t, t1, true)),
-            StageFact::Said(FromProgram::Revoke { seat: of, t1, .. }) if of == seat => Some((fact.t, t1, false)),
+            StageFact::Said(FromProgram::Grant { slot: of, t1, .. }) if of == slot => Some((fact.t, t1, true)),
+            StageFact::Said(FromProgram::Revoke { slot: of, t1, .. }) if of == slot => Some((fact.t, t1, false)),
             _ => None,
         });
         let led = |sent: Nanos| said.iter().rev().find(|report| report.1 <= sent).is_some_and(|report| report.2);
@@ -180,12 +180,12 @@ impl Examination<'_> {
                 || said.iter().any(|(heard, _, leads)| *leads && t < *heard && *heard <= t + slack)
         };
         let wrote = self.stage.facts(|fact| match fact.what {
-            StageFact::Wrote { seat: of, sent, .. } if of == seat && !leads(fact.t) => {
+            StageFact::Wrote { slot: of, sent, .. } if of == slot && !leads(fact.t) => {
                 sent.is_none_or(|sent| !sent_in_time(sent, fact.t)).then_some(fact.t)
             }
             _ => None,
         });
         (!wrote.is_empty())
-            .then(|| format!("seat {seat} wrote {} times while it did not lead by its own word", wrote.len()))
+            .then(|| format!("slot {slot} wrote {} times while it did not lead by its own word", wrote.len()))
     }
 }

@@ -29,7 +29,7 @@ use crate::ensemble::embedded::{EmbeddedEnsemble, EmbeddedOptions};
 use crate::ensemble::server_options::ServerOptions;
 use crate::files::workdir::WorkDir;
 use crate::process::clock;
-use crate::witness::{EphemeralNode, Relay, SeatSeen, Seating, Seats, Tell};
+use crate::witness::{EphemeralNode, HostSlots, Relay, SlotSeen, Slots, Tell};
 
 /// Ticks of the servers and the timeout that programs ask for: two ticks at least, twenty at most.
 pub(super) const TICK_MS: u64 = 200;
@@ -39,7 +39,7 @@ pub(super) const REJOIN_AFTER_MS: u64 = 200;
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// Lines that are no messages, after which a program is not listened to any more.
 const GARBAGE_MAX: u32 = 1_000;
-/// Elections, of which a program that can hold many seats stands in all.
+/// Elections, of which a program that can hold many slots stands in all.
 pub(super) const ELECTIONS: u32 = 2;
 
 /// One thing that came in.
@@ -56,7 +56,7 @@ pub(super) enum StageFact {
     Said(FromProgram),
     /// What a grant says, which was heard right before, and the znode that the wire showed by then.
     Granted {
-        seat: u32,
+        slot: u32,
         node: Option<String>,
         token: Option<i64>,
         by_wire: Option<EphemeralNode>,
@@ -64,9 +64,9 @@ pub(super) enum StageFact {
     Garbage(String),
     Over,
     /// `czxid`: its token's. `sent`: when it says that it was sent. `said`: the token that it bears; `own`: those of the znodes
-    /// that its seat has by the wire.
+    /// that its slot has by the wire.
     Wrote {
-        seat: u32,
+        slot: u32,
         sent: Option<Nanos>,
         czxid: i64,
         said: Option<i64>,
@@ -89,19 +89,19 @@ pub(super) struct Stage {
     resource: Rc<RefCell<Resource>>,
 }
 
-/// One running program with its seats: it is a host.
+/// One running program with its slots: it is a host.
 pub(super) struct Guest {
     pub(super) number: usize,
     pub(super) program: Program,
-    pub(super) seats: Rc<RefCell<Seats>>,
+    pub(super) slots: Rc<RefCell<Slots>>,
     relays: Vec<Relay>,
     intake: Intake,
     config: BTreeMap<String, Value>,
 }
 
-/// Where a seat stands: seats of an election have all numbers that leave the same rest.
-pub(super) fn election_of(seat: u32) -> u32 {
-    seat % ELECTIONS
+/// Where a slot stands: slots of an election have all numbers that leave the same rest.
+pub(super) fn election_of(slot: u32) -> u32 {
+    slot % ELECTIONS
 }
 
 fn path_of(election: u32) -> String {
@@ -130,22 +130,22 @@ impl Stage {
         })
     }
 
-    /// Starts the command as the program with this number, for these seats. It is not told of them yet.
-    pub(super) async fn start(&self, number: usize, seats: &[u32]) -> anyhow::Result<Guest> {
-        let candidates = seats.iter().map(|&seat| (seat, path_of(election_of(seat)))).collect();
+    /// Starts the command as the program with this number, for these slots. It is not told of them yet.
+    pub(super) async fn start(&self, number: usize, slots: &[u32]) -> anyhow::Result<Guest> {
+        let candidates = slots.iter().map(|&slot| (slot, path_of(election_of(slot)))).collect();
         // Whether it queues is not asked here: what its znodes show is looked at by itself.
-        let seen = Rc::new(RefCell::new(Seats::new(Seating { candidates, queue: true })));
+        let seen = Rc::new(RefCell::new(Slots::new(HostSlots { candidates, queue: true })));
         let told = seen.clone();
         let tell: Tell =
             Rc::new(move |connection, what| told.borrow_mut().take(clock::now(), connection, &what, &mut |_| {}));
         let relays = Relay::open_all(self.ensemble.servers(), &Arc::default(), &tell).await;
         let relays = relays.context("no port for a relay")?;
-        let (intake, incoming) = Intake::open(seats.iter().copied()).await?;
+        let (intake, incoming) = Intake::open(slots.iter().copied()).await?;
         let (program, heard) = Program::start(&self.exe, &self.command.line, &BTreeMap::new(), true)?;
         spawn_local(hear(self.log.clone(), number, seen.clone(), heard));
         spawn_local(take_writes(self.log.clone(), number, seen.clone(), self.resource.clone(), incoming));
         let config = self.command.config.clone();
-        Ok(Guest { number, program, seats: seen, relays, intake, config })
+        Ok(Guest { number, program, slots: seen, relays, intake, config })
     }
 
     /// Everything that came in and is like this.
@@ -191,14 +191,14 @@ impl Stage {
 }
 
 impl Guest {
-    /// Tells it to stand in a seat.
-    pub(super) fn stand(&self, seat: u32) -> bool {
+    /// Tells it to stand in a slot.
+    pub(super) fn stand(&self, slot: u32) -> bool {
         self.program.tell(ToProgram::Start(Start {
-            seat,
-            group: path_of(election_of(seat)),
+            slot,
+            group: path_of(election_of(slot)),
             connect: joined(&self.relays.iter().map(Relay::address).collect::<Vec<_>>()),
             timeout_ms: TIMEOUT_MS,
-            resource: self.intake.url(seat).unwrap_or_default(),
+            resource: self.intake.url(slot).unwrap_or_default(),
             write_every_ms: WRITE_EVERY_MS,
             rejoin_after_ms: REJOIN_AFTER_MS,
             step_down: StepDown::OnDisconnect,
@@ -220,7 +220,7 @@ impl Guest {
     }
 }
 
-async fn hear(log: Log, guest: usize, seats: Rc<RefCell<Seats>>, mut heard: mpsc::Receiver<ProgramInput>) {
+async fn hear(log: Log, guest: usize, slots: Rc<RefCell<Slots>>, mut heard: mpsc::Receiver<ProgramInput>) {
     let mut garbage = 0;
     while let Some(heard) = heard.recv().await {
         let (t, what) = match heard {
@@ -235,7 +235,7 @@ async fn hear(log: Log, guest: usize, seats: Rc<RefCell<Seats>>, mut heard: mpsc
             ProgramInput::Over { t } => (t, StageFact::Over),
         };
         let over = matches!(what, StageFact::Over);
-        let granted = granted(&seats.borrow(), &what).map(|what| Fact { t, guest, what });
+        let granted = granted(&slots.borrow(), &what).map(|what| Fact { t, guest, what });
         log.borrow_mut().extend([Fact { t, guest, what }].into_iter().chain(granted));
         // It is not listened to any more.
         if garbage >= GARBAGE_MAX && !over {
@@ -245,25 +245,25 @@ async fn hear(log: Log, guest: usize, seats: Rc<RefCell<Seats>>, mut heard: mpsc
     }
 }
 
-/// What a grant says, beside the znode that the wire shows: the one that it names, or else the one that its seat has.
-fn granted(seats: &Seats, what: &StageFact) -> Option<StageFact> {
-    let StageFact::Said(FromProgram::Grant { seat, node, token, .. }) = what else { return None };
-    let by_wire = seats.seat(*seat).and_then(|seen| seen.rests_on(node.as_deref()).or_else(|| seen.rests_on(None)));
-    Some(StageFact::Granted { seat: *seat, node: node.clone(), token: *token, by_wire: by_wire.cloned() })
+/// What a grant says, beside the znode that the wire shows: the one that it names, or else the one that its slot has.
+fn granted(slots: &Slots, what: &StageFact) -> Option<StageFact> {
+    let StageFact::Said(FromProgram::Grant { slot, node, token, .. }) = what else { return None };
+    let by_wire = slots.slot(*slot).and_then(|seen| seen.rests_on(node.as_deref()).or_else(|| seen.rests_on(None)));
+    Some(StageFact::Granted { slot: *slot, node: node.clone(), token: *token, by_wire: by_wire.cloned() })
 }
 
 async fn take_writes(
     log: Log,
     guest: usize,
-    seats: Rc<RefCell<Seats>>,
+    slots: Rc<RefCell<Slots>>,
     resource: Rc<RefCell<Resource>>,
     mut incoming: mpsc::Receiver<Incoming>,
 ) {
-    while let Some(Incoming { t, seat, said, answer }) = incoming.recv().await {
-        let (token, sent) = (token(&seats.borrow(), seat, said.token), said.t);
-        let own = seats.borrow().seat(seat).map_or_else(Vec::new, SeatSeen::tokens);
-        let taken = resource.borrow_mut().write(election_of(seat) as usize, seat, token);
-        let what = StageFact::Wrote { seat, sent, czxid: token.czxid, said: said.token, own, taken };
+    while let Some(Incoming { t, slot, said, answer }) = incoming.recv().await {
+        let (token, sent) = (token(&slots.borrow(), slot, said.token), said.t);
+        let own = slots.borrow().slot(slot).map_or_else(Vec::new, SlotSeen::tokens);
+        let taken = resource.borrow_mut().write(election_of(slot) as usize, slot, token);
+        let what = StageFact::Wrote { slot, sent, czxid: token.czxid, said: said.token, own, taken };
         log.borrow_mut().push(Fact { t, guest, what });
         let fenced = if taken.fenced_rejected { Fenced::Refused } else { Fenced::Taken };
         // Whoever asked may have gone.
@@ -271,10 +271,10 @@ async fn take_writes(
     }
 }
 
-/// What the writer says that it holds, else what its seat holds by the wire.
-fn token(seats: &Seats, seat: u32, said: Option<i64>) -> Token {
-    let seen = seats.seat(seat);
-    let node = seen.and_then(SeatSeen::writes_by);
+/// What the writer says that it holds, else what its slot holds by the wire.
+fn token(slots: &Slots, slot: u32, said: Option<i64>) -> Token {
+    let seen = slots.slot(slot);
+    let node = seen.and_then(SlotSeen::writes_by);
     let session = node.map(|node| node.session).or_else(|| seen.and_then(|seen| seen.session));
     Token0 { czxid: said.or(node.and_then(|node| node.czxid)), session }.known()
 }

@@ -1,5 +1,5 @@
 //! The program itself and its surroundings: relays that decode its connections, the port for its writes, its slots
-//! (`seat`) and its beliefs.
+//! and its beliefs.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -27,7 +27,7 @@ use crate::host::process::HostShared;
 use crate::process::clock;
 use crate::protocol::{FromHost, ProgramSetUp, WriteAnswer};
 use crate::wire::end::{TakenSession, end_session, holders_last, root};
-use crate::witness::{Seating, Seats};
+use crate::witness::{HostSlots, Slots};
 
 const EXPIRE_AT_MOST: Duration = Duration::from_secs(5);
 /// Input queues where the program's output is read; this queue only passes it on.
@@ -39,7 +39,7 @@ const WRITES_WAITING_MAX: usize = 1 << 12;
 pub(super) struct Guest {
     pub(super) spec: ProgramSetUp,
     pub(super) program: Option<Program>,
-    pub(super) seats: Rc<RefCell<Seats>>,
+    pub(super) slots: Rc<RefCell<Slots>>,
     pub(super) paths: Paths,
     pub(super) wall_clock: WallClock,
     survivors: Rc<Survivors>,
@@ -66,7 +66,7 @@ impl Guest {
         let root = root(&set_up.cluster);
         let on_wire = |path: &str| format!("{root}{path}");
         let candidates = set_up.candidates.iter().map(|(cand, _, path)| (*cand, on_wire(path))).collect();
-        let seats = Rc::new(RefCell::new(Seats::new(Seating { candidates, queue: spec.queue })));
+        let slots = Rc::new(RefCell::new(Slots::new(HostSlots { candidates, queue: spec.queue })));
         let survivors = Rc::new(Survivors::among(paths.lines.clone()));
         let exe = std::env::current_exe().context("this executable cannot be found")?;
         let (heard, said) = mpsc::channel(HEARD_WAITING_MAX);
@@ -74,7 +74,7 @@ impl Guest {
             wall_clock: WallClock::new(spec.wall_clock.clone()),
             spec,
             program: None,
-            seats,
+            slots,
             paths,
             survivors,
             waits: None,
@@ -110,7 +110,7 @@ impl Guest {
     /// Starts a program that does not speak the protocol, in its one slot.
     pub(super) fn start_mute(&mut self, shared: &Rc<HostShared>) -> anyhow::Result<()> {
         let set_up = &shared.set_up;
-        let (cand, _, path) = set_up.candidates.first().context("no seat")?;
+        let (cand, _, path) = set_up.candidates.first().context("no slot")?;
         let told = ToldByCommand {
             connect: self.paths.cluster.clone(),
             group: path.clone(),
@@ -128,10 +128,10 @@ impl Guest {
 
     pub(super) fn introduced(&mut self, shared: &HostShared, introduced: Introduced) {
         let set_up = &shared.set_up;
-        let seats = set_up.candidates.iter().map(|(cand, ..)| *cand);
+        let slots = set_up.candidates.iter().map(|(cand, ..)| *cand);
         self.can_resign = introduced.can(Ability::Resign);
         let uncertain = clock::uncertainty();
-        self.beliefs = Some(ProgramBeliefs::new(introduced.belief, seats, set_up.work_interval_ms, uncertain));
+        self.beliefs = Some(ProgramBeliefs::new(introduced.belief, slots, set_up.work_interval_ms, uncertain));
     }
 
     pub(super) fn is_introduced(&self) -> bool {
@@ -154,7 +154,7 @@ impl Guest {
     fn start_of(&self, shared: &HostShared, cand: u32, path: &str) -> ToProgram {
         let set_up = &shared.set_up;
         ToProgram::Start(Start {
-            seat: cand,
+            slot: cand,
             group: path.to_owned(),
             connect: self.paths.cluster.clone(),
             timeout_ms: set_up.timeout_ms,
@@ -188,40 +188,40 @@ impl Guest {
 
     /// Handles an event on one of its connections.
     pub(super) fn passed(&self, shared: &HostShared, Passed { t, connection, what }: &Passed) {
-        let mut seats = self.seats.borrow_mut();
-        let was_sound = seats.is_sound();
-        seats.take(*t, *connection, what, &mut |event| shared.journal.push(&event));
-        if was_sound && !seats.is_sound() {
+        let mut slots = self.slots.borrow_mut();
+        let was_sound = slots.is_sound();
+        slots.take(*t, *connection, what, &mut |event| shared.journal.push(&event));
+        if was_sound && !slots.is_sound() {
             shared.journal.push(&Event::Unwitnessed { t: *t, lost: 0, unsound: 1 });
         }
     }
 
     /// The znode by which a slot leads from now on, by the name that it reports, if any.
     fn held(&self, cand: u32, named: Option<&str>) -> HeldZnodes {
-        let seats = self.seats.borrow();
-        let Some(seen) = seats.seat(cand) else { return HeldZnodes::default() };
+        let slots = self.slots.borrow();
+        let Some(seen) = slots.slot(cand) else { return HeldZnodes::default() };
         HeldZnodes::of(seen.session, seen.rests_on(named))
     }
 
     /// The znode behind a slot's write without such information.
     fn writes_by(&self, cand: u32) -> HeldZnodes {
-        let seats = self.seats.borrow();
-        let Some(seen) = seats.seat(cand) else { return HeldZnodes::default() };
+        let slots = self.slots.borrow();
+        let Some(seen) = slots.slot(cand) else { return HeldZnodes::default() };
         HeldZnodes::of(seen.session, seen.writes_by())
     }
 
     /// Why a grant cannot rest on the znode that it names: the connections show another one, and never that one.
     pub(super) fn wrong_node(&self, said: &FromProgram) -> Option<Odd> {
-        let FromProgram::Grant { seat, node: Some(named), .. } = said else { return None };
-        let seats = self.seats.borrow();
-        let own = seats.seat(*seat).filter(|_| seats.is_sound())?.contradicts(named)?;
-        let text = format!("seat {seat} said that it leads by {named:?}, which it never had; it has {:?}", own.name);
+        let FromProgram::Grant { slot, node: Some(named), .. } = said else { return None };
+        let slots = self.slots.borrow();
+        let own = slots.slot(*slot).filter(|_| slots.is_sound())?.contradicts(named)?;
+        let text = format!("slot {slot} said that it leads by {named:?}, which it never had; it has {:?}", own.name);
         Some((Misbehaviour::WrongNode, text))
     }
 
     pub(super) fn reported(&mut self, heard: Nanos, said: &FromProgram) -> Result<BeliefOutcome, Odd> {
         let held = match said {
-            FromProgram::Grant { seat, node, .. } => self.held(*seat, node.as_deref()),
+            FromProgram::Grant { slot, node, .. } => self.held(*slot, node.as_deref()),
             FromProgram::Revoke { .. } => HeldZnodes::default(),
             _ => return Ok(BeliefOutcome::default()),
         };
@@ -235,29 +235,29 @@ impl Guest {
     /// # Errors
     /// Why not.
     pub(super) fn may_write(&self, write: &Incoming) -> Result<(), Odd> {
-        self.beliefs.as_ref().map_or(Ok(()), |beliefs| beliefs.may_write(write.seat, write.said.term))
+        self.beliefs.as_ref().map_or(Ok(()), |beliefs| beliefs.may_write(write.slot, write.said.term))
     }
 
     /// Passes a write on. Returns the change of belief that it implies, if writes are the only evidence.
     pub(super) fn write(&mut self, shared: &HostShared, write: Incoming) -> BeliefOutcome {
-        let Incoming { t, seat, said, answer } = write;
-        let held = self.writes_by(seat);
-        let seats = self.seats.clone();
-        let told = |node: &str| seats.borrow().seat(seat)?.rests_on(Some(node))?.czxid;
+        let Incoming { t, slot, said, answer } = write;
+        let held = self.writes_by(slot);
+        let slots = self.slots.clone();
+        let told = |node: &str| slots.borrow().slot(slot)?.rests_on(Some(node))?.czxid;
         let Some(beliefs) = &mut self.beliefs else { return BeliefOutcome::default() };
-        let lead = beliefs.written_by(seat, &said, held, told);
+        let lead = beliefs.written_by(slot, &said, held, told);
         let stamped = said.t.filter(|_| beliefs.by() == hustings_record::Grade::Report && said.t <= Some(t));
-        let waiting = self.waiting.entry(seat).or_default();
+        let waiting = self.waiting.entry(slot).or_default();
         if waiting.len() >= WRITES_WAITING_MAX {
             // Dropping it makes the reply that the resource is unavailable.
             return BeliefOutcome::default();
         }
         waiting.push_back(answer);
-        let told = beliefs.wrote(t, seat, &lead);
+        let told = beliefs.wrote(t, slot, &lead);
         let (sent, is_stamped) = (stamped.unwrap_or(t), stamped.is_some());
         let TermBasis { token, node } = lead;
         let node = node.filter(|_| !token.is_ordered());
-        shared.tell(FromHost::Write { cand: seat, token, node, sent, is_stamped });
+        shared.tell(FromHost::Write { cand: slot, token, node, sent, is_stamped });
         told
     }
 
@@ -281,14 +281,14 @@ impl Guest {
         } else if self.resigning.contains_key(&cand) {
             Some("it is resigning already")
         } else {
-            let told = self.program.as_ref().is_some_and(|p| p.tell(ToProgram::Resign { seat: cand, fault }));
+            let told = self.program.as_ref().is_some_and(|p| p.tell(ToProgram::Resign { slot: cand, fault }));
             (!told).then_some("the program does not read what it is told")
         };
         if let Some(why) = refused {
             return shared.tell(FromHost::Done { fault, cand, outcome: Err(why.to_owned()) });
         }
         self.resigning.insert(cand, fault);
-        self.seats.borrow_mut().resigns(cand);
+        self.slots.borrow_mut().resigns(cand);
     }
 
     /// Handles its report of a resignation. Times observed on the connections take precedence over reported ones.
@@ -298,7 +298,7 @@ impl Guest {
             return false;
         }
         self.resigning.remove(&cand);
-        let seen = self.seats.borrow().seat(cand).and_then(|seat| seat.gave_back);
+        let seen = self.slots.borrow().slot(cand).and_then(|slot| slot.gave_back);
         shared.tell(FromHost::Done { fault, cand, outcome: Ok(seen.unwrap_or(told)) });
         true
     }
@@ -306,10 +306,10 @@ impl Guest {
     /// Makes the servers end a slot's session.
     pub(super) fn expire(&self, shared: &Rc<HostShared>, fault: u32, cand: u32) {
         let held = {
-            let (seats, cluster) = (self.seats.borrow(), &shared.set_up.cluster);
-            let session = seats.seat(cand).and_then(|seat| seat.session);
+            let (slots, cluster) = (self.slots.borrow(), &shared.set_up.cluster);
+            let session = slots.slot(cand).and_then(|slot| slot.session);
             let taken =
-                session.and_then(|id| Some(TakenSession { session: id, password: seats.session(id)?.password }));
+                session.and_then(|id| Some(TakenSession { session: id, password: slots.session(id)?.password }));
             taken.map(|taken| (taken, holders_last(cluster, &self.paths.lines.holders(taken.session))))
         };
         let (shared, survivors) = (shared.clone(), self.survivors.clone());
@@ -327,7 +327,7 @@ impl Guest {
 
     /// Cuts the connections that servers keep for ended sessions, and records that.
     pub(super) fn cut_survivors(&self, shared: &HostShared) {
-        for Cut { session, answered_after } in self.survivors.cut(&self.seats.borrow()) {
+        for Cut { session, answered_after } in self.survivors.cut(&self.slots.borrow()) {
             shared.journal.push(&Event::Severed { t: clock::now(), session, answered_ns: answered_after });
         }
     }
@@ -353,7 +353,7 @@ impl Guest {
 
     /// Orders it to end, in the ways that it may understand.
     pub(super) fn stop(&mut self) {
-        self.seats.borrow_mut().stop(clock::now());
+        self.slots.borrow_mut().stop(clock::now());
         let Some(program) = &mut self.program else { return };
         if self.spec.speaks {
             program.tell(ToProgram::Stop);
@@ -376,9 +376,9 @@ impl Guest {
 
     /// Numbers of sessions that were closed, and that were not.
     pub(super) fn closed(&self) -> (u32, u32) {
-        let seats = self.seats.borrow();
-        let closed = seats.sessions().filter(|(_, seen)| seen.over).count();
-        (closed as u32, (seats.sessions().count() - closed) as u32)
+        let slots = self.slots.borrow();
+        let closed = slots.sessions().filter(|(_, seen)| seen.over).count();
+        (closed as u32, (slots.sessions().count() - closed) as u32)
     }
 
     /// A sentence with the last lines of the program's log.

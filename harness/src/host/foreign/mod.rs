@@ -31,7 +31,7 @@ use crate::protocol::{FromHost, Receiver, ToHost};
 use guest::Guest;
 use introduction::Introduction;
 
-/// Minimum pause between checks of connections, quiet slots (`seat`), silent leaders and deadlines.
+/// Minimum pause between checks of connections, quiet slots, silent leaders and deadlines.
 const LOOK: Duration = Duration::from_millis(10);
 /// Time for a program to end after the order to stop.
 const STOP_AT_MOST: Duration = Duration::from_secs(5);
@@ -134,7 +134,7 @@ impl Beside {
         self.shared.journal.push(&introduced.event(clock::now()));
         if introduced.can_hold_one_only() && self.shared.set_up.candidates.len() > 1 {
             let what = format!(
-                "{} holds one seat, and {} were to be on a host: use as many groups as make it one candidate a host",
+                "{} holds one slot, and {} were to be on a host: use as many groups as make it one candidate a host",
                 introduced.name(),
                 self.shared.set_up.candidates.len()
             );
@@ -158,7 +158,7 @@ impl Beside {
     /// A write and the report of its grant use different channels, so the write may arrive first.
     fn write(&mut self, write: Incoming) {
         self.catch_up();
-        let waits = self.early.iter().any(|(early, _)| early.seat == write.seat);
+        let waits = self.early.iter().any(|(early, _)| early.slot == write.slot);
         if waits || self.guest.may_write(&write).is_err() {
             self.early.push_back((write, self.looks + LOOKS_FOR_REPORT));
         } else {
@@ -173,7 +173,7 @@ impl Beside {
             match self.guest.may_write(&write) {
                 Ok(()) => self.take(write),
                 Err((what, text)) if self.looks > until => {
-                    self.odd(Some(write.seat), what, text);
+                    self.odd(Some(write.slot), what, text);
                     self.take(write);
                 }
                 Err(_) => self.early.push_back((write, until)),
@@ -192,7 +192,7 @@ impl Beside {
         self.looks += 1;
         self.take_early();
         let journal = &self.shared.journal;
-        self.guest.seats.borrow_mut().settle(now, &mut |event| journal.push(&event));
+        self.guest.slots.borrow_mut().settle(now, &mut |event| journal.push(&event));
         self.guest.cut_survivors(&self.shared);
         let silent = self.guest.fall_silent(now);
         silent.into_iter().for_each(|told| self.tell(told));
@@ -200,7 +200,7 @@ impl Beside {
             self.shared.tell(FromHost::Clock { outcome });
         }
         self.guest.look_at_waits(now).iter().for_each(|event| self.shared.journal.push(event));
-        let (connected, standing) = self.guest.seats.borrow().standing();
+        let (connected, standing) = self.guest.slots.borrow().standing();
         self.shared.connected.set(connected);
         self.shared.standing.set(standing);
     }
@@ -241,7 +241,7 @@ impl Beside {
             ToHost::SetClock { by_ms } => self.guest.set_clock(&self.shared, by_ms),
             ToHost::Terminate => {
                 self.leaving = true;
-                self.guest.seats.borrow_mut().stop(clock::now());
+                self.guest.slots.borrow_mut().stop(clock::now());
                 // If it has ended already, the goal is reached.
                 let _ = self.guest.signal(Signal::TERM);
             }
@@ -268,34 +268,34 @@ impl Beside {
 
     fn said(&mut self, t: u64, mut message: FromProgram) {
         if let Some((what, text)) = self.guest.wrong_node(&message)
-            && let FromProgram::Grant { seat, node, .. } = &mut message
+            && let FromProgram::Grant { slot, node, .. } = &mut message
         {
             // The connections show better by which znode it leads.
             *node = None;
-            let seat = *seat;
-            self.odd(Some(seat), what, text);
+            let slot = *slot;
+            self.odd(Some(slot), what, text);
         }
         match &message {
-            FromProgram::Grant { seat, .. } | FromProgram::Revoke { seat, .. } => {
-                let seat = *seat;
+            FromProgram::Grant { slot, .. } | FromProgram::Revoke { slot, .. } => {
+                let slot = *slot;
                 match self.guest.reported(t, &message) {
                     Ok(told) => self.tell(told),
-                    Err((what, text)) => self.odd(Some(seat), what, text),
+                    Err((what, text)) => self.odd(Some(slot), what, text),
                 }
                 self.take_early();
             }
-            FromProgram::Resigned { seat, fault, t0, t1 } => {
-                let early = self.guest.seats.borrow().resigned_early(*seat, t1.saturating_add(clock::uncertainty()));
+            FromProgram::Resigned { slot, fault, t0, t1 } => {
+                let early = self.guest.slots.borrow().resigned_early(*slot, t1.saturating_add(clock::uncertainty()));
                 if let Some(text) = early {
-                    self.odd(Some(*seat), Misbehaviour::OutOfTime, text);
+                    self.odd(Some(*slot), Misbehaviour::OutOfTime, text);
                 }
-                if !self.guest.resigned(&self.shared, (*seat, *fault), (*t0, *t1)) {
-                    let text = format!("seat {seat} resigned for fault {fault}, which it was not told to");
-                    self.odd(Some(*seat), Misbehaviour::UnknownSeat, text);
+                if !self.guest.resigned(&self.shared, (*slot, *fault), (*t0, *t1)) {
+                    let text = format!("slot {slot} resigned for fault {fault}, which it was not told to");
+                    self.odd(Some(*slot), Misbehaviour::UnknownSlot, text);
                 }
             }
-            FromProgram::Note { seat, text } => {
-                let (cand, text) = (*seat, text.clone());
+            FromProgram::Note { slot, text } => {
+                let (cand, text) = (*slot, text.clone());
                 self.shared.journal.push(&Event::Note { t, cand, text });
             }
             FromProgram::Sync { n, wall, .. } => self.guest.wall_clock.told(*n, *wall),
@@ -343,7 +343,7 @@ impl Beside {
 
     /// Sessions that are still open although their program ended by order.
     fn left_behind(&mut self) {
-        let (open, nodes) = self.guest.seats.borrow().left_behind();
+        let (open, nodes) = self.guest.slots.borrow().left_behind();
         if open > 0 {
             let text = format!("it ended by order and left {open} sessions open, with {nodes} znodes in the elections");
             self.odd(None, Misbehaviour::LeftBehind, self.guest.with_last_words(&text));

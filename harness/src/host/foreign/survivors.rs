@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use hustings_record::Nanos;
 
-use crate::witness::{RelayLines, Seats};
+use crate::witness::{RelayLines, Slots};
 
 /// Sessions that were ended, and the connections that may still carry them.
 pub(super) struct Survivors {
@@ -40,14 +40,14 @@ impl Survivors {
 
     /// Cuts the connections on which a server still replies. A reply sent before a session's end may be in transit for
     /// half the session timeout: over slower links, no session survives.
-    pub(super) fn cut(&self, seats: &Seats) -> Vec<Cut> {
+    pub(super) fn cut(&self, slots: &Slots) -> Vec<Cut> {
         let mut ended = self.ended.borrow_mut();
-        ended.retain(|&session, _| seats.session(session).is_some_and(|seen| !seen.over));
+        ended.retain(|&session, _| slots.session(session).is_some_and(|seen| !seen.over));
         let mut cuts = Vec::new();
         for (&session, &confirmed) in &*ended {
-            let Some(seen) = seats.session(session) else { continue };
+            let Some(seen) = slots.session(session) else { continue };
             let on_its_way = seen.timeout_ms * 1_000_000 / 2;
-            for connection in seats.carried_by(session) {
+            for connection in slots.carried_by(session) {
                 let answered_after = self.lines.heard(connection).map_or(0, |heard| heard.saturating_sub(confirmed));
                 if answered_after > on_its_way && self.lines.cut(connection) {
                     cuts.push(Cut { session, answered_after });
@@ -74,7 +74,7 @@ mod tests {
     use crate::wire::connect::{write_connect, write_connected};
     use crate::wire::op_code;
     use crate::wire::stream::read_frame;
-    use crate::witness::{Relay, Seating, Tell};
+    use crate::witness::{HostSlots, Relay, Tell};
 
     const SESSION: i64 = 7;
     const T_MS: i32 = 200;
@@ -82,7 +82,7 @@ mod tests {
     /// A client of a server that grants a session, and answers all pings or none.
     struct Setup {
         survivors: Survivors,
-        seats: Rc<RefCell<Seats>>,
+        slots: Rc<RefCell<Slots>>,
         client: TcpStream,
         _relay: Relay,
     }
@@ -104,15 +104,15 @@ mod tests {
                 }
             });
             let survivors = Survivors::among(Arc::default());
-            let seats = Rc::new(RefCell::new(Seats::new(Seating::default())));
-            let told = seats.clone();
+            let slots = Rc::new(RefCell::new(Slots::new(HostSlots::default())));
+            let told = slots.clone();
             let tell: Tell = Rc::new(move |line, what| told.borrow_mut().take(clock::now(), line, &what, &mut |_| {}));
             let relay = Relay::open(upstream, survivors.lines.clone(), tell).await.expect("a port");
             let mut client = TcpStream::connect(relay.address()).await.expect("connected");
             let connect = Connect { timeout_ms: T_MS, ..Connect::default() };
             client.write_all(&write_connect(&connect)).await.expect("sent");
             read_frame(&mut client).await.expect("a session");
-            Self { survivors, seats, client, _relay: relay }
+            Self { survivors, slots, client, _relay: relay }
         }
 
         /// Pings for this long, and cuts surviving connections. Returns the cuts, and whether the client is still
@@ -123,7 +123,7 @@ mod tests {
             while clock::now() < until {
                 let sent = self.client.write_all(&ping).await;
                 tokio::time::sleep(Duration::from_millis(10)).await;
-                cuts.extend(self.survivors.cut(&self.seats.borrow()));
+                cuts.extend(self.survivors.cut(&self.slots.borrow()));
                 let mut answers = [0; 256];
                 let over = match self.client.try_read(&mut answers) {
                     Ok(bytes) => bytes == 0,

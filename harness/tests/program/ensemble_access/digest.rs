@@ -41,11 +41,7 @@ async fn a_run_stays_below_its_path_and_leaves_it_empty() {
     let ran = super::stage::start(&bench, &calm(), &["--connect", &connect], &[]).end().expect(0);
     assert!(ran.err.contains(&format!("below {ROOT}")), "{}", ran.err);
     bench.assert_nothing_left();
-    assert_eq!(
-        below(Who::Anybody, &server.address(), "/").await.len(),
-        2,
-        "nothing but the servers' own and what was there"
-    );
+    assert_eq!(below(Who::Anybody, &server.address(), "/").await.len(), 2, "the servers' own and what was there");
     assert_eq!(ours(&server).await, Vec::<String>::new());
 }
 

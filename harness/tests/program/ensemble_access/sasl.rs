@@ -26,9 +26,5 @@ async fn servers_that_demand_sasl_bear_a_run_with_every_end_of_a_session() {
     let file = bench.file("secret", &format!("{}\n", secret())).display().to_string();
     passes(&bench, &with_faults(""), &[&there[..], &["--sasl-file", &file]].concat(), &[]);
     assert_eq!(below(Who::Sasl, &server.address(), ROOT).await, Vec::<String>::new());
-    assert_eq!(
-        below(Who::Sasl, &server.address(), "/").await.len(),
-        2,
-        "nothing but the servers' own and what was there"
-    );
+    assert_eq!(below(Who::Sasl, &server.address(), "/").await.len(), 2, "the servers' own and what was there");
 }

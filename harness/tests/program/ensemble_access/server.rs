@@ -1,14 +1,14 @@
 //! One external real server, configured as a test needs it.
 
 use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use hustings::ensemble::four_letter;
 use hustings::ensemble::local::{Install, Places};
 use tempfile::TempDir;
 
-use crate::run_support::EXE;
+use crate::run_support::{EXE, Guarded};
 
 const SERVES_WITHIN: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(50);
@@ -17,7 +17,7 @@ const NETTY: [&str; 2] = ["netty-transport-native-epoll.jar", "netty-transport-n
 
 /// A standalone server in its own JVM. Killed on drop.
 pub(crate) struct Server {
-    process: Child,
+    process: Guarded,
     port: u16,
     _folder: TempDir,
 }
@@ -50,7 +50,7 @@ impl Server {
             .stderr(log)
             .spawn()
             .expect("it starts");
-        let mut server = Self { process, port, _folder: folder };
+        let mut server = Self { process: Guarded(process), port, _folder: folder };
         server.serves().await;
         server
     }
@@ -70,18 +70,11 @@ impl Server {
             if answer.is_ok_and(|text| four_letter::mode(&text) == Some("standalone")) {
                 return;
             }
-            let ended = self.process.try_wait().expect("a child");
+            let ended = self.process.0.try_wait().expect("a child");
             assert!(ended.is_none(), "it ended ({ended:?}): {}", said());
             assert!(tokio::time::Instant::now() < until, "it does not serve: {}", said());
             tokio::time::sleep(POLL).await;
         }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 

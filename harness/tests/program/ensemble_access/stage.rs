@@ -9,7 +9,7 @@ use hustings_workloads::coordination::Session as _;
 use zookeeper_client::{Acl, Acls, AuthId, Client, CreateMode, Permission, SaslOptions};
 
 use crate::run_support::scenario::{LENIENT, endless, patient, scenario};
-use crate::run_support::{Bench, Ran, Running, files, recorded, summary_of};
+use crate::run_support::{Bench, Ran, Running, assert_verified, files, summary_of};
 
 pub(crate) const USER: &str = "scott";
 pub(crate) const PASSWORD: &str = "tiger-7d1f0b";
@@ -32,8 +32,7 @@ pub(crate) fn with_faults(more: &str) -> String {
 
 /// A running run of this scenario.
 pub(crate) fn start(bench: &Bench, text: &str, more: &[&str], environment: &[(&str, &str)]) -> Running {
-    let file = bench.file("scenario.toml", text).display().to_string();
-    let mut command = bench.command(&[&["run", &file, "--out", "record"], more].concat());
+    let mut command = bench.command(&[&["run", &bench.scenario(text), "--out", "record"], more].concat());
     command.envs(environment.iter().copied());
     bench.start(command)
 }
@@ -52,7 +51,7 @@ pub(crate) fn refused(bench: &Bench, more: &[&str], environment: &[(&str, &str)]
 /// Checks that a busy machine may leave inconclusive: failover durations, and ownership during gaps of the observer.
 const OPEN_WHERE_BUSY: [&str; 3] = ["failover", "ownership", "stalls"];
 
-/// A run with faults that passes, except for checks that a busy machine leaves inconclusive. Its receipts are verified,
+/// A run with faults that passes, except for checks that a busy machine leaves inconclusive. Its verifications are verified,
 /// and the secret is not readable anywhere.
 pub(crate) fn passes(bench: &Bench, text: &str, more: &[&str], environment: &[(&str, &str)]) {
     let mut running = start(bench, text, more, environment);
@@ -75,20 +74,14 @@ pub(crate) fn passes(bench: &Bench, text: &str, more: &[&str], environment: &[(&
     assert!(open.iter().all(|check| OPEN_WHERE_BUSY.contains(check)), "left open: {open:?}; it said: {}", ran.err);
     assert!(!ran.err.contains(PASSWORD) && !ran.out.contains(PASSWORD), "the secret is told");
     bench.assert_nothing_left();
-    for cell in &summary.cells {
-        let receipts = &cell.faults.receipts;
-        assert!(!receipts.is_empty() && receipts.iter().all(|receipt| receipt.verified), "{receipts:?}");
-    }
+    summary.cells.iter().for_each(assert_verified);
     no_secret_in(&bench.path("record"));
 }
 
 /// A run in the middle of its fault.
 pub(crate) fn in_the_middle(bench: &Bench, more: &[&str]) -> Running {
     let text = endless("partition").replace("servers = 3", "servers = 1");
-    let mut running = start(bench, &text, more, &[]);
-    let record = bench.path("record");
-    running.until("the fault's receipt", || recorded(&record, r#""e":"receipt""#));
-    running
+    start(bench, &text, more, &[]).in_its_fault(&bench.path("record"))
 }
 
 fn no_secret_in(record: &Path) {

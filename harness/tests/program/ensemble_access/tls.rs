@@ -94,7 +94,8 @@ async fn servers_behind_tls_bear_a_run_with_faults_on_links_and_whoever_is_wrong
     let right: Vec<&str> = right.iter().map(String::as_str).collect();
     passes(&bench, &with_faults(OVER_LINKS), &right, &[]);
     let record = bench.path("record");
-    let touched = |event: &Event| matches!(event, Event::Receipt(receipt) if !receipt.touches.is_empty());
+    let touched =
+        |event: &Event| matches!(event, Event::Verification(verification) if !verification.touches.is_empty());
     let read = (0..5).filter(|cell| events(&record, *cell).iter().any(touched)).count();
     assert!(read > 0, "links know the sessions on them");
     assert_eq!(files(&record, "tunnel.jsonl.zst").len(), 5, "who carries all of it writes its own stalls down");

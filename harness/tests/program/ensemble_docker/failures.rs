@@ -38,10 +38,7 @@ async fn an_image_that_is_nowhere_is_named_with_the_remedy() {
 async fn a_container_that_dies_at_start_is_told_with_its_last_log_lines() {
     let run = Run::new("dies");
     let error = run.fails(DockerOptions { extra_config: "electionAlg=0\n".to_owned(), ..options(3) }).await;
-    assert!(
-        matches!(&error, EnsembleError::Died { server: 1, status, .. } if status.contains("exit code 2")),
-        "{error}"
-    );
+    assert!(matches!(&error, EnsembleError::Died { server: 1, status: s, .. } if s.contains("exit code 2")), "{error}");
     assert!(error.to_string().contains("electionAlg"), "{error}");
 }
 

@@ -1,23 +1,10 @@
 //! Faults on servers in containers.
 
-use std::time::Duration;
-
-use hustings::ensemble::docker::DockerEnsemble;
 use hustings::ensemble::{Ensemble, EnsembleError};
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
-use super::support::{Run, WITHIN, control, create, docker, everything_of, has, is_there, leader_among, mode, options};
-
-/// Waits until none of these servers serves: without a quorum they notice that after `syncLimit`.
-async fn stops_serving(ensemble: &DockerEnsemble, servers: &[u32]) {
-    let until = Instant::now() + WITHIN;
-    for server in servers {
-        while mode(ensemble, *server).await.is_some() {
-            assert!(Instant::now() < until, "server {server} still serves");
-            sleep(Duration::from_millis(50)).await;
-        }
-    }
-}
+use super::support::{Run, control, docker, everything_of, is_there, options};
+use crate::ensemble_support::{create, has, leader_among, mode, stops_serving};
 
 #[tokio::test]
 async fn a_killed_server_starts_again_with_its_old_data_or_without() {

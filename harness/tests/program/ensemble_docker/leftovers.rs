@@ -1,11 +1,12 @@
 //! A harness that is killed leaves containers behind, and `hustings clean` removes them and nothing else.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use crate::ensemble_support::{clean, harness};
+use crate::run_support::Guarded;
 use hustings::ensemble::Ensemble;
 use hustings::ensemble::docker::DockerEnsemble;
 use hustings::files::workdir::WorkDir;
@@ -26,45 +27,10 @@ async fn hold_an_ensemble() {
     tokio::time::sleep(Duration::from_secs(120)).await;
 }
 
-/// This test program again, as a harness in a process of its own that holds an ensemble.
-struct Harness(Child);
-
-impl Harness {
-    fn hold_in(root: &Path, run: &str) -> Self {
-        let mut process = Command::new(std::env::current_exe().expect("this program"))
-            .args(["--ignored", "--exact", "ensemble_docker::leftovers::hold_an_ensemble", "--nocapture"])
-            .env(HOLD_IN, root)
-            .env(HOLD_AS, run)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let lines = BufReader::new(process.stdout.take().expect("its output")).lines();
-        assert!(lines.map_while(Result::ok).any(|line| line.starts_with("holding ")), "it holds an ensemble");
-        Self(process)
-    }
-
-    fn kill(&mut self) {
-        self.0.kill().expect("killed");
-        self.0.wait().expect("reaped");
-    }
-}
-
-impl Drop for Harness {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Whether `hustings clean` succeeded, and what it said; `engine` is its DOCKER_HOST.
-fn clean(root: &Path, arguments: &[&str], engine: Option<&str>) -> (bool, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hustings"));
-    command.arg("clean").args(arguments).env("HUSTINGS_TMP", root);
-    if let Some(engine) = engine {
-        command.env("DOCKER_HOST", engine);
-    }
-    let output = command.output().expect("clean runs");
-    (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+/// A harness that holds an ensemble.
+fn hold_in(root: &Path, run: &str) -> Guarded {
+    let variables = [(HOLD_IN, root.as_os_str()), (HOLD_AS, OsStr::new(run))];
+    harness("ensemble_docker::leftovers::hold_an_ensemble", &variables).0
 }
 
 #[tokio::test]
@@ -72,7 +38,7 @@ async fn what_a_killed_harness_leaves_at_docker_is_removed_by_clean_and_nothing_
     let root = tempfile::tempdir().expect("a temp dir");
     let run = run_id("held");
     let folder = root.path().join(format!("hustings-{run}"));
-    let mut harness = Harness::hold_in(root.path(), &run);
+    let process = hold_in(root.path(), &run);
     let everything = everything_of(&run);
     assert!(everything.len() >= 2, "{everything:?}");
 
@@ -80,7 +46,7 @@ async fn what_a_killed_harness_leaves_at_docker_is_removed_by_clean_and_nothing_
     assert!(ok && said.contains(&format!("run {run} is under way")), "{said}");
     assert!(everything.iter().all(|thing| is_there(thing)), "a live run is left alone");
 
-    harness.kill();
+    drop(process);
     let other = Run::new("other");
     let others = other.start(options(1)).await;
     let (ok, said) = clean(root.path(), &["--dry-run"], None);

@@ -3,12 +3,13 @@
 mod failures;
 mod faults;
 mod leftovers;
-mod support;
+pub(crate) mod support;
 
+use crate::ensemble_support::{WITHIN, assert_counts, create, has};
 use hustings::ensemble::docker::DockerOptions;
 use hustings::ensemble::{Ensemble, EnsembleError};
 use hustings::links::RunLinks;
-use support::{Run, WITHIN, create, docker, everything_of, has, is_there, options};
+use support::{Run, docker, everything_of, is_there, options};
 use tokio::time::Instant;
 
 #[tokio::test]
@@ -23,13 +24,7 @@ async fn three_servers_serve_count_and_leave_nothing_behind() {
     create(&ensemble, 1, "/told").await;
     assert!(has(&ensemble, 3, "/told").await, "written by one server, read by another");
 
-    let metrics = ensemble.metrics().await.expect("all answer");
-    assert_eq!(metrics.keys().copied().collect::<Vec<_>>(), [1, 2, 3]);
-    for of_server in metrics.values() {
-        for key in ["sum_node_deleted_watch_count", "cnt_node_deleted_watch_count", "znode_count", "watch_count"] {
-            assert!(of_server.contains_key(key), "{key} is missing");
-        }
-    }
+    assert_counts(&ensemble, 3).await;
     let conf = ensemble.ask(2, "conf").await.expect("answered");
     for setting in ["maxClientCnxns=0", "tickTime=500", "initLimit=40", "syncLimit=20", "serverId=2"] {
         assert!(conf.contains(setting), "{setting} is not in: {conf}");
@@ -40,10 +35,7 @@ async fn three_servers_serve_count_and_leave_nothing_behind() {
     let log = ensemble.log(1).await.expect("read").expect("there is one");
     assert!(log.contains("FOLLOWING") || log.contains("LEADING"), "{log}");
     let times: Vec<&str> = log.lines().map(|line| line.split(' ').next().expect("a time")).collect();
-    assert!(
-        times.iter().all(|time| time.len() == "2025-01-01T00:00:00.123456789Z".len() && time.ends_with('Z')),
-        "{log}"
-    );
+    assert!(times.iter().all(|t| t.len() == "2025-01-01T00:00:00.123456789Z".len() && t.ends_with('Z')), "{log}");
     assert!(times.is_sorted());
 
     let published =

@@ -1,19 +1,11 @@
 //! What the tests on Docker ensembles share.
 
 use std::process::Command;
-use std::time::Duration;
 
 use hustings::ensemble::docker::{DockerEnsemble, DockerOptions};
 use hustings::ensemble::server_options::ServerOptions;
-use hustings::ensemble::{Ensemble, EnsembleError, ServerControl, four_letter};
+use hustings::ensemble::{Ensemble, EnsembleError, ServerControl};
 use hustings::files::workdir::WorkDir;
-use tokio::time::{Instant, sleep, timeout};
-use zookeeper_client::{Acls, Client, CreateMode};
-
-/// How long an ensemble may take for what it does by itself, on any machine.
-pub(crate) const WITHIN: Duration = Duration::from_secs(90);
-/// How long one attempt to open a session goes on.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Of the images that the environment names. Without an engine or the images, starting fails, and the test with it.
 pub(crate) fn options(servers: u32) -> DockerOptions {
@@ -25,9 +17,16 @@ pub(crate) fn run_id(test: &str) -> String {
     format!("test-{test}-{}", std::process::id())
 }
 
+/// Variables that name the images of runs, and this machine's own images.
+pub(crate) const IMAGES: [(&str, &str); 2] = [
+    ("HUSTINGS_ZOOKEEPER_IMAGE", "hustings/zookeeper:local"),
+    ("HUSTINGS_TOXIPROXY_IMAGE", "hustings/toxiproxy:local"),
+];
+
 /// What the docker command answers.
 pub(crate) fn docker(arguments: &[&str]) -> String {
-    let output = Command::new("docker").args(arguments).output().expect("the docker command runs");
+    let output = Command::new("docker").args(arguments).output();
+    let output = output.unwrap_or_else(|e| panic!("this test needs Docker, and docker cannot be run: {e}"));
     assert!(output.status.success(), "docker {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
@@ -49,28 +48,6 @@ pub(crate) fn everything_of(run: &str) -> Vec<String> {
 pub(crate) fn is_there(thing: &str) -> bool {
     let (kind, id) = thing.split_once(' ').expect("a kind and an id");
     Command::new("docker").args([kind, "inspect", id]).output().expect("the docker command runs").status.success()
-}
-
-/// What a server says it is; None while it does not serve or cannot be asked.
-pub(crate) async fn mode(ensemble: &dyn Ensemble, server: u32) -> Option<String> {
-    let addr = ensemble.servers()[server as usize - 1];
-    let text = four_letter::ask(addr, "srvr", Duration::from_secs(2)).await.ok()?;
-    four_letter::mode(&text).map(ToOwned::to_owned)
-}
-
-/// Waits until exactly one of these servers leads and the others follow, and returns the leader.
-pub(crate) async fn leader_among(ensemble: &dyn Ensemble, servers: &[u32]) -> u32 {
-    let until = Instant::now() + WITHIN;
-    loop {
-        let modes = futures::future::join_all(servers.iter().map(|server| mode(ensemble, *server))).await;
-        let is = |wanted: &str| modes.iter().filter(|mode| mode.as_deref() == Some(wanted)).count();
-        if is("leader") == 1 && is("follower") == servers.len() - 1 {
-            let at = modes.iter().position(|mode| mode.as_deref() == Some("leader"));
-            return servers[at.expect("it is there")];
-        }
-        assert!(Instant::now() < until, "servers {servers:?} are {modes:?}");
-        sleep(Duration::from_millis(50)).await;
-    }
 }
 
 /// A run with a folder of its own.
@@ -104,31 +81,4 @@ impl Run {
 
 pub(crate) fn control(ensemble: &DockerEnsemble) -> &dyn ServerControl {
     ensemble.control().expect("its servers are its own")
-}
-
-pub(crate) async fn session(ensemble: &DockerEnsemble, server: u32) -> Client {
-    let addr = ensemble.servers()[server as usize - 1].to_string();
-    let until = Instant::now() + WITHIN;
-    loop {
-        // A server that has just been started may take a connection and never answer on it.
-        let connecting = Client::connector().with_session_timeout(PATIENCE).connect(&addr);
-        let failed = match timeout(WITHIN, connecting).await {
-            Ok(Ok(client)) => return client,
-            Ok(Err(error)) => error.to_string(),
-            Err(late) => late.to_string(),
-        };
-        let log = ensemble.log(server).await;
-        assert!(Instant::now() < until, "no session through server {server}: {failed}; its log: {log:?}");
-    }
-}
-
-pub(crate) async fn create(ensemble: &DockerEnsemble, server: u32, path: &str) {
-    let client = session(ensemble, server).await;
-    client.create(path, b"told", &CreateMode::Persistent.with_acls(Acls::anyone_all())).await.expect("created");
-}
-
-pub(crate) async fn has(ensemble: &DockerEnsemble, server: u32, path: &str) -> bool {
-    let client = session(ensemble, server).await;
-    client.sync("/").await.expect("synced");
-    client.check_stat(path).await.expect("asked").is_some()
 }

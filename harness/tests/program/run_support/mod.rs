@@ -38,9 +38,19 @@ pub(crate) struct Ran {
     pub(crate) err: String,
 }
 
+/// A process that is killed and reaped on drop.
+pub(crate) struct Guarded(pub(crate) Child);
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// The running program, with its output in files. Killed on drop.
 pub(crate) struct Running {
-    pub(crate) process: Child,
+    process: Guarded,
     out: PathBuf,
     err: PathBuf,
 }
@@ -68,6 +78,18 @@ impl Bench {
         path
     }
 
+    /// Writes a scenario and returns its path for a command line.
+    pub(crate) fn scenario(&self, text: &str) -> String {
+        self.file("scenario.toml", text).display().to_string()
+    }
+
+    /// Runs a scenario to its end, with a record and a summary as JSON. Nothing else is left.
+    pub(crate) fn record(&self, text: &str, more: &[&str]) -> Ran {
+        let ran = self.run(&[&["run", &self.scenario(text), "--out", "record", "--json"], more].concat());
+        self.assert_nothing_left();
+        ran
+    }
+
     /// The program with this folder for its temporary files, and no environment variables that change its behaviour.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(EXE);
@@ -92,7 +114,7 @@ impl Bench {
         let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let (out, err) = (self.path(&format!("out-{number}")), self.path(&format!("err-{number}")));
         command.stdout(fs::File::create(&out).expect("made")).stderr(fs::File::create(&err).expect("made"));
-        Running { process: command.spawn().expect("it starts"), out, err }
+        Running { process: Guarded(command.spawn().expect("it starts")), out, err }
     }
 
     /// Processes started, directly or indirectly, with this folder for their temporary files: hosts, links, servers.
@@ -159,8 +181,13 @@ impl Ran {
         message
     }
 
-    /// The one JSON document on its standard output.
+    /// The summary on its standard output.
     pub(crate) fn summary(&self) -> Summary {
+        self.json()
+    }
+
+    /// The one JSON document on its standard output.
+    pub(crate) fn json<T: serde::de::DeserializeOwned>(&self) -> T {
         serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e} in {}\n{}", self.out, self.err))
     }
 }
@@ -178,15 +205,18 @@ impl Running {
         Ran { code, out: fs::read_to_string(&self.out).expect("text"), err: self.said() }
     }
 
+    /// Its exit status, if it has ended.
+    pub(crate) fn try_wait(&mut self) -> Option<ExitStatus> {
+        self.process.0.try_wait().expect("a child")
+    }
+
     fn wait(&mut self, at_most: Duration) -> Option<ExitStatus> {
-        let until = Instant::now() + at_most;
-        loop {
-            match self.process.try_wait().expect("a child") {
-                Some(status) => return Some(status),
-                None if Instant::now() > until => return None,
-                None => sleep(POLL),
-            }
-        }
+        let mut ended = None;
+        wait_until(at_most, || {
+            ended = self.try_wait();
+            ended.is_some()
+        });
+        ended
     }
 
     /// Its output on standard error so far.
@@ -195,19 +225,25 @@ impl Running {
     }
 
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
-        let pid = i32::try_from(self.process.id()).ok().and_then(rustix::process::Pid::from_raw).expect("a pid");
+        let pid = i32::try_from(self.process.0.id()).ok().and_then(rustix::process::Pid::from_raw).expect("a pid");
         rustix::process::kill_process(pid, signal).expect("it runs");
     }
 
     /// Waits until it handles this signal: on a busy machine it may start slowly.
     pub(crate) fn until_it_handles(&mut self, signal: rustix::process::Signal) {
-        let status = format!("/proc/{}/status", self.process.id());
+        let status = format!("/proc/{}/status", self.process.0.id());
         self.until("it handles the signal", || {
             let text = fs::read_to_string(&status).unwrap_or_default();
             let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
             let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
             caught & (1 << (signal.as_raw() - 1)) != 0
         });
+    }
+
+    /// Itself, once a fault of this record is verified.
+    pub(crate) fn in_its_fault(mut self, record: &Path) -> Self {
+        self.until("the fault's verification", || recorded(record, r#""e":"receipt""#));
+        self
     }
 
     /// Waits for a condition while it runs; it must not end before.
@@ -218,18 +254,11 @@ impl Running {
     pub(crate) fn until_within(&mut self, what: &str, at_most: Duration, mut there: impl FnMut() -> bool) {
         let mut ended = None;
         let seen = wait_until(at_most, || {
-            ended = self.process.try_wait().expect("a child");
+            ended = self.try_wait();
             ended.is_some() || there()
         });
         assert!(ended.is_none(), "it ended ({ended:?}) before {what}: {}", self.said());
         assert!(seen, "{what} never came: {}", self.said());
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 
@@ -259,6 +288,24 @@ pub(crate) fn cell<'a>(summary: &'a Summary, part_of_name: &str) -> &'a CellSumm
 
 pub(crate) fn check<'a>(cell: &'a CellSummary, name: &str) -> &'a CheckResult {
     cell.checks.iter().find(|check| check.name == name).unwrap_or_else(|| panic!("no checker {name}"))
+}
+
+/// All faults of the cell are verified, and there are some.
+pub(crate) fn assert_verified(cell: &CellSummary) {
+    let verifications = &cell.faults.verifications;
+    let verified = verifications.iter().all(|verification| verification.verified);
+    assert!(!verifications.is_empty() && verified, "{}: {verifications:#?}", cell.info.name);
+}
+
+/// Conditions that hold on any machine, however slow: the faults are verified, and nothing is lost for good.
+pub(crate) fn assert_verified_and_whole(cell: &CellSummary) {
+    assert_verified(cell);
+    for name in ["verification", "liveness", "participation", "record", "enrolment"] {
+        let found = check(cell, name);
+        assert_ne!(found.verdict, Verdict::Fail, "{}: {found:?}", cell.info.name);
+    }
+    assert_eq!(cell.leaderless.groups_at_end, 0, "{}", cell.info.name);
+    assert!(cell.standing.end.is_some_and(|listed| listed.judged > 0), "{}: the servers list them", cell.info.name);
 }
 
 /// Names of the checks with this verdict.

@@ -1,19 +1,9 @@
 //! An external Toxiproxy.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 
-use super::Bench;
-
-/// Killed and reaped on drop.
-pub(crate) struct Guarded(Child);
-
-impl Drop for Guarded {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+use super::{Bench, Guarded};
 
 /// A server with Toxiproxy's plain API, and its address.
 pub(crate) fn toxiproxy(bench: &Bench) -> (Guarded, String) {

@@ -4,8 +4,9 @@
 mod events;
 mod faults;
 mod forged;
+#[path = "../../../tests/common/plain.rs"]
+mod plain;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -20,35 +21,11 @@ fn begin(schema: u32, writer: &str) -> Event {
 
 fn parameters() -> Event {
     let info = CellInfo {
-        index: 0,
         name: "c0".into(),
-        repetition: None,
-        contest: None,
-        recipe: "naive".into(),
-        declared: None,
-        step_down: Some(StepDown::OnDisconnect),
-        fault: "none".into(),
-        fault_kind: FaultKind::None,
         groups: vec!["<script>".into()],
         hosts: vec!["h".into()],
-        candidates_per_group: 1,
-        timeout_asked_ms: 4_000,
-        tick_ms: 1_000,
         servers: 1,
-        own_servers: true,
-        sessions: SessionUse::PerCandidate,
-        links: LinkUse::Direct,
-        fencing: Fencing::Fenced,
-        work_interval_ms: 100,
-        expect: Expect::default(),
-        self_test: false,
-        must_show: Vec::new(),
-        fencing_method: FencingMethod::Resource,
-        poll_interval_ms: 200,
-        rejoin_after_ms: None,
-        init_limit: None,
-        sync_limit: None,
-        parameters: BTreeMap::new(),
+        ..plain::info()
     };
     Event::Cell { t: 2, info: Box::new(info) }
 }
@@ -84,28 +61,8 @@ impl Folder {
 
     fn manifest(&self, schema: u32, file: &str, sealed: Option<(u64, u32)>) {
         let segments = vec![SegmentEntry { file: file.into(), sealed, plain: None }];
-        let manifest = Manifest {
-            schema,
-            run: "r".into(),
-            state: RunState::Completed,
-            scenario: "s".into(),
-            summary: String::new(),
-            analysis: String::new(),
-            seed: 1,
-            started_utc: String::new(),
-            ended_utc: None,
-            folder: String::new(),
-            command: String::new(),
-            ensemble_kind: EnsembleKind::Local,
-            ensemble: String::new(),
-            ensemble_version: String::new(),
-            versions: BTreeMap::new(),
-            machine: Machine::default(),
-            cells_planned: 1,
-            files: BTreeMap::new(),
-            cells: vec![CellEntry { index: 0, name: "c0".into(), complete: true, segments }],
-            warnings: Vec::new(),
-        };
+        let mut manifest = plain::manifest(segments);
+        (manifest.schema, manifest.cells[0].name) = (schema, "c0".into());
         fs::write(self.dir.path().join(MANIFEST_FILE), manifest.to_sealed_json().unwrap()).unwrap();
     }
 

@@ -1,34 +1,22 @@
 //! A leader is not notified of its session's end, and continues to believe beside the owner.
 
-use crate::check::Section as _;
+use super::*;
 use crate::check::ownership::Ownership;
-use crate::index::{Ending, Term};
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::{Scene, is_end_of};
-use crate::mutations::sites::Sites;
-use crate::verdict::Verdict;
-use hustings_record::{Event, Nanos, SessionState, StepDown};
+use crate::index::Ending;
 
-pub(in crate::mutations) const BELIEVES_WITHOUT_OWNING: Mutation = Mutation {
-    name: "believes-without-owning",
-    about: "a leader that has lost its znode believes on to the end",
-    check: Ownership::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
+pub(in crate::mutations) const BELIEVES_WITHOUT_OWNING: Mutation = Mutation::fails::<Ownership>(
+    "believes-without-owning",
+    "a leader that has lost its znode believes on to the end",
     sites,
     edit,
-};
+);
 
-pub(in crate::mutations) const BELIEVES_ON_FOR_A_WHILE: Mutation = Mutation {
-    name: "believes-on-for-a-while",
-    about: "a leader that has lost its znode, and could know, believes on for one and a half seconds",
-    check: Ownership::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
+pub(in crate::mutations) const BELIEVES_ON_FOR_A_WHILE: Mutation = Mutation::fails::<Ownership>(
+    "believes-on-for-a-while",
+    "a leader that has lost its znode, and could know, believes on for one and a half seconds",
     sites,
-    edit: |scene, sites| edit_until(scene, sites, |loss| could_know_from(scene, loss).unwrap_or(0) + WRONG_NS),
-};
+    |scene, sites| edit_until(scene, sites, |loss| could_know_from(scene, loss).unwrap_or(0) + WRONG_NS),
+);
 
 /// A belief this long is wrong for a leader that could know of its loss.
 const WRONG_NS: Nanos = 1_500_000_000;

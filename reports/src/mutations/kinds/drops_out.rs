@@ -1,24 +1,11 @@
 //! A follower leaves its election and never comes back.
 
-use crate::check::Section as _;
+use super::*;
 use crate::check::allowance::led_again_by;
 use crate::check::standing::Standing;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::{Sieve, Sites};
-use crate::verdict::Verdict;
-use hustings_record::{Departure, Event};
 
-pub(in crate::mutations) const DROPS_OUT: Mutation = Mutation {
-    name: "drops-out",
-    about: "a candidate leaves its election and does not come back",
-    check: Standing::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
-    sites,
-    edit,
-};
+pub(in crate::mutations) const DROPS_OUT: Mutation =
+    Mutation::fails::<Standing>("drops-out", "a candidate leaves its election and does not come back", sites, edit);
 
 fn sites(scene: &Scene<'_>) -> Sites {
     let Some(window) = scene.index.window() else {

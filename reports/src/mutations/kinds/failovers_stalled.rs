@@ -1,13 +1,8 @@
 //! The harness did not run through most of every failover.
 
-use crate::check::Section as _;
+use super::*;
 use crate::check::failover::Failover;
 use crate::index::LossOutcome;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::verdict::Verdict;
-use hustings_record::Event;
 
 pub(in crate::mutations) const FAILOVERS_STALLED: Mutation = Mutation {
     name: "failovers-stalled",

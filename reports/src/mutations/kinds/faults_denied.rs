@@ -1,14 +1,8 @@
-//! Faults of which the effect or the end is not proven: a receipt of the injection or of the heal says that it is
+//! Faults of which the effect or the end is not proven: a verification of the injection or of the heal says that it is
 //! unverified, or says that it is verified while its evidence shows no effect.
 
-use crate::check::Section as _;
-use crate::check::receipts::FaultsSection;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::Sieve;
-use crate::verdict::Verdict;
-use hustings_record::{Event, Evidence, Receipt, ReceiptStage};
+use super::*;
+use crate::check::verifications::FaultsSection;
 
 pub(in crate::mutations) const FAULT_UNVERIFIED: Mutation = Mutation {
     name: "fault-unverified",
@@ -18,8 +12,8 @@ pub(in crate::mutations) const FAULT_UNVERIFIED: Mutation = Mutation {
     one_by_one: true,
     sites: |scene| Sieve::of(verified(scene), "no fault was verified").sites(),
     edit: |scene, sites| {
-        altered(scene, sites, ReceiptStage::Injected, |receipt| {
-            receipt.verified = false;
+        altered(scene, sites, VerificationStage::Injected, |verification| {
+            verification.verified = false;
             true
         })
     },
@@ -34,7 +28,9 @@ pub(in crate::mutations) const FAULT_WITHOUT_EFFECT: Mutation = Mutation {
         Sieve::of(verified(scene), "no fault was verified").keep("what was probed is not recorded", recorded).sites()
     },
     edit: |scene, sites| {
-        altered(scene, sites, ReceiptStage::Injected, |receipt| receipt.seen.as_deref_mut().is_some_and(deny))
+        altered(scene, sites, VerificationStage::Injected, |verification| {
+            verification.seen.as_deref_mut().is_some_and(deny)
+        })
     },
     ..FAULT_UNVERIFIED
 };
@@ -47,8 +43,8 @@ pub(in crate::mutations) const FAULT_NOT_HEALED: Mutation = Mutation {
         Sieve::of(verified(scene), "no fault was verified").keep("no fault of this cell is healed", healed).sites()
     },
     edit: |scene, sites| {
-        altered(scene, sites, ReceiptStage::Healed, |receipt| {
-            receipt.verified = false;
+        altered(scene, sites, VerificationStage::Healed, |verification| {
+            verification.verified = false;
             true
         })
     },
@@ -63,17 +59,17 @@ fn verified(scene: &Scene<'_>) -> impl Iterator<Item = usize> {
 fn altered<'s>(
     scene: &'s Scene<'s>,
     sites: &'s [usize],
-    stage: ReceiptStage,
-    alter: impl Fn(&mut Receipt) -> bool + 's,
+    stage: VerificationStage,
+    alter: impl Fn(&mut VerificationEvent) -> bool + 's,
 ) -> Edits<'s> {
     let ids: Vec<u32> = sites.iter().map(|&fault| scene.index.faults.all[fault].id).collect();
     Edits::default().replace(move |_, event| {
-        let Event::Receipt(receipt) = event else { return None };
-        if receipt.stage != stage || !ids.contains(&receipt.id) {
+        let Event::Verification(verification) = event else { return None };
+        if verification.stage != stage || !ids.contains(&verification.id) {
             return None;
         }
-        let mut receipt = receipt.clone();
-        alter(&mut receipt).then_some(Event::Receipt(receipt))
+        let mut verification = verification.clone();
+        alter(&mut verification).then_some(Event::Verification(verification))
     })
 }
 

@@ -1,46 +1,31 @@
 //! A leader writes with a token that is not of its own term.
 
 use super::write_by_deposed::{add_writes, write};
-use crate::check::Section as _;
+use super::*;
 use crate::check::write_tokens::WriteTokens;
-use crate::index::Term;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::{MADE_UP_TOKEN, Scene};
-use crate::mutations::sites::Sieve;
-use crate::verdict::Verdict;
 
-pub(in crate::mutations) const EARLIER_TOKEN: Mutation = Mutation {
-    name: "write-with-earlier-token",
-    about: "a leader writes with the token of an earlier lead of its own",
-    check: WriteTokens::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
-    sites: |scene| {
+pub(in crate::mutations) const EARLIER_TOKEN: Mutation = Mutation::fails::<WriteTokens>(
+    "write-with-earlier-token",
+    "a leader writes with the token of an earlier lead of its own",
+    |scene| {
         leads(scene).keep("nobody led twice by different tokens", |&term| scene.earlier_token(term).is_some()).sites()
     },
-    edit: |scene, sites| edit(scene, sites, |scene, term| scene.earlier_token(term)),
-};
+    |scene, sites| edit(scene, sites, |scene, term| scene.earlier_token(term)),
+);
 
-pub(in crate::mutations) const FUTURE_TOKEN: Mutation = Mutation {
-    name: "write-with-future-token",
-    about: "a leader writes with a token that no znode has",
-    check: WriteTokens::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
-    sites: |scene| leads(scene).sites(),
-    edit: |scene, sites| edit(scene, sites, |_, _| Some(MADE_UP_TOKEN)),
-};
+pub(in crate::mutations) const FUTURE_TOKEN: Mutation = Mutation::fails::<WriteTokens>(
+    "write-with-future-token",
+    "a leader writes with a token that no znode has",
+    |scene| leads(scene).sites(),
+    |scene, sites| edit(scene, sites, |_, _| Some(MADE_UP_TOKEN)),
+);
 
-pub(in crate::mutations) const OTHERS_TOKEN: Mutation = Mutation {
-    name: "write-with-other-s-token",
-    about: "a leader writes with the token of another candidate's lead",
-    check: WriteTokens::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
-    sites: |scene| leads(scene).keep("nobody else led the group", |&term| others(scene, term).is_some()).sites(),
-    edit: |scene, sites| edit(scene, sites, others),
-};
+pub(in crate::mutations) const OTHERS_TOKEN: Mutation = Mutation::fails::<WriteTokens>(
+    "write-with-other-s-token",
+    "a leader writes with the token of another candidate's lead",
+    |scene| leads(scene).keep("nobody else led the group", |&term| others(scene, term).is_some()).sites(),
+    |scene, sites| edit(scene, sites, others),
+);
 
 /// Terms with a known token that lasted long enough for a write in their middle.
 fn leads(scene: &Scene<'_>) -> Sieve {

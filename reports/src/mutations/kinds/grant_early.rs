@@ -1,29 +1,19 @@
 //! A successor leads before its predecessor has stopped believing.
 
 use super::revoke_late::forbidden_overlap;
-use crate::check::Section as _;
+use super::*;
 use crate::check::split_brain::SplitBrain;
-use crate::index::Term;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::Sites;
 use crate::stats::spans::touches;
-use crate::verdict::Verdict;
-use hustings_record::{Event, Nanos};
 
 /// Added to the longest overlap that is allowed.
 const BEYOND_NS: Nanos = 10_000_000;
 
-pub(in crate::mutations) const GRANT_EARLY: Mutation = Mutation {
-    name: "grant-early",
-    about: "a successor is granted the lead before its predecessor's belief ends",
-    check: SplitBrain::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
+pub(in crate::mutations) const GRANT_EARLY: Mutation = Mutation::fails::<SplitBrain>(
+    "grant-early",
+    "a successor is granted the lead before its predecessor's belief ends",
     sites,
     edit,
-};
+);
 
 fn sites(scene: &Scene<'_>) -> Sites {
     let forbidden = forbidden_overlap(scene);

@@ -1,37 +1,25 @@
 //! A candidate reports a grant by another znode than its own.
 
-use crate::check::Section as _;
+use super::*;
 use crate::check::grant_tokens::GrantTokens;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::{MADE_UP_TOKEN, Scene};
-use crate::mutations::sites::Sieve;
-use crate::verdict::Verdict;
-use hustings_record::Event;
 
-pub(in crate::mutations) const EARLIER_GRANT: Mutation = Mutation {
-    name: "grant-with-earlier-token",
-    about: "a candidate is granted a lead with the token of an earlier one of its own",
-    check: GrantTokens::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
-    sites: |scene| {
+pub(in crate::mutations) const EARLIER_GRANT: Mutation = Mutation::fails::<GrantTokens>(
+    "grant-with-earlier-token",
+    "a candidate is granted a lead with the token of an earlier one of its own",
+    |scene| {
         observed(scene)
             .keep("nobody led twice by different tokens", |&term| scene.earlier_token(term).is_some())
             .sites()
     },
-    edit: |scene, sites| edit(scene, sites, |scene, term| scene.earlier_token(term)),
-};
+    |scene, sites| edit(scene, sites, |scene, term| scene.earlier_token(term)),
+);
 
-pub(in crate::mutations) const MADE_UP_GRANT: Mutation = Mutation {
-    name: "grant-with-made-up-token",
-    about: "a candidate is granted a lead with a token that no znode has",
-    check: GrantTokens::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
-    sites: |scene| observed(scene).sites(),
-    edit: |scene, sites| edit(scene, sites, |_, _| Some(MADE_UP_TOKEN)),
-};
+pub(in crate::mutations) const MADE_UP_GRANT: Mutation = Mutation::fails::<GrantTokens>(
+    "grant-with-made-up-token",
+    "a candidate is granted a lead with a token that no znode has",
+    |scene| observed(scene).sites(),
+    |scene, sites| edit(scene, sites, |_, _| Some(MADE_UP_TOKEN)),
+);
 
 /// Terms by a znode that was observed by name.
 fn observed(scene: &Scene<'_>) -> Sieve {

@@ -1,13 +1,7 @@
 //! A group that is never led at all.
 
-use crate::check::Section as _;
+use super::*;
 use crate::check::enrolment::Enrolment;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::Sieve;
-use crate::verdict::Verdict;
-use hustings_record::Event;
 
 pub(in crate::mutations) const GROUP_NEVER_LED: Mutation = Mutation {
     name: "group-never-led",

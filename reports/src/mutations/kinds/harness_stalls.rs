@@ -1,13 +1,7 @@
 //! The harness itself does not keep up.
 
-use crate::check::Section as _;
+use super::*;
 use crate::check::stalls::Stalls;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::Sieve;
-use crate::verdict::Verdict;
-use hustings_record::Event;
 
 pub(in crate::mutations) const HARNESS_STALLS: Mutation = Mutation {
     name: "harness-stalls",

@@ -1,28 +1,15 @@
 //! A herd: all candidates are notified of every loss, although the recipe promises fewer.
 
-use crate::check::Section as _;
+use super::*;
 use crate::check::fan_out::FanOutSeen;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::{CALM_NS, Scene};
-use crate::mutations::sites::Sites;
-use crate::verdict::Verdict;
-use hustings_record::{Event, FanOut, Nanos, WatchEvent};
 
 /// From one notification to the next.
 const STEP_NS: Nanos = 20_000;
 /// From its notification until each has settled.
 const SETTLES_NS: Nanos = 500_000;
 
-pub(in crate::mutations) const HERD: Mutation = Mutation {
-    name: "herd",
-    about: "everybody is notified of a leader's loss",
-    check: FanOutSeen::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
-    sites,
-    edit,
-};
+pub(in crate::mutations) const HERD: Mutation =
+    Mutation::fails::<FanOutSeen>("herd", "everybody is notified of a leader's loss", sites, edit);
 
 fn sites(scene: &Scene<'_>) -> Sites {
     let wakes = scene.index.info.leader_wakes();

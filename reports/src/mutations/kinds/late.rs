@@ -1,15 +1,7 @@
 //! Leaders release late, watchers are notified late, or notified successors decide late.
 
-use crate::check::Section as _;
+use super::*;
 use crate::check::promptness::{Promise, Promptness, slack};
-use crate::index::Term;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::{CALM_NS, Scene};
-use crate::mutations::shift::shift;
-use crate::mutations::sites::Sites;
-use crate::verdict::Verdict;
-use hustings_record::{Event, FanOut, FaultKind, Nanos, ProcessFate};
 
 const SHORT_NS: Nanos = 600_000_000;
 const LONG_NS: Nanos = 3_000_000_000;
@@ -176,59 +168,40 @@ fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize], what: Promise, late: Nanos
     Edits::default()
         .rule(move |segment, _, event| {
             use crate::mutations::edits::EventEdit::{Drop, Keep, Replace};
+            let delayed = |from: Nanos| {
+                let mut event = event.clone();
+                shift(&mut event, from, late);
+                Replace(event)
+            };
             match event {
-                Event::Notified { t, cand, session, node, kind } => {
-                    let found = moved.iter().find(|moved| is_told(moved, *t, *cand));
-                    found.map_or(Keep, |_| {
-                        let (cand, session, node, kind) = (*cand, *session, node.clone(), *kind);
-                        Replace(Event::Notified { t: t + late, cand, session, node, kind })
-                    })
+                Event::Notified { t, cand, .. } | Event::Settled { t, cand, .. } => {
+                    moved.iter().find(|moved| is_told(moved, *t, *cand)).map_or(Keep, |_| delayed(0))
                 }
-                Event::Settled { t, cand, session, requests } => {
-                    let found = moved.iter().find(|moved| is_told(moved, *t, *cand));
-                    found.map_or(Keep, |_| {
-                        let (cand, session, requests) = (*cand, *session, *requests);
-                        Replace(Event::Settled { t: t + late, cand, session, requests })
-                    })
-                }
-                Event::Grant { t, cand, session, term, czxid, node } => {
+                Event::Grant { t, cand, session, .. } => {
                     let is_it = |moved: &&Moved<'_>| {
                         let next = moved.next;
                         (next.life, next.cand, next.session, next.grant) == (segment, *cand, *session, *t)
                     };
-                    moved.iter().find(is_it).map_or(Keep, |_| {
-                        let (cand, session, term, czxid, node) = (*cand, *session, *term, *czxid, node.clone());
-                        Replace(Event::Grant { t: t + late, cand, session, term, czxid, node })
-                    })
+                    moved.iter().find(is_it).map_or(Keep, |_| delayed(0))
                 }
-                Event::Granted { t, cand, session, term } => {
+                Event::Granted { t, cand, session, .. } => {
                     let is_it = |moved: &&Moved<'_>| {
                         let next = moved.next;
                         (next.life, next.cand, next.session, next.granted) == (segment, *cand, *session, Some(*t))
                     };
-                    moved.iter().find(is_it).map_or(Keep, |_| {
-                        Replace(Event::Granted { t: t + late, cand: *cand, session: *session, term: *term })
-                    })
+                    moved.iter().find(is_it).map_or(Keep, |_| delayed(0))
                 }
-                Event::Left { t, cand, session, how } if what == Promise::Release => {
+                Event::Left { t, cand, how, .. } if what == Promise::Release => {
                     // The response to its deletion may come after the next grant.
                     let at = how.deletion().map_or(*t, |deletion| deletion.0);
                     let is_it = |moved: &&Moved<'_>| moved.loser == *cand && moved.told.0 <= at && at <= moved.told.1;
-                    moved.iter().find(is_it).map_or(Keep, |moved| {
-                        let mut event = Event::Left { t: *t, cand: *cand, session: *session, how: how.clone() };
-                        shift(&mut event, moved.told.0, late);
-                        Replace(event)
-                    })
+                    moved.iter().find(is_it).map_or(Keep, |moved| delayed(moved.told.0))
                 }
                 Event::Owner(owner) if what == Promise::Release => {
                     let is_it = |moved: &&Moved<'_>| {
                         moved.group == owner.group && moved.told.0 <= owner.to && owner.from <= moved.told.1
                     };
-                    moved.iter().find(is_it).map_or(Keep, |_| {
-                        let mut event = event.clone();
-                        shift(&mut event, 0, late);
-                        Replace(event)
-                    })
+                    moved.iter().find(is_it).map_or(Keep, |_| delayed(0))
                 }
                 // No candidate writes before it leads.
                 Event::Write { t, sent, cand, czxid, .. } => {

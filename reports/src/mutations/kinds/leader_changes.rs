@@ -1,27 +1,17 @@
 //! An undisturbed leader is replaced by a follower.
 
-use crate::check::Section as _;
+use super::*;
 use crate::check::handovers::Handovers;
-use crate::index::Term;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::{MADE_UP_TERM, Scene, is_end_of};
-use crate::mutations::sites::{Sieve, Sites};
-use crate::verdict::Verdict;
-use hustings_record::{Event, Expectation, Nanos, RevokeReason};
 
 /// From the end of the one belief to the beginning of the other.
 const GAP_NS: Nanos = 2_000_000;
 
-pub(in crate::mutations) const LEADER_CHANGES: Mutation = Mutation {
-    name: "leader-changes",
-    about: "a lead goes from one candidate to another in the middle of a quiet term",
-    check: Handovers::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
+pub(in crate::mutations) const LEADER_CHANGES: Mutation = Mutation::fails::<Handovers>(
+    "leader-changes",
+    "a lead goes from one candidate to another in the middle of a quiet term",
     sites,
     edit,
-};
+);
 
 fn sites(scene: &Scene<'_>) -> Sites {
     let expect = &scene.index.info.expect;

@@ -1,31 +1,15 @@
 //! A leader never writes.
 
-use std::collections::BTreeSet;
-
-use crate::check::Section as _;
+use super::*;
 use crate::check::effect::EffectSection;
-use crate::index::Term;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::{Sieve, Sites};
 use crate::stats::spans::touches;
-use crate::verdict::Verdict;
-use hustings_record::{Event, Nanos};
 
 /// Write intervals, and the time beyond them, after which a leader without a write counts as mute.
 const INTERVALS: u64 = 10;
 const BEYOND_NS: Nanos = 1_200_000_000;
 
-pub(in crate::mutations) const LEADER_NEVER_WRITES: Mutation = Mutation {
-    name: "leader-never-writes",
-    about: "a leader does not write in all of its term",
-    check: EffectSection::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
-    sites,
-    edit,
-};
+pub(in crate::mutations) const LEADER_NEVER_WRITES: Mutation =
+    Mutation::fails::<EffectSection>("leader-never-writes", "a leader does not write in all of its term", sites, edit);
 
 fn sites(scene: &Scene<'_>) -> Sites {
     let Some(window) = scene.index.window() else {

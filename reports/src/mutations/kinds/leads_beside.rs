@@ -1,27 +1,18 @@
 //! A follower believes that it leads, beside the leader.
 
 use super::revoke_late::forbidden_overlap;
-use crate::check::Section as _;
+use super::*;
 use crate::check::split_brain::SplitBrain;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::{MADE_UP_TERM, Scene};
-use crate::mutations::sites::{Sieve, Sites};
-use crate::verdict::Verdict;
-use hustings_record::{Event, Nanos, RevokeReason};
 
 /// Added to the longest overlap that is allowed.
 const BEYOND_NS: Nanos = 20_000_000;
 
-pub(in crate::mutations) const LEADS_BESIDE: Mutation = Mutation {
-    name: "leads-beside",
-    about: "a follower believes that it leads, in the middle of another one's term",
-    check: SplitBrain::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
+pub(in crate::mutations) const LEADS_BESIDE: Mutation = Mutation::fails::<SplitBrain>(
+    "leads-beside",
+    "a follower believes that it leads, in the middle of another one's term",
     sites,
     edit,
-};
+);
 
 fn sites(scene: &Scene<'_>) -> Sites {
     let forbidden = forbidden_overlap(scene);

@@ -1,31 +1,22 @@
 //! When the drain has ended, the servers list znodes, sessions or watches that they should not hold any more.
 
-use crate::check::Section as _;
+use super::*;
 use crate::check::lists::ROOT;
 use crate::check::standing::Standing;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::{Sieve, Sites};
-use crate::verdict::Verdict;
-use hustings_record::{Event, Holdings, Nanos, WindowEdge};
 
 /// A name that no recipe gives.
 const LEFT: &str = "left-behind-n_0000000000";
 
-pub(in crate::mutations) const ZNODE_LISTED: Mutation = Mutation {
-    name: "znode-leaked",
-    about: "the servers list an ephemeral znode in an election that is no candidate's own",
-    check: Standing::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
-    sites: |scene| Sites::At(vec![0]).listed(scene),
-    edit: |scene, _| {
+pub(in crate::mutations) const ZNODE_LISTED: Mutation = Mutation::fails::<Standing>(
+    "znode-leaked",
+    "the servers list an ephemeral znode in an election that is no candidate's own",
+    |scene| Sites::At(vec![0]).listed(scene),
+    |scene, _| {
         let session = scene.index.candidates.sessions.keys().next().copied().unwrap_or(0);
         let group = scene.index.group_name(0);
         altered_lists(move |holds| _ = holds.ephemerals.insert(format!("{ROOT}{group}/{LEFT}"), session))
     },
-};
+);
 
 pub(in crate::mutations) const SESSION_LISTED: Mutation = Mutation {
     name: "session-leaked",

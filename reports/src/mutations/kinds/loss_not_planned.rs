@@ -1,25 +1,10 @@
 //! A term is lost without a cause: the fault that cost it was never ordered.
 
-use std::collections::BTreeSet;
-
-use crate::check::Section as _;
+use super::*;
 use crate::check::handovers::Handovers;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::Sites;
-use crate::verdict::Verdict;
-use hustings_record::{Event, Expectation, ProcessFate};
 
-pub(in crate::mutations) const LOSS_NOT_PLANNED: Mutation = Mutation {
-    name: "loss-not-planned",
-    about: "a lead changes hands though no fault was ordered",
-    check: Handovers::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
-    sites,
-    edit,
-};
+pub(in crate::mutations) const LOSS_NOT_PLANNED: Mutation =
+    Mutation::fails::<Handovers>("loss-not-planned", "a lead changes hands though no fault was ordered", sites, edit);
 
 fn sites(scene: &Scene<'_>) -> Sites {
     let index = scene.index;
@@ -53,7 +38,7 @@ fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
     let forgotten: BTreeSet<u32> = sites.first().map(|&loss| scene.fault(loss).id).into_iter().collect();
     Edits::default().drop_if(move |_, event| match event {
         Event::Fault(order) => forgotten.contains(&order.id),
-        Event::Receipt(receipt) => forgotten.contains(&receipt.id),
+        Event::Verification(verification) => forgotten.contains(&verification.id),
         _ => false,
     })
 }

@@ -40,3 +40,19 @@ pub(super) mod write_outside_term;
 pub(super) mod write_past_fence;
 pub(super) mod write_under_successor;
 pub(super) mod write_without_term;
+
+// What nearly every mutation needs: each file takes it in by `use super::*`.
+use crate::check::Section;
+use crate::index::Term;
+use crate::mutations::edits::Edits;
+use crate::mutations::mutation::Mutation;
+use crate::mutations::scene::{CALM_NS, MADE_UP_TERM, MADE_UP_TOKEN, Scene, is_end_of};
+use crate::mutations::shift::shift;
+use crate::mutations::sites::{Sieve, Sites};
+use crate::verdict::Verdict;
+use hustings_record::{
+    Departure, Event, Evidence, Expectation, FanOut, FaultKind, Fencing, Holdings, Misbehaviour, Nanos, ProcessFate,
+    RevokeReason, ServerLine, ServerState, SessionState, StepDown, VerificationEvent, VerificationStage, WATCHES_FIRED,
+    WatchEvent, WindowEdge,
+};
+use std::collections::{BTreeMap, BTreeSet};

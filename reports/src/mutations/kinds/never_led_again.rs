@@ -1,27 +1,15 @@
 //! A group is never led again after it has lost its leader.
 
-use std::collections::BTreeMap;
-
-use crate::check::Section as _;
+use super::*;
 use crate::check::allowance::led_again_by;
 use crate::check::liveness::Leaderless;
-use crate::index::Term;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::Sites;
-use crate::verdict::Verdict;
-use hustings_record::{Event, Nanos};
 
-pub(in crate::mutations) const NEVER_LED_AGAIN: Mutation = Mutation {
-    name: "never-led-again",
-    about: "nobody leads a group again after it has lost its leader",
-    check: Leaderless::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
+pub(in crate::mutations) const NEVER_LED_AGAIN: Mutation = Mutation::fails::<Leaderless>(
+    "never-led-again",
+    "nobody leads a group again after it has lost its leader",
     sites,
     edit,
-};
+);
 
 fn sites(scene: &Scene<'_>) -> Sites {
     let over = scene.index.faults.all.iter().map(|fault| fault.over()).max().unwrap_or(0);

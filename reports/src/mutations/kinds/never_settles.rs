@@ -1,25 +1,14 @@
 //! A notified follower never settles: its watch is not armed again.
 
-use std::collections::BTreeMap;
-
-use crate::check::Section as _;
+use super::*;
 use crate::check::standing::Standing;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::{Sieve, Sites};
-use crate::verdict::Verdict;
-use hustings_record::{Event, Nanos};
 
-pub(in crate::mutations) const NEVER_SETTLES: Mutation = Mutation {
-    name: "never-settles",
-    about: "a follower is notified, and never waits with a watch again",
-    check: Standing::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
+pub(in crate::mutations) const NEVER_SETTLES: Mutation = Mutation::fails::<Standing>(
+    "never-settles",
+    "a follower is notified, and never waits with a watch again",
     sites,
     edit,
-};
+);
 
 fn sites(scene: &Scene<'_>) -> Sites {
     let Some(window) = scene.index.window() else {

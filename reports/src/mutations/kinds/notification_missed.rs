@@ -1,26 +1,15 @@
 //! A watcher that the loss must wake is not notified.
 
-use std::collections::BTreeSet;
-
-use crate::check::Section as _;
+use super::*;
 use crate::check::fan_out::FanOutSeen;
 use crate::index::{EDGE_NS, is_gone_by_the_successor};
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::Sites;
-use crate::verdict::Verdict;
-use hustings_record::{Event, FanOut, Nanos, WatchEvent};
 
-pub(in crate::mutations) const NOTIFICATION_MISSED: Mutation = Mutation {
-    name: "notification-missed",
-    about: "a candidate that watched the lost leader is not notified",
-    check: FanOutSeen::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
+pub(in crate::mutations) const NOTIFICATION_MISSED: Mutation = Mutation::fails::<FanOutSeen>(
+    "notification-missed",
+    "a candidate that watched the lost leader is not notified",
     sites,
     edit,
-};
+);
 
 fn sites(scene: &Scene<'_>) -> Sites {
     let wakes = scene.index.info.leader_wakes();

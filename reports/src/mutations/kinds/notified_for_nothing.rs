@@ -1,28 +1,19 @@
 //! A follower is notified although no candidate has left.
 
-use crate::check::Section as _;
+use super::*;
 use crate::check::fan_out::FanOutSeen;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::{Sieve, Sites};
-use crate::verdict::Verdict;
-use hustings_record::{Event, Nanos, WatchEvent};
 
 const SETTLES_NS: Nanos = 1_000_000;
 /// Calm required in the group before and, below, after.
 const BEFORE_NS: Nanos = 2_000_000_000;
 const AFTER_NS: Nanos = 400_000_000;
 
-pub(in crate::mutations) const NOTIFIED_FOR_NOTHING: Mutation = Mutation {
-    name: "notified-for-nothing",
-    about: "followers are notified of changed children while nobody goes",
-    check: FanOutSeen::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
+pub(in crate::mutations) const NOTIFIED_FOR_NOTHING: Mutation = Mutation::fails::<FanOutSeen>(
+    "notified-for-nothing",
+    "followers are notified of changed children while nobody goes",
     sites,
     edit,
-};
+);
 
 fn sites(scene: &Scene<'_>) -> Sites {
     Sieve::of(0..scene.index.terms.all.len(), "nobody ever led")

@@ -1,23 +1,14 @@
 //! The servers elect another server than their votes determine.
 
-use crate::check::Section as _;
+use super::*;
 use crate::check::server_elections::{EnsembleSection, foretold};
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::{Sieve, Sites};
-use crate::verdict::Verdict;
-use hustings_record::{Event, ServerLine, ServerState};
 
-pub(in crate::mutations) const OTHER_WINNER: Mutation = Mutation {
-    name: "other-winner",
-    about: "another server leads than the one that the votes elect",
-    check: EnsembleSection::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
+pub(in crate::mutations) const OTHER_WINNER: Mutation = Mutation::fails::<EnsembleSection>(
+    "other-winner",
+    "another server leads than the one that the votes elect",
     sites,
     edit,
-};
+);
 
 fn sites(scene: &Scene<'_>) -> Sites {
     let elections = &scene.index.servers.elections;

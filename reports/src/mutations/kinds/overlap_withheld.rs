@@ -1,15 +1,7 @@
 //! A cell that must show overlaps shows none: every belief ends before its successor's begins.
 
-use std::collections::BTreeMap;
-
-use crate::check::Section as _;
+use super::*;
 use crate::check::split_brain::SplitBrain;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::{Sieve, Sites};
-use crate::verdict::Verdict;
-use hustings_record::{Event, Expectation, Nanos};
 
 pub(in crate::mutations) const OVERLAP_WITHHELD: Mutation = Mutation {
     name: "overlap-withheld",

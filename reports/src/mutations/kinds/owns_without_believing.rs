@@ -1,25 +1,11 @@
 //! A dead owner: a znode has the lead while no candidate under its session ever believes.
 
-use crate::check::Section as _;
+use super::*;
 use crate::check::ownership::{Ownership, owner_may_not_believe_for};
-use crate::index::Term;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::{Sieve, Sites};
 use crate::stats::spans::{Span, total, union, within, without};
-use crate::verdict::Verdict;
-use hustings_record::{Event, Nanos};
 
-pub(in crate::mutations) const OWNS_WITHOUT_BELIEVING: Mutation = Mutation {
-    name: "owns-without-believing",
-    about: "a candidate owns the lead and never takes it",
-    check: Ownership::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
-    sites,
-    edit,
-};
+pub(in crate::mutations) const OWNS_WITHOUT_BELIEVING: Mutation =
+    Mutation::fails::<Ownership>("owns-without-believing", "a candidate owns the lead and never takes it", sites, edit);
 
 fn sites(scene: &Scene<'_>) -> Sites {
     let Some(window) = scene.index.window() else {

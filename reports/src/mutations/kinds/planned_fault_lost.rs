@@ -1,11 +1,7 @@
 //! The plan and the orders of a cell differ: a planned fault vanishes, or one is ordered that was not planned.
 
 use super::faults_denied::FAULT_UNVERIFIED;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::Sieve;
-use hustings_record::Event;
+use super::*;
 
 pub(in crate::mutations) const PLANNED_FAULT_LOST: Mutation = Mutation {
     name: "planned-fault-lost",
@@ -18,7 +14,7 @@ pub(in crate::mutations) const PLANNED_FAULT_LOST: Mutation = Mutation {
         let orders: Vec<u32> = faults.filter(|fault| is_gone(fault.planned)).map(|fault| fault.id).collect();
         Edits::default().drop_if(move |_, event| match event {
             Event::Fault(order) => orders.contains(&order.id),
-            Event::Receipt(receipt) => orders.contains(&receipt.id),
+            Event::Verification(verification) => orders.contains(&verification.id),
             Event::FaultWithheld { planned, .. } => gone.contains(planned),
             _ => false,
         })

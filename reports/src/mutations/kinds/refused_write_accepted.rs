@@ -1,25 +1,14 @@
 //! A fence accepts a write that it refused: that of a leader with an old token, which wakes up or was cut off.
 
-use std::collections::BTreeSet;
-
-use crate::check::Section as _;
+use super::*;
 use crate::check::stale_writes::Writes;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::{Sieve, Sites};
-use crate::verdict::Verdict;
-use hustings_record::{Event, Fencing};
 
-pub(in crate::mutations) const REFUSED_WRITE_ACCEPTED: Mutation = Mutation {
-    name: "refused-write-accepted",
-    about: "the fence accepts a write with an old token that it refused",
-    check: Writes::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
+pub(in crate::mutations) const REFUSED_WRITE_ACCEPTED: Mutation = Mutation::fails::<Writes>(
+    "refused-write-accepted",
+    "the fence accepts a write with an old token that it refused",
     sites,
     edit,
-};
+);
 
 fn sites(scene: &Scene<'_>) -> Sites {
     let refused = scene.writes_that(|found| found.rejected);

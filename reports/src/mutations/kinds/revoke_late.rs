@@ -1,25 +1,16 @@
 //! A leader continues to believe after its successor's grant: its revoke is delayed.
 
-use crate::check::Section as _;
+use super::*;
 use crate::check::split_brain::SplitBrain;
-use crate::index::{Ending, Term};
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::{Scene, is_end_of};
-use crate::mutations::sites::Sites;
+use crate::index::Ending;
 use crate::stats::spans::{Span, touches};
-use crate::verdict::Verdict;
-use hustings_record::{Event, Expectation, Nanos};
 
-pub(in crate::mutations) const BY_5_MS: Mutation = Mutation {
-    name: "revoke-5-ms-late",
-    about: "a leader that lost its lead goes on believing for 5 ms",
-    check: SplitBrain::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
-    sites: |scene| sites(scene, 5_000_000),
-    edit: |scene, sites| edit(scene, sites, 5_000_000),
-};
+pub(in crate::mutations) const BY_5_MS: Mutation = Mutation::fails::<SplitBrain>(
+    "revoke-5-ms-late",
+    "a leader that lost its lead goes on believing for 5 ms",
+    |scene| sites(scene, 5_000_000),
+    |scene, sites| edit(scene, sites, 5_000_000),
+);
 
 pub(in crate::mutations) const BY_50_MS: Mutation = Mutation {
     name: "revoke-50-ms-late",

@@ -1,23 +1,14 @@
 //! A program breaks a rule by which it takes part.
 
-use crate::check::Section as _;
+use super::*;
 use crate::check::programs::Programs;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::Sieve;
-use crate::verdict::Verdict;
-use hustings_record::{Event, Misbehaviour};
 
-pub(in crate::mutations) const RULE_BROKEN: Mutation = Mutation {
-    name: "rule-broken",
-    about: "a program says what is no message",
-    check: Programs::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
-    sites: |scene| Sieve::of(hosts(scene), "no external program takes part").sites(),
+pub(in crate::mutations) const RULE_BROKEN: Mutation = Mutation::fails::<Programs>(
+    "rule-broken",
+    "a program says what is no message",
+    |scene| Sieve::of(hosts(scene), "no external program takes part").sites(),
     edit,
-};
+);
 
 /// Places of the segments in which a program introduced itself.
 fn hosts(scene: &Scene<'_>) -> impl Iterator<Item = usize> {

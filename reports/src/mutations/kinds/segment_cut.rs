@@ -1,13 +1,7 @@
 //! The record itself is not whole: a segment does not end in order.
 
-use crate::check::Section as _;
+use super::*;
 use crate::check::records::Wholeness;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::Sieve;
-use crate::verdict::Verdict;
-use hustings_record::{Event, ProcessFate};
 
 pub(in crate::mutations) const SEGMENT_CUT: Mutation = Mutation {
     name: "segment-cut",

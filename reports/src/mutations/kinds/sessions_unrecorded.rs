@@ -1,12 +1,7 @@
 //! The record lacks the establishment of sessions.
 
-use crate::check::Section as _;
+use super::*;
 use crate::check::sessions::SessionsSection;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::sites::Sieve;
-use crate::verdict::Verdict;
-use hustings_record::Event;
 
 pub(in crate::mutations) const SESSIONS_UNRECORDED: Mutation = Mutation {
     name: "sessions-unrecorded",

@@ -1,13 +1,7 @@
 //! The servers' counters of fired watches do not advance.
 
-use crate::check::Section as _;
+use super::*;
 use crate::check::servers::{DeletionWatches, disturbed};
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::{Sieve, Sites};
-use crate::verdict::Verdict;
-use hustings_record::{Event, WATCHES_FIRED, WindowEdge};
 
 pub(in crate::mutations) const STALE_COUNTER: Mutation = Mutation {
     name: "stale-counter",

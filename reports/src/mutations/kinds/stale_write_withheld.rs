@@ -1,16 +1,8 @@
 //! A cell that must show stale writes shows none: leaders write no more once they have lost leadership.
 
-use std::collections::BTreeSet;
-
-use crate::check::Section as _;
+use super::*;
 use crate::check::stale_writes::Writes;
 use crate::index::JudgedWrite;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::{Sieve, Sites};
-use crate::verdict::Verdict;
-use hustings_record::{Event, Expectation};
 
 pub(in crate::mutations) const STALE_WRITE_WITHHELD: Mutation = Mutation {
     name: "stale-write-withheld",

@@ -1,26 +1,16 @@
 //! A leader stops believing during its term, and begins again by the same znode 5 ms later, without a cause.
 
-use crate::check::Section as _;
+use super::*;
 use crate::check::liveness::Leaderless;
-use crate::index::Term;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::{MADE_UP_TERM, Scene, is_end_of};
-use crate::mutations::sites::{Sieve, Sites};
-use crate::verdict::Verdict;
-use hustings_record::{Event, Expectation, Nanos, RevokeReason};
 
 const AWAY_NS: Nanos = 5_000_000;
 
-pub(in crate::mutations) const TERM_FLAPS: Mutation = Mutation {
-    name: "term-flaps",
-    about: "a leader stops believing and begins again, with nothing to explain it",
-    check: Leaderless::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
+pub(in crate::mutations) const TERM_FLAPS: Mutation = Mutation::fails::<Leaderless>(
+    "term-flaps",
+    "a leader stops believing and begins again, with nothing to explain it",
     sites,
     edit,
-};
+);
 
 fn sites(scene: &Scene<'_>) -> Sites {
     Sieve::of(0..scene.index.terms.all.len(), "nobody ever led")

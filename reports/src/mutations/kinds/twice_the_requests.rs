@@ -1,26 +1,15 @@
 //! A notified candidate sends more requests than its recipe declares.
 
-use std::collections::BTreeSet;
-
-use crate::check::Section as _;
+use super::*;
 use crate::check::asked::limit;
 use crate::check::fan_out::FanOutSeen;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::Sites;
-use crate::verdict::Verdict;
-use hustings_record::{Event, FanOut, Nanos};
 
-pub(in crate::mutations) const TWICE_THE_REQUESTS: Mutation = Mutation {
-    name: "twice-the-requests",
-    about: "a wake-up causes twice as many requests as the recipe declares at most",
-    check: FanOutSeen::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
+pub(in crate::mutations) const TWICE_THE_REQUESTS: Mutation = Mutation::fails::<FanOutSeen>(
+    "twice-the-requests",
+    "a wake-up causes twice as many requests as the recipe declares at most",
     sites,
     edit,
-};
+);
 
 fn sites(scene: &Scene<'_>) -> Sites {
     let index = scene.index;

@@ -1,21 +1,12 @@
 //! A candidate reports its own znode with another czxid than its link shows.
 
-use crate::check::Section as _;
+use super::*;
 use crate::check::witness::Witness;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::Sieve;
-use crate::verdict::Verdict;
-use hustings_record::Event;
 
-pub(in crate::mutations) const WITNESS_DIFFERS: Mutation = Mutation {
-    name: "witness-differs",
-    about: "a candidate reports its own znode with another czxid than passed on its link",
-    check: Witness::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
-    sites: |scene| {
+pub(in crate::mutations) const WITNESS_DIFFERS: Mutation = Mutation::fails::<Witness>(
+    "witness-differs",
+    "a candidate reports its own znode with another czxid than passed on its link",
+    |scene| {
         let reads_along = scene.index.info.parameters.get("witness").is_some_and(|witness| witness == "true");
         let stands = scene.index.candidates.stands.iter().filter(|(_, stands)| stands.iter().any(|s| s.node.is_some()));
         Sieve::of(stands.map(|(&cand, _)| cand as usize), "no candidate has a znode of its own")
@@ -23,7 +14,7 @@ pub(in crate::mutations) const WITNESS_DIFFERS: Mutation = Mutation {
             .sites()
     },
     edit,
-};
+);
 
 fn edit<'s>(_: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
     let cand = sites.first().map(|&cand| cand as u32);

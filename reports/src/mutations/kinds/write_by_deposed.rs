@@ -1,27 +1,17 @@
 //! A deposed leader writes with its old token after its successor's first accepted write.
 
-use crate::check::Section as _;
+use super::*;
 use crate::check::stale_writes::Writes;
-use crate::index::Term;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::{Sieve, Sites};
-use crate::verdict::Verdict;
-use hustings_record::{Event, Expectation, Fencing, Nanos};
 
 /// Delay of the deposed leader's write after the successor's.
 const AFTER_NS: Nanos = 1_000_000;
 
-pub(in crate::mutations) const WRITE_BY_DEPOSED: Mutation = Mutation {
-    name: "write-by-deposed",
-    about: "a resource without a fence takes a write with the old token after one with the new",
-    check: Writes::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
+pub(in crate::mutations) const WRITE_BY_DEPOSED: Mutation = Mutation::fails::<Writes>(
+    "write-by-deposed",
+    "a resource without a fence takes a write with the old token after one with the new",
     sites,
     edit,
-};
+);
 
 fn sites(scene: &Scene<'_>) -> Sites {
     with_successors_write(scene)

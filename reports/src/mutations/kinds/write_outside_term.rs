@@ -1,25 +1,17 @@
 //! Writes that were sent outside their term: after its revoke, or before its grant.
 
 use super::write_by_deposed::{add_writes, write};
-use crate::check::Section as _;
+use super::*;
 use crate::check::stray_writes::StrayWrites;
-use crate::index::{Ending, Term};
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::Sieve;
-use crate::verdict::Verdict;
-use hustings_record::{Event, Nanos};
+use crate::index::Ending;
 
 /// How much too late or too early a write is sent, beyond the clocks' error.
 const OUT_BY_NS: Nanos = 2_000_000;
 
-pub(in crate::mutations) const AFTER_REVOKE: Mutation = Mutation {
-    name: "write-after-revoke",
-    about: "a leader writes 2 ms after it stopped believing",
-    check: StrayWrites::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
-    sites: |scene| {
+pub(in crate::mutations) const AFTER_REVOKE: Mutation = Mutation::fails::<StrayWrites>(
+    "write-after-revoke",
+    "a leader writes 2 ms after it stopped believing",
+    |scene| {
         let revoked = |term: &usize| matches!(scene.term(*term).ending, Ending::Revoked(_));
         let anew = |term: &usize| !leads_again(scene, *term);
         let all = || scene.index.writing.all();
@@ -29,19 +21,16 @@ pub(in crate::mutations) const AFTER_REVOKE: Mutation = Mutation {
             .keep("every leader led again at once by the same token", anew)
             .sites()
     },
-    edit: |scene, sites| {
+    |scene, sites| {
         let after = |term: &Term<'_>| term.ended.1 + scene.index.epsilon + OUT_BY_NS;
         add_writes(scene, sites.iter().map(|&place| sent_at(scene.term(place), after(scene.term(place)))))
     },
-};
+);
 
-pub(in crate::mutations) const BEFORE_GRANT: Mutation = Mutation {
-    name: "write-before-grant",
-    about: "a leader writes 2 ms before its grant",
-    check: StrayWrites::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
-    sites: |scene| {
+pub(in crate::mutations) const BEFORE_GRANT: Mutation = Mutation::fails::<StrayWrites>(
+    "write-before-grant",
+    "a leader writes 2 ms before its grant",
+    |scene| {
         let first = |term: &usize| {
             let own = scene.term(*term);
             let same =
@@ -50,11 +39,11 @@ pub(in crate::mutations) const BEFORE_GRANT: Mutation = Mutation {
         };
         terms(scene).keep("every leader had led by its token before", first).sites()
     },
-    edit: |scene, sites| {
+    |scene, sites| {
         let before = |term: &Term<'_>| term.grant.saturating_sub(scene.index.epsilon + OUT_BY_NS);
         add_writes(scene, sites.iter().map(|&place| sent_at(scene.term(place), before(scene.term(place)))))
     },
-};
+);
 
 /// Terms that were granted.
 fn terms(scene: &Scene<'_>) -> Sieve {

@@ -1,24 +1,15 @@
 //! A fence that lets an old token pass.
 
 use super::write_by_deposed::{add_writes, stale_write, with_successors_write};
-use crate::check::Section as _;
+use super::*;
 use crate::check::stale_writes::Writes;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::Sites;
-use crate::verdict::Verdict;
-use hustings_record::{Event, Fencing};
 
-pub(in crate::mutations) const WRITE_PAST_FENCE: Mutation = Mutation {
-    name: "write-past-fence",
-    about: "the fence accepts a write with the old token after one with the new",
-    check: Writes::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
+pub(in crate::mutations) const WRITE_PAST_FENCE: Mutation = Mutation::fails::<Writes>(
+    "write-past-fence",
+    "the fence accepts a write with the old token after one with the new",
     sites,
     edit,
-};
+);
 
 fn sites(scene: &Scene<'_>) -> Sites {
     with_successors_write(scene)

@@ -1,24 +1,15 @@
 //! A leader writes, while it leads, with a token by which nobody ever led.
 
 use super::write_by_deposed::{add_writes, write};
-use crate::check::Section as _;
+use super::*;
 use crate::check::stray_writes::StrayWrites;
-use crate::index::Term;
-use crate::mutations::edits::Edits;
-use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::Scene;
-use crate::mutations::sites::{Sieve, Sites};
-use crate::verdict::Verdict;
 
-pub(in crate::mutations) const WRITE_WITHOUT_TERM: Mutation = Mutation {
-    name: "write-without-term",
-    about: "a leader writes with a token by which nobody ever led",
-    check: StrayWrites::NAME,
-    verdict: Verdict::Fail,
-    one_by_one: true,
+pub(in crate::mutations) const WRITE_WITHOUT_TERM: Mutation = Mutation::fails::<StrayWrites>(
+    "write-without-term",
+    "a leader writes with a token by which nobody ever led",
     sites,
     edit,
-};
+);
 
 fn sites(scene: &Scene<'_>) -> Sites {
     let granted = (0..scene.index.terms.all.len()).filter(|&term| scene.term(term).granted.is_some());

@@ -11,7 +11,8 @@ use plotters::prelude::{Circle, DrawingArea, IntoDrawingArea, PathElement, Recta
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontStyle, IntoFont, RGBColor, ShapeStyle, TextStyle};
 
-use crate::render::clean;
+use super::scale::Scale;
+use crate::render::{clean, format};
 
 /// The page's text colour.
 pub(crate) const INK: RGBColor = RGBColor(1, 1, 1);
@@ -196,6 +197,55 @@ impl Canvas<'_> {
     pub(crate) fn text(&self, at: Point, text: &str, align: Align, bold: bool) -> Drawn {
         let px = if bold { TITLE_PX } else { TEXT_PX };
         self.area.draw(&Text::new(text, at, text_style(px, align, bold))).map_err(failed)
+    }
+
+    /// A vertical grid line at each round time, with its label below.
+    pub(crate) fn times(&self, x: &Scale, (top, bottom): (i32, i32)) -> Drawn {
+        for tick in x.ticks() {
+            let at = x.at(tick);
+            self.line((at, top), (at, bottom), Pen::grid())?;
+            self.text((at, bottom + 14), &format::tick(tick), Align::Middle, false)?;
+        }
+        Ok(())
+    }
+
+    /// A vertical grid line at each of these values, with its label below where there is room for it.
+    pub(crate) fn columns(
+        &self,
+        x: &Scale,
+        (top, bottom): (i32, i32),
+        columns: impl Iterator<Item = (f64, String)>,
+    ) -> Drawn {
+        let mut free_from = i32::MIN;
+        for (value, label) in columns {
+            let (at, half) = (x.at(value), text_width(&label) / 2);
+            self.line((at, top), (at, bottom), Pen::grid())?;
+            if at - half >= free_from {
+                self.text((at, bottom + 14), &label, Align::Middle, false)?;
+                free_from = at + half + 6;
+            }
+        }
+        Ok(())
+    }
+
+    /// A horizontal grid line at each of these values, with its label on the left.
+    pub(crate) fn levels(
+        &self,
+        y: &Scale,
+        (left, right): (i32, i32),
+        levels: impl Iterator<Item = (f64, String)>,
+    ) -> Drawn {
+        for (value, label) in levels {
+            self.line((left, y.at(value)), (right, y.at(value)), Pen::grid())?;
+            self.text((left - 8, y.at(value)), &label, Align::Right, false)?;
+        }
+        Ok(())
+    }
+
+    /// The line at the foot of a chart, and the name of its axis below.
+    pub(crate) fn foot(&self, (left, right): (i32, i32), bottom: i32, name: &str) -> Drawn {
+        self.line((left, bottom), (right, bottom), Pen::new(INK, 1))?;
+        self.text(((left + right) / 2, bottom + 36), name, Align::Middle, false)
     }
 
     /// A diagonal hatching of the rectangle, for parts that must be distinguishable without colour.

@@ -65,18 +65,10 @@ impl Plot<'_> {
     }
 
     fn axes(&self, canvas: &Canvas<'_>, x: &Scale, y: &Scale) -> Drawn {
-        for (share, label) in [(0.0, "0"), (0.25, "25 %"), (0.5, "50 %"), (0.75, "75 %"), (0.9, "90 %"), (1.0, "100 %")]
-        {
-            canvas.line((LEFT, y.at(share)), (RIGHT, y.at(share)), Pen::grid())?;
-            canvas.text((LEFT - 8, y.at(share)), label, Align::Right, false)?;
-        }
-        for tick in x.ticks() {
-            let at = x.at(tick);
-            canvas.line((at, TOP), (at, BOTTOM), Pen::grid())?;
-            canvas.text((at, BOTTOM + 14), &format::tick(tick), Align::Middle, false)?;
-        }
-        canvas.line((LEFT, BOTTOM), (RIGHT, BOTTOM), Pen::new(INK, 1))?;
-        canvas.text(((LEFT + RIGHT) / 2, BOTTOM + 36), self.x_title, Align::Middle, false)?;
+        let shares = [(0.0, "0"), (0.25, "25 %"), (0.5, "50 %"), (0.75, "75 %"), (0.9, "90 %"), (1.0, "100 %")];
+        canvas.levels(y, (LEFT, RIGHT), shares.into_iter().map(|(share, label)| (share, label.to_owned())))?;
+        canvas.times(x, (TOP, BOTTOM))?;
+        canvas.foot((LEFT, RIGHT), BOTTOM, self.x_title)?;
         if let Some((ns, name)) = self.mark
             && x.holds(ns as f64)
         {

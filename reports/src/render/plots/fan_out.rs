@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plotters::style::RGBColor;
 
-use super::canvas::{Align, Canvas, Dash, Drawn, Figure, INK, Pen, PlotError, figure, text_width};
+use super::canvas::{Align, Canvas, Dash, Drawn, Figure, INK, Pen, PlotError, figure};
 use super::chart::{Chart, Draw};
 use super::palette::Palette;
 use super::scale::{Scale, ScaleKind};
@@ -113,24 +113,12 @@ fn scales(recipes: &BTreeMap<String, (RGBColor, Vec<Point>)>, sizes: &BTreeSet<u
 }
 
 fn axes(canvas: &Canvas<'_>, x: &Scale, y: &Scale, sizes: &BTreeSet<u32>) -> Drawn {
-    for tick in y.ticks() {
-        canvas.line((LEFT, y.at(tick)), (RIGHT, y.at(tick)), Pen::grid())?;
-        canvas.text((LEFT - 8, y.at(tick)), &format::count(tick as u64), Align::Right, false)?;
-    }
+    let labelled = |tick: f64| (tick, format::count(tick as u64));
+    canvas.levels(y, (LEFT, RIGHT), y.ticks().into_iter().map(labelled))?;
     let ticks: Vec<f64> =
         if sizes.len() <= SIZES_MAX { sizes.iter().map(|&size| f64::from(size)).collect() } else { x.ticks() };
-    let mut free_from = i32::MIN;
-    for tick in ticks {
-        let label = format::count(tick as u64);
-        let (at, half) = (x.at(tick), text_width(&label) / 2);
-        canvas.line((at, TOP), (at, BOTTOM), Pen::grid())?;
-        if at - half >= free_from {
-            canvas.text((at, BOTTOM + 14), &label, Align::Middle, false)?;
-            free_from = at + half + 6;
-        }
-    }
-    canvas.line((LEFT, BOTTOM), (RIGHT, BOTTOM), Pen::new(INK, 1))?;
-    canvas.text(((LEFT + RIGHT) / 2, BOTTOM + 36), "candidates in a group (logarithmic)", Align::Middle, false)?;
+    canvas.columns(x, (TOP, BOTTOM), ticks.into_iter().map(labelled))?;
+    canvas.foot((LEFT, RIGHT), BOTTOM, "candidates in a group (logarithmic)")?;
 
     let pen = Pen::new(INK, 1).dash(Dash::Dashed);
     canvas.line((LEFT, y.at(1.0)), (RIGHT, y.at(1.0)), pen)?;

@@ -1,7 +1,7 @@
 //! Load of the servers: a panel per figure, a line per server, with faults as bands behind.
 
 use super::bands::Bands;
-use super::canvas::{Align, Canvas, Dash, Drawn, Figure, INK, Pen, PlotError, figure, text_width};
+use super::canvas::{Align, Canvas, Dash, Drawn, Figure, Pen, PlotError, figure, text_width};
 use super::chart::{Chart, Draw};
 use super::palette::{BLUE, GREEN, PURPLE, VERMILLION};
 use super::scale::{Scale, ScaleKind};
@@ -62,17 +62,12 @@ fn draw(cell: &CellSummary) -> Result<Vec<Figure>, PlotError> {
             let x = Scale::new(ScaleKind::Linear, 0.0, (load.to - load.from) as f64, (LEFT, RIGHT));
             let bands = Bands { x: &x, window: (load.from, load.to), right: RIGHT, top: TOP, bottom };
             bands.draw(canvas, load.faults.iter().map(|fault| (fault.kind, (fault.from, fault.to))))?;
-            for tick in x.ticks() {
-                canvas.line((x.at(tick), TOP), (x.at(tick), bottom), Pen::grid())?;
-                canvas.text((x.at(tick), bottom + 14), &format::tick(tick), Align::Middle, false)?;
-            }
+            canvas.times(&x, (TOP, bottom))?;
             for (i, panel) in panels.iter().enumerate() {
                 let top = TOP + (PANEL + GAP) * i as i32;
                 self::panel(canvas, load, panel, &x, (top, top + PANEL))?;
             }
-            canvas.line((LEFT, bottom), (RIGHT, bottom), Pen::new(INK, 1))?;
-            let since = "time since the servers were first asked";
-            canvas.text(((LEFT + RIGHT) / 2, bottom + 36), since, Align::Middle, false)?;
+            canvas.foot((LEFT, RIGHT), bottom, "time since the servers were first asked")?;
             legend(canvas, load, bottom + 64)
         })?;
     Ok(vec![drawn])

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::canvas::{Align, Canvas, Drawn, Figure, INK, Pen, PlotError, figure, text_width};
+use super::canvas::{Align, Canvas, Drawn, Figure, Pen, PlotError, figure};
 use super::chart::{Chart, Draw};
 use super::palette::Palette;
 use super::scale::{Scale, ScaleKind};
@@ -183,20 +183,8 @@ fn words(measure: &ScalingMeasure, recipes: &Recipes<'_>) -> String {
 }
 
 fn axes(canvas: &Canvas<'_>, x: &Scale, y: &Scale, measure: &ScalingMeasure, sizes: BTreeSet<u32>) -> Drawn {
-    for tick in y.ticks() {
-        canvas.line((LEFT, y.at(tick)), (RIGHT, y.at(tick)), Pen::grid())?;
-        canvas.text((LEFT - 8, y.at(tick)), &(measure.written)(tick), Align::Right, false)?;
-    }
-    let mut free_from = i32::MIN;
-    for size in sizes {
-        let label = format::count(size.into());
-        let (at, half) = (x.at(size.into()), text_width(&label) / 2);
-        canvas.line((at, TOP), (at, BOTTOM), Pen::grid())?;
-        if at - half >= free_from {
-            canvas.text((at, BOTTOM + 14), &label, Align::Middle, false)?;
-            free_from = at + half + 6;
-        }
-    }
-    canvas.line((LEFT, BOTTOM), (RIGHT, BOTTOM), Pen::new(INK, 1))?;
-    canvas.text(((LEFT + RIGHT) / 2, BOTTOM + 36), "candidates in a group (logarithmic)", Align::Middle, false)
+    canvas.levels(y, (LEFT, RIGHT), y.ticks().into_iter().map(|tick| (tick, (measure.written)(tick))))?;
+    let sizes = sizes.into_iter().map(|size| (f64::from(size), format::count(size.into())));
+    canvas.columns(x, (TOP, BOTTOM), sizes)?;
+    canvas.foot((LEFT, RIGHT), BOTTOM, "candidates in a group (logarithmic)")
 }

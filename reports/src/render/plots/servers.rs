@@ -114,7 +114,7 @@ impl<'a> Lanes<'a> {
         for &(from, to) in &writes.gaps {
             let (from, to) = (from.max(self.window.0), to.min(self.window.1));
             if from < to {
-                gap(canvas, (at(from), top + 4), (at(to).max(at(from) + 2), top + WRITES - 4))?;
+                striped(canvas, (at(from), top + 4), (at(to).max(at(from) + 2), top + WRITES - 4))?;
             }
         }
         Ok(())
@@ -125,7 +125,7 @@ impl<'a> Lanes<'a> {
         let mut left = legend(canvas, left, at)?;
         if self.writes.is_some() {
             let name = "no write acknowledged";
-            gap(canvas, (left, at - 5), (left + 20, at + 5))?;
+            striped(canvas, (left, at - 5), (left + 20, at + 5))?;
             canvas.text((left + 27, at), name, Align::Left, false)?;
             left += 27 + text_width(name) + 12;
         }
@@ -133,7 +133,8 @@ impl<'a> Lanes<'a> {
     }
 }
 
-fn gap(canvas: &Canvas<'_>, from: (i32, i32), to: (i32, i32)) -> Drawn {
+/// A part that must be seen: vermillion stripes on a pale ground.
+pub(super) fn striped(canvas: &Canvas<'_>, from: (i32, i32), to: (i32, i32)) -> Drawn {
     canvas.bar(from, to, PALE, 1.0)?;
     canvas.hatch(from, to, Pen::new(VERMILLION, 2))?;
     canvas.frame(from, to, Pen::new(VERMILLION, 1))
@@ -185,21 +186,16 @@ impl ServersView<'_> {
             let x = Scale::new(ScaleKind::Linear, 0.0, length as f64, (LEFT, RIGHT));
             let bands = Bands { x: &x, window: self.window, right: RIGHT, top: TOP, bottom };
             bands.draw(canvas, self.watch.faults.iter().map(|fault| (fault.kind, (fault.from, fault.to))))?;
-            for tick in x.ticks() {
-                let at = x.at(tick);
-                canvas.line((at, TOP), (at, bottom), Pen::grid())?;
-                canvas.text((at, bottom + 14), &format::tick(tick), Align::Middle, false)?;
-            }
+            canvas.times(&x, (TOP, bottom))?;
             lanes.draw(canvas, &x, (LEFT, RIGHT), TOP)?;
             if shares {
                 self.shares(canvas, &x, (lanes_end + 14, bottom), groups)?;
             }
-            canvas.line((LEFT, bottom), (RIGHT, bottom), Pen::new(INK, 1))?;
             let since = match self.window.0.saturating_sub(self.watch.from) {
                 0 => "time since the watch of the servers began".into(),
                 later => format!("time since {} into the picture above", format::duration(later)),
             };
-            canvas.text(((LEFT + RIGHT) / 2, bottom + 36), &since, Align::Middle, false)?;
+            canvas.foot((LEFT, RIGHT), bottom, &since)?;
             let left = lanes.legend(canvas, 8, bottom + 64)?;
             if shares {
                 canvas.bar((left, bottom + 58), (left + 20, bottom + 70), GREEN, 0.5)?;

@@ -7,7 +7,7 @@ use super::canvas::{Align, Canvas, Drawn, Figure, INK, Pen, PlotError, chars_in,
 use super::chart::{Chart, Draw};
 use super::palette::{BLUE, ORANGE, PALE, VERMILLION};
 use super::scale::{Scale, ScaleKind};
-use super::servers::Lanes;
+use super::servers::{Lanes, striped};
 use crate::render::{clean, format};
 use crate::summary::{CellSummary, TermBar, Timeline};
 use hustings_record::Nanos;
@@ -78,11 +78,7 @@ impl TimelineView<'_> {
             let length = self.to.saturating_sub(self.from);
             let x = Scale::new(ScaleKind::Linear, 0.0, length as f64, (LEFT, RIGHT));
             self.faults(canvas, &x, &rows, rows_end)?;
-            for tick in x.ticks() {
-                let at = x.at(tick);
-                canvas.line((at, TOP), (at, bottom), Pen::grid())?;
-                canvas.text((at, bottom + 14), &format::tick(tick), Align::Middle, false)?;
-            }
+            canvas.times(&x, (TOP, bottom))?;
             for (i, &(host, candidate)) in rows.iter().enumerate() {
                 let top = TOP + ROW * i as i32;
                 canvas.line((0, top), (RIGHT, top), Pen::grid())?;
@@ -90,12 +86,11 @@ impl TimelineView<'_> {
             }
             lanes.draw(canvas, &x, (LEFT, RIGHT), rows_end)?;
             canvas.line((LEFT, rows_end), (RIGHT, rows_end), Pen::new(INK, 1))?;
-            canvas.line((LEFT, bottom), (RIGHT, bottom), Pen::new(INK, 1))?;
             let since = match self.from.saturating_sub(self.timeline.from) {
                 0 => "time since the picture begins".into(),
                 later => format!("time since {} into the picture above", format::duration(later)),
             };
-            canvas.text(((LEFT + RIGHT) / 2, bottom + 36), &since, Align::Middle, false)?;
+            canvas.foot((LEFT, RIGHT), bottom, &since)?;
             for term in self.timeline.terms.iter().take(TERMS_MAX) {
                 if let Some(row) = rows.iter().position(|&row| row == (term.host, Some(term.candidate))) {
                     self.term(canvas, &x, term, TOP + ROW * row as i32 + (ROW - BAR) / 2)?;
@@ -183,7 +178,7 @@ impl TimelineView<'_> {
             }
             for latent in self.latent_within(part) {
                 if let Some((from, to)) = self.span(x, latent) {
-                    latent_overlap(canvas, (from, top - 3), (to.max(from + 1), top + BAR + 3))?;
+                    striped(canvas, (from, top - 3), (to.max(from + 1), top + BAR + 3))?;
                 }
             }
         }
@@ -216,12 +211,6 @@ impl TimelineView<'_> {
     }
 }
 
-fn latent_overlap(canvas: &Canvas<'_>, from: (i32, i32), to: (i32, i32)) -> Drawn {
-    canvas.bar(from, to, PALE, 1.0)?;
-    canvas.hatch(from, to, Pen::new(VERMILLION, 2))?;
-    canvas.frame(from, to, Pen::new(VERMILLION, 1))
-}
-
 fn stale_mark(canvas: &Canvas<'_>, at: (i32, i32), fenced: bool) -> Drawn {
     if fenced { canvas.ring(at, 4, Pen::new(INK, 2)) } else { canvas.cross(at, 5, Pen::new(INK, 2)) }
 }
@@ -239,7 +228,7 @@ fn legend(canvas: &Canvas<'_>, at: i32) -> Drawn {
                 canvas.frame(from, to, Pen::new(BLUE, 1))?;
             }
             2 => canvas.bar(from, to, VERMILLION, 1.0)?,
-            3 => latent_overlap(canvas, from, to)?,
+            3 => striped(canvas, from, to)?,
             4 => canvas.bar(from, to, ORANGE, 0.28)?,
             _ => stale_mark(canvas, (left + 10, at), i == 6)?,
         }

@@ -1,7 +1,7 @@
 //! Which groups fell together: for each injection that left sessions to expire, in how many groups the loss was noticed, tick by
 //! tick.
 
-use super::canvas::{Align, Canvas, Drawn, Figure, INK, Pen, PlotError, figure};
+use super::canvas::{Align, Canvas, Drawn, Figure, Pen, PlotError, figure};
 use super::chart::{Chart, Draw};
 use super::palette::BLUE;
 use super::scale::{Scale, ScaleKind};
@@ -41,20 +41,11 @@ fn draw(cell: &CellSummary) -> Result<Vec<Figure>, PlotError> {
             correlated_expiry.noticed.iter().map(|&(tick, _)| (tick + 1) as f64 * correlated_expiry.tick as f64)
         });
         let x = Scale::new(ScaleKind::Linear, 0.0, ends.fold(1.0, f64::max), (LEFT, RIGHT));
-        for tick in x.ticks() {
-            canvas.line((x.at(tick), TOP), (x.at(tick), bottom), Pen::grid())?;
-            canvas.text((x.at(tick), bottom + 14), &format::tick(tick), Align::Middle, false)?;
-        }
+        canvas.times(&x, (TOP, bottom))?;
         for (i, correlated_expiry) in correlated_expiries.iter().enumerate() {
             lane(canvas, &x, correlated_expiry, TOP + LANE * i as i32)?;
         }
-        canvas.line((LEFT, bottom), (RIGHT, bottom), Pen::new(INK, 1))?;
-        canvas.text(
-            ((LEFT + RIGHT) / 2, bottom + 36),
-            "time since the first of these leads was lost",
-            Align::Middle,
-            false,
-        )
+        canvas.foot((LEFT, RIGHT), bottom, "time since the first of these leads was lost")
     })?;
     Ok(vec![figure])
 }

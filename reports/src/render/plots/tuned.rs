@@ -37,8 +37,7 @@ pub(crate) fn expiry(advice: &Advice, measured: &[Band]) -> Result<Figure, PlotE
     figure(title, about, (WIDTH as u32, (BOTTOM + 58 + LEGEND_ROW * rows) as u32), |canvas| {
         let x = Scale::new(ScaleKind::Linear, 0.0, OF_T_MAX, (LEFT, RIGHT));
         let y = Scale::new(ScaleKind::Linear, 0.0, 1.0, (BOTTOM, TOP));
-        grid(canvas, &x, &y, of_t, share)?;
-        canvas.text(((LEFT + RIGHT) / 2, BOTTOM + 36), "length of the pause, in T", Align::Middle, false)?;
+        grid(canvas, &x, &y, of_t, share, "length of the pause, in T")?;
         let path = |of: &dyn Fn(f64) -> f64| -> Vec<(i32, i32)> {
             let steps = (0..=STEPS).map(|i| f64::from(i) / f64::from(STEPS) * OF_T_MAX);
             steps.map(|at| (x.at(at), y.at(of(at)))).collect()
@@ -83,13 +82,8 @@ pub(crate) fn front(advice: &Advice) -> Result<Figure, PlotError> {
         let x = Scale::new(ScaleKind::LogWithZero, 0.0, right * 1.3, (LEFT, RIGHT));
         let least = advice.rows.iter().map(TimeoutRow::downtime_s_per_week).fold(f64::INFINITY, f64::min) * THOUSAND;
         let y = Scale::new(ScaleKind::Log, least / 1.5, most(TimeoutRow::downtime_s_per_week) * 1.5, (BOTTOM, TOP));
-        grid(canvas, &x, &y, |n| rate(n / THOUSAND), |ms| duration((ms * 1e6) as u64))?;
-        canvas.text(
-            ((LEFT + RIGHT) / 2, BOTTOM + 36),
-            "false failovers a week (logarithmic); upwards: time without a leader a week",
-            Align::Middle,
-            false,
-        )?;
+        let axis = "false failovers a week (logarithmic); upwards: time without a leader a week";
+        grid(canvas, &x, &y, |n| rate(n / THOUSAND), |ms| duration((ms * 1e6) as u64), axis)?;
         let at = |row: &TimeoutRow| {
             (x.at(row.false_failovers.per_week * THOUSAND), y.at(row.downtime_s_per_week() * THOUSAND))
         };
@@ -152,22 +146,11 @@ fn grid(
     y: &Scale,
     across: impl Fn(f64) -> String,
     up: impl Fn(f64) -> String,
+    axis: &str,
 ) -> Drawn {
-    for tick in y.ticks() {
-        canvas.line((LEFT, y.at(tick)), (RIGHT, y.at(tick)), Pen::grid())?;
-        canvas.text((LEFT - 8, y.at(tick)), &up(tick), Align::Right, false)?;
-    }
-    let mut free_from = i32::MIN;
-    for tick in x.ticks() {
-        let (label, at) = (across(tick), x.at(tick));
-        let half = text_width(&label) / 2;
-        canvas.line((at, TOP), (at, BOTTOM), Pen::grid())?;
-        if at - half >= free_from {
-            canvas.text((at, BOTTOM + 14), &label, Align::Middle, false)?;
-            free_from = at + half + 6;
-        }
-    }
-    canvas.line((LEFT, BOTTOM), (RIGHT, BOTTOM), Pen::new(INK, 1))
+    canvas.levels(y, (LEFT, RIGHT), y.ticks().into_iter().map(|tick| (tick, up(tick))))?;
+    canvas.columns(x, (TOP, BOTTOM), x.ticks().into_iter().map(|tick| (tick, across(tick))))?;
+    canvas.foot((LEFT, RIGHT), BOTTOM, axis)
 }
 
 /// Lines below a drawing that say what is what.

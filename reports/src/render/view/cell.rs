@@ -1,4 +1,4 @@
-//! The section of one cell: what was expected of it, what the checks say, its numbers, beliefs and receipts.
+//! The section of one cell: what was expected of it, what the checks say, its numbers, beliefs and verifications.
 
 use minijinja::Value;
 use serde::Serialize;
@@ -7,8 +7,8 @@ use super::ensemble::EnsembleView;
 use super::exceptions::Exceptions;
 use super::facts::{DistributionLine, Subject, distributions, subjects};
 use super::parts::{Fact, Figures, Panel, first_lines};
-use super::receipts::Receipts;
 use super::row::CellRow;
+use super::verifications::VerificationTable;
 
 use crate::check::Testability;
 use crate::render::apart::negotiated;
@@ -37,7 +37,7 @@ pub(super) struct CellSection {
     not_measured: String,
     subjects: Vec<Subject>,
     exceptions: Option<Exceptions>,
-    receipts: Receipts,
+    verifications: VerificationTable,
     ensemble: Option<EnsembleView>,
     panels: Vec<Panel>,
     timelines: Vec<TermTable>,
@@ -82,7 +82,7 @@ impl CellSection {
             not_measured: if cell.info.has_candidates() { missing.join(", ") } else { String::new() },
             subjects: subjects(cell),
             exceptions: Exceptions::new(cell),
-            receipts: Receipts::new(cell),
+            verifications: VerificationTable::new(cell),
             ensemble: EnsembleView::new(cell),
             panels: panels(cell, figures)?,
             timelines: cell.timelines.iter().map(|timeline| term_table(cell, timeline)).collect(),

@@ -16,11 +16,11 @@ mod parts;
 mod policies;
 mod pools;
 mod problems;
-mod receipts;
 mod replay;
 mod row;
 mod run;
 mod times;
+mod verifications;
 
 pub(crate) use answers::{SummaryAnswer, answers};
 pub(crate) use page::Page;

@@ -1,19 +1,10 @@
 //! An attempt that has waited long enough is given up and repeated. When the deletion of its first contender fails, it
 //! is not retried: that znode stays in the queue and gets to its head.
 
+use futures::future::{Either, select};
 use std::pin::pin;
 
-use async_trait::async_trait;
-use futures::future::{Either, select};
-
-use super::case::{Case, Caught, at, sent};
-use crate::coordination::Session;
-use crate::host::Host;
-use crate::recipes::candidate::{Candidate, Flow, OperationAnswer, Wake};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::own::Own;
-use crate::recipes::steps::Steps;
-use crate::schedule::{Action, ScheduledRequest};
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "the clean-up of a try that took too long fails, and its contender stays",
@@ -22,8 +13,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::Leaderless, Caught::Orphan],
     ..Case::of("abandons-contender", RecipeKind::AbandonsContender, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct AbandonsContender;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for AbandonsContender {

@@ -1,15 +1,7 @@
 //! A znode with the own guid counts as the own znode, whichever session owns it. The guid belongs to the candidate, not
 //! to the incarnation. A candidate that returns soon adopts its previous incarnation's znode, which is about to go.
 
-use super::case::{Case, Caught, at};
-use crate::coordination::{Session, Stat};
-use crate::host::Host;
-use crate::recipes::candidate::Candidate;
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::names;
-use crate::recipes::own::Own;
-use crate::recipes::steps::Steps;
-use crate::schedule::Action;
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "a lookup by guid adopts the znode of a session that is about to end",
@@ -22,8 +14,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::Overlap],
     ..Case::of("adopts-closing-session", RecipeKind::AdoptsClosingSession, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct AdoptsClosingSession;
 
 impl<S: Session, H: Host> Steps<S, H> for AdoptsClosingSession {
     fn begin(&self, candidate: &mut Candidate<'_, S, H>) {

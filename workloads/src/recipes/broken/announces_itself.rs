@@ -1,16 +1,7 @@
 //! The leader writes its leadership into its own znode. Candidates that watch that znode for its deletion are also
 //! woken by the change of its data.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at};
-use crate::coordination::Session;
-use crate::host::Host;
-use crate::recipes::candidate::{Candidate, Flow};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::own::Own;
-use crate::recipes::steps::Steps;
-use crate::schedule::Action;
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "a new leader wakes the next in line by writing into its own znode",
@@ -19,8 +10,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::FanOut],
     ..Case::of("announces-itself", RecipeKind::AnnouncesItself, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct AnnouncesItself;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for AnnouncesItself {

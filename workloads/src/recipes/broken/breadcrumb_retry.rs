@@ -1,17 +1,9 @@
 //! A write of the breadcrumb whose answer was lost is repeated unchanged. The first one took effect, so the second one
 //! finds another version and takes it for another leader's. The lock is released, again and again.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at, sent};
-use crate::coordination::Session;
-use crate::host::{Host, Predecessor};
+use super::prelude::*;
+use crate::host::Predecessor;
 use crate::recipes::breadcrumb::{self, Written};
-use crate::recipes::candidate::{Candidate, Flow};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::names;
-use crate::recipes::steps::Steps;
-use crate::schedule::{Action, ScheduledRequest, Step};
 
 /// As many tries as fit into the run, of each candidate.
 const TRIES: usize = 16;
@@ -37,8 +29,6 @@ const SCHEDULE: [Step; 1 + CANDIDATES * TRIES] = {
     }
     steps
 };
-
-pub(in crate::recipes) struct BreadcrumbRetry;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for BreadcrumbRetry {

@@ -1,15 +1,7 @@
 //! The lead is acquired in one place and the belief is set in another. A cancellation in between finds no leader, and
 //! nothing checks for a cancellation before the flag is set.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at};
-use crate::coordination::{Session, States};
-use crate::host::Host;
-use crate::recipes::candidate::{Candidate, Flow};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::steps::Steps;
-use crate::schedule::Action;
+use super::prelude::*;
 
 /// The time from the acquisition to the flag, as T divided by this: the worker's thread has to be scheduled.
 const HANDED_OVER_PER_T: u64 = 4;
@@ -21,8 +13,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::Overlap],
     ..Case::of("cancel-before-flag", RecipeKind::CancelBeforeFlag, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct CancelBeforeFlag;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for CancelBeforeFlag {

@@ -1,15 +1,7 @@
 //! The predecessor is watched with an exists. If it is gone already, the watch stays at the server for a znode that
 //! never returns. The watches accumulate with every change in the queue.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at, sent_after};
-use crate::coordination::Session;
-use crate::host::Host;
-use crate::recipes::candidate::{Armed, Candidate, Flow, OperationAnswer};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::steps::Steps;
-use crate::schedule::{Action, ScheduledRequest, Step};
+use super::prelude::*;
 
 /// How often the predecessor disappears between list and watch.
 const ROUNDS: usize = 10;
@@ -40,8 +32,6 @@ const SCHEDULE: [Step; STEPS * ROUNDS] = {
     }
     steps
 };
-
-pub(in crate::recipes) struct ExistsOnVanished;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for ExistsOnVanished {

@@ -1,17 +1,8 @@
 //! The end of a session during a create is taken for a lost connection. The candidate waits for a session that never
 //! comes back, while its host assumes that it is about to enrol.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at, sent_after};
-use crate::coordination::{CreateMode, Created, OpError, Session, SessionState, States};
-use crate::host::Host;
-use crate::recipes::candidate::{Candidate, Flow, OperationAnswer};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::names;
-use crate::recipes::steps::Steps;
-use crate::schedule::{Action, ScheduledRequest};
-use hustings_record::Direction;
+use super::prelude::*;
+use crate::coordination::{Created, OpError};
 
 pub(super) const CASE: Case = Case {
     wrong: "a session that ends during a create is waited for, for ever",
@@ -31,8 +22,6 @@ pub(super) const CASE: Case = Case {
     candidates: 1,
     ..Case::of("forgets-session-end", RecipeKind::ForgetsSessionEnd, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct ForgetsSessionEnd;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for ForgetsSessionEnd {

@@ -1,15 +1,6 @@
 //! A follower that is cut off assumes its end: it leaves for good, without reporting it.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at};
-use crate::coordination::Session;
-use crate::host::{Departure, Host};
-use crate::recipes::candidate::{Candidate, Flow, Wake};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::steps::Steps;
-use crate::schedule::Action;
-use hustings_record::Direction;
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "whoever was cut off never stands again, and the others go on as if it had never been there",
@@ -18,8 +9,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::Absent],
     ..Case::of("gives-up-after-partition", RecipeKind::GivesUpAfterPartition, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct GivesUpAfterPartition;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for GivesUpAfterPartition {

@@ -1,15 +1,8 @@
 //! One in five woken candidates misses the notification, and lists the queue when a timer fires. Without the timer the
 //! wake-up would be lost for good. With it the bug becomes a slow success that is not investigated.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, ROTATION};
 use super::misses_now_and_then::is_missed;
-use crate::coordination::Session;
-use crate::host::Host;
-use crate::recipes::candidate::{Candidate, Flow, Wake};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::steps::Steps;
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "now and then a lead is taken over seconds late",
@@ -20,8 +13,6 @@ pub(super) const CASE: Case = Case {
 };
 
 const TIMER_MS: u64 = 2_000;
-
-pub(in crate::recipes) struct GuardsByTimer;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for GuardsByTimer {

@@ -1,14 +1,6 @@
 //! A woken follower never acts on it: the call that should do so waits for itself.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at};
-use crate::coordination::Session;
-use crate::host::Host;
-use crate::recipes::candidate::{Candidate, Flow, Wake};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::steps::Steps;
-use crate::schedule::Action;
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "whoever is woken blocks, and nobody notices before it is its turn to lead",
@@ -18,8 +10,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::Absent],
     ..Case::of("hangs-when-woken", RecipeKind::HangsWhenWoken, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct HangsWhenWoken;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for HangsWhenWoken {

@@ -1,16 +1,7 @@
 //! A leader that ignores every signal. It believes on through disconnects, deletion of its znode and the end of its
 //! session, while the ensemble elects another one. It gives up 3 T after the end, so that a run ends.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at};
-use crate::coordination::{Session, SessionState, States};
-use crate::host::{Departure, Host, RevokeReason};
-use crate::recipes::candidate::{Candidate, Flow};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::steps::Steps;
-use crate::schedule::Action;
-use hustings_record::Direction;
+use super::prelude::*;
 
 /// How long it goes on after its session ended, in multiples of T.
 const DEAF_FOR_T: u64 = 3;
@@ -22,8 +13,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::Overlap, Caught::StaleWrite],
     ..Case::of("ignores-session-loss", RecipeKind::IgnoresSessionLoss, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct IgnoresSessionLoss;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for IgnoresSessionLoss {

@@ -1,19 +1,10 @@
 //! Each reconnect has a handler, and the handlers do not coordinate. The first one finds itself at the head of the
 //! queue and passes the lead on. Before that arrives, the second one replaces the znode by a new one.
 
+use futures::{FutureExt, select_biased};
 use std::pin::pin;
 
-use async_trait::async_trait;
-use futures::{FutureExt, select_biased};
-
-use super::case::{Case, Caught, at};
-use crate::coordination::{Session, SessionState, States};
-use crate::host::{Departure, Host};
-use crate::recipes::candidate::{Candidate, Flow};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::own::Own;
-use crate::recipes::steps::Steps;
-use crate::schedule::Action;
+use super::prelude::*;
 
 /// The delay of a handler's decision, as T divided by this.
 const DECISION_PER_T: u64 = 4;
@@ -25,8 +16,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::Overlap, Caught::StaleWrite],
     ..Case::of("interleaved-reconnects", RecipeKind::InterleavedReconnects, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct InterleavedReconnects;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for InterleavedReconnects {

@@ -1,16 +1,9 @@
 //! A leader with its own lease, which is never renewed. Once the lease is over it gives up the lead, without any fault.
 
+use futures::future::{Either, select};
 use std::pin::pin;
 
-use async_trait::async_trait;
-use futures::future::{Either, select};
-
-use super::case::{Case, Caught};
-use crate::coordination::Session;
-use crate::host::{Host, RevokeReason};
-use crate::recipes::candidate::{Candidate, Flow};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::steps::Steps;
+use super::prelude::*;
 
 /// The lease, in multiples of T.
 const LEASE_T: u64 = 1;
@@ -21,8 +14,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::Unplanned],
     ..Case::of("lease-not-renewed", RecipeKind::LeaseNotRenewed, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct LeaseNotRenewed;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for LeaseNotRenewed {

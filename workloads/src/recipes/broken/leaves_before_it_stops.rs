@@ -1,16 +1,7 @@
 //! A candidate ordered to resign gives its znode back first and stops believing afterwards. While the answer is in
 //! flight, its successor leads beside it.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at, sent_after};
-use crate::coordination::Session;
-use crate::host::{Host, RevokeReason};
-use crate::recipes::candidate::Candidate;
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::leave::Left;
-use crate::recipes::steps::Steps;
-use crate::schedule::{Action, ScheduledRequest};
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "the lead is given back before the work has stopped",
@@ -22,8 +13,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::Overlap],
     ..Case::of("leaves-before-it-stops", RecipeKind::LeavesBeforeItStops, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct LeavesBeforeItStops;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for LeavesBeforeItStops {

@@ -1,17 +1,7 @@
 //! A leaving candidate deletes its znode once. If that fails, it assumes that the znode is gone. Its session continues,
 //! and the znode stays at the head of the queue.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at, sent_after};
-use crate::coordination::Session;
-use crate::host::Host;
-use crate::recipes::candidate::{Candidate, Flow, OperationAnswer};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::leave::Left;
-use crate::recipes::own::Own;
-use crate::recipes::steps::Steps;
-use crate::schedule::{Action, ScheduledRequest};
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "the deletion on release fails, the session goes on, and the znode keeps the lead",
@@ -23,8 +13,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::Leaderless, Caught::Orphan],
     ..Case::of("leaves-on-failed-release", RecipeKind::LeavesOnFailedRelease, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct LeavesOnFailedRelease;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for LeavesOnFailedRelease {

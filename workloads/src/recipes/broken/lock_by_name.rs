@@ -1,13 +1,7 @@
 //! A lock with the candidate's name counts as its own, whichever session owns it. A candidate that returns soon takes
 //! the lock of its previous incarnation for its own, and leads on it until the lock goes.
 
-use super::case::{Case, Caught, at};
-use crate::coordination::{Session, Stat};
-use crate::host::Host;
-use crate::recipes::candidate::Candidate;
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::steps::Steps;
-use crate::schedule::Action;
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "a lock that bears its holder's name is taken for its own after a restart",
@@ -20,8 +14,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::Overlap],
     ..Case::of("lock-by-name", RecipeKind::LockByName, RecipeKind::LockRace)
 };
-
-pub(in crate::recipes) struct LockByName;
 
 impl<S: Session, H: Host> Steps<S, H> for LockByName {
     fn holds(&self, candidate: &Candidate<'_, S, H>, data: &[u8], _stat: Stat) -> bool {

@@ -1,14 +1,6 @@
 //! A follower that watches nothing: it polls its predecessor. A check that expects a wake-up does not see one.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at};
-use crate::coordination::Session;
-use crate::host::Host;
-use crate::recipes::candidate::{Candidate, Flow, Wake};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::steps::Steps;
-use crate::schedule::Action;
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "followers poll where they declare to watch, and wake up late and for nothing",
@@ -19,8 +11,6 @@ pub(super) const CASE: Case = Case {
 };
 
 const LOOKS_EVERY_MS: u64 = 300;
-
-pub(in crate::recipes) struct LooksNowAndThen;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for LooksNowAndThen {

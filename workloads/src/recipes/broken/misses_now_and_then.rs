@@ -1,15 +1,7 @@
 //! One in five woken candidates never lists the queue: the notification was lost within its own process. Most of the
 //! time there is no visible effect.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, ROTATION};
-use crate::coordination::Session;
-use crate::host::Host;
-use crate::recipes::candidate::{Candidate, Flow, Wake};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::own::Own;
-use crate::recipes::steps::Steps;
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "now and then nobody takes over a lead, and nothing ever will",
@@ -18,8 +10,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::Absent],
     ..Case::of("misses-now-and-then", RecipeKind::MissesNowAndThen, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct MissesNowAndThen;
 
 /// Whether this is the one in five. Its queue number decides, so that it differs in each five successive leaders.
 pub(super) fn is_missed<S: Session, H: Host>(candidate: &Candidate<'_, S, H>) -> bool {

@@ -1,16 +1,7 @@
 //! A create whose answer was lost is simply repeated. The first one took effect, and its znode moves up to the head of
 //! the queue, where no candidate recognizes it as its own.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at, sent};
-use crate::coordination::Session;
-use crate::host::Host;
-use crate::recipes::candidate::{Candidate, Flow};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::own::Own;
-use crate::recipes::steps::Steps;
-use crate::schedule::{Action, ScheduledRequest};
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "a create whose answer was lost is made again without looking for the first",
@@ -19,8 +10,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::Leaderless, Caught::Orphan],
     ..Case::of("no-guid", RecipeKind::NoGuid, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct NoGuid;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for NoGuid {

@@ -1,17 +1,7 @@
 //! Nothing checks whether the own znode still exists. The place in the queue is the number of lower znodes, and a
 //! missing own znode has none below it either.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at, sent};
-use crate::coordination::Session;
-use crate::host::Host;
-use crate::recipes::candidate::{Candidate, Flow};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::names;
-use crate::recipes::own::Own;
-use crate::recipes::steps::Steps;
-use crate::schedule::{Action, ScheduledRequest};
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "one whose znode is gone counts those before it and leads when there are none",
@@ -25,8 +15,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::Overlap, Caught::StaleWrite],
     ..Case::of("no-own-check", RecipeKind::NoOwnCheck, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct NoOwnCheck;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for NoOwnCheck {

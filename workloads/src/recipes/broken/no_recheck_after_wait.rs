@@ -1,17 +1,7 @@
 //! A finished wait does not check what happened to the waiter. A candidate woken by the end of its own session leads.
 //! From then on it would only notice later events, and there are none.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at};
-use crate::coordination::{Session, States, Watch, WatchEvent};
-use crate::host::Host;
-use crate::recipes::candidate::{Candidate, Flow, Wake};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::own::Own;
-use crate::recipes::steps::Steps;
-use crate::schedule::Action;
-use hustings_record::Direction;
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "one whose session ended while it waited leads when it wakes up",
@@ -20,8 +10,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::Overlap, Caught::StaleWrite],
     ..Case::of("no-recheck-after-wait", RecipeKind::NoRecheckAfterWait, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct NoRecheckAfterWait;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for NoRecheckAfterWait {

@@ -1,14 +1,7 @@
 //! "My predecessor died, so I lead": predecessor-watch without the re-list. When a candidate in the middle of the queue goes,
 //! its follower leads beside the leader.
 
-use super::case::{Case, Caught, at};
-use crate::coordination::Session;
-use crate::coordination::WatchEvent;
-use crate::host::Host;
-use crate::recipes::candidate::Wake;
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::steps::Steps;
-use crate::schedule::Action;
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "one whose predecessor went leads without looking who else is before it",
@@ -17,8 +10,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::Overlap, Caught::StaleWrite],
     ..Case::of("no-relist", RecipeKind::NoRelist, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct NoRelist;
 
 impl<S: Session, H: Host> Steps<S, H> for NoRelist {
     fn presumes(&self, wake: Wake) -> bool {

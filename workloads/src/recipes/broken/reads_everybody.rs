@@ -1,15 +1,6 @@
 //! Every woken candidate reads all candidates' znodes before it looks for its place: the cost grows with the group.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at};
-use crate::coordination::Session;
-use crate::host::Host;
-use crate::recipes::candidate::{Candidate, Flow};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::queue;
-use crate::recipes::steps::Steps;
-use crate::schedule::Action;
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "a wake-up causes a read of every candidate where a list and a watch were promised",
@@ -18,8 +9,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::FanOut],
     ..Case::of("reads-everybody", RecipeKind::ReadsEverybody, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct ReadsEverybody;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for ReadsEverybody {

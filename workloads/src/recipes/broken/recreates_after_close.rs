@@ -1,20 +1,10 @@
 //! The reaction to a notification continues after the order to leave. It misses its znode, which has just been deleted,
 //! and creates a new one, which is never deleted.
 
+use futures::future::select;
 use std::pin::pin;
 
-use async_trait::async_trait;
-use futures::future::select;
-
-use super::case::{Case, Caught, at, sent_after};
-use crate::coordination::Session;
-use crate::host::{Host, RevokeReason};
-use crate::recipes::candidate::Candidate;
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::leave::Left;
-use crate::recipes::queue;
-use crate::recipes::steps::Steps;
-use crate::schedule::{Action, ScheduledRequest};
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "a notification that is still being dealt with makes the znode anew after it was given back",
@@ -27,8 +17,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::Leaderless, Caught::Orphan],
     ..Case::of("recreates-after-close", RecipeKind::RecreatesAfterClose, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct RecreatesAfterClose;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for RecreatesAfterClose {

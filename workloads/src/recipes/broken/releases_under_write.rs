@@ -2,14 +2,7 @@
 //! lead. On real servers of one machine an answer takes a fraction of a millisecond. The bug then shows only where
 //! leaders write all the time.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at};
-use crate::coordination::Session;
-use crate::host::Host;
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::steps::Steps;
-use crate::schedule::Action;
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "the lead is given back while a write is under way, which arrives after the next leader's",
@@ -18,8 +11,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::StaleWrite, Caught::StrayWrite],
     ..Case::of("releases-under-write", RecipeKind::ReleasesUnderWrite, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct ReleasesUnderWrite;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for ReleasesUnderWrite {

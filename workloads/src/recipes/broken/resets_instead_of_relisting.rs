@@ -1,18 +1,9 @@
 //! When its predecessor is gone before it could be watched, a candidate starts over: it gives up its place for one at
 //! the end. Two that do so in turn are each other's vanishing predecessor, and neither ever leads.
 
-use async_trait::async_trait;
 use futures::future::join;
 
-use super::case::{Case, Caught, at, sent_after};
-use crate::coordination::{CreateMode, Session};
-use crate::host::Host;
-use crate::recipes::candidate::{Candidate, Flow, OperationAnswer};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::own::{Own, OwnNode};
-use crate::recipes::steps::Steps;
-use crate::recipes::{names, queue};
-use crate::schedule::{Action, ScheduledRequest, Step};
+use super::prelude::*;
 
 /// Added to both directions of both followers' links.
 const SLOW_MS: u64 = 100;
@@ -38,8 +29,6 @@ const SCHEDULE: [Step; 6] = [
     at(2_000 + BEHIND_MS, Action::Disconnect(2)),
     sent_after(2_000, 1, ScheduledRequest::Get, "-n_", Action::Expire(0)),
 ];
-
-pub(in crate::recipes) struct ResetsInsteadOfRelisting;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for ResetsInsteadOfRelisting {

@@ -1,14 +1,8 @@
 //! The sequence number serves as fencing token. Beyond its end the rightful leader's writes carry a lower number than
 //! the previous leader's, or the same. An unfenced resource would call them stale, a fenced one rejects them.
 
-use super::case::{Case, Caught, at, sent};
-use crate::coordination::Session;
-use crate::host::{Host, Token};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::names;
-use crate::recipes::own::OwnNode;
-use crate::recipes::steps::Steps;
-use crate::schedule::{Action, ScheduledRequest};
+use super::prelude::*;
+use crate::host::Token;
 
 pub(super) const CASE: Case = Case {
     wrong: "tokens made of sequence numbers go back beyond the end of the counter",
@@ -22,8 +16,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::StaleWrite],
     ..Case::of("sequence-as-token", RecipeKind::SequenceAsToken, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct SequenceAsToken;
 
 impl<S: Session, H: Host> Steps<S, H> for SequenceAsToken {
     fn token(&self, node: &OwnNode, session: i64) -> Token {

@@ -1,9 +1,6 @@
 //! Bugs of servers that no recipe can avoid: the findings are the servers' fault.
 
-use super::case::{Case, Caught, at};
-use crate::model::Bugs;
-use crate::recipes::kind::RecipeKind;
-use crate::schedule::Action;
+use super::prelude::*;
 
 pub(super) const KEEPS_EPHEMERALS: Case = Case {
     sound: None,

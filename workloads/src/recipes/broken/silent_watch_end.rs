@@ -1,17 +1,7 @@
 //! A leader that learns of its end only by the watch on its own znode. Any other event than the deletion also ends that
 //! watch, and after it the leader notices nothing.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at};
-use crate::coordination::{Session, Watch, WatchEvent};
-use crate::host::{Host, RevokeReason};
-use crate::recipes::candidate::{Candidate, Flow};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::own::Own;
-use crate::recipes::steps::Steps;
-use crate::schedule::Action;
-use hustings_record::Direction;
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "the watch on the own znode ends with the session, and the leader takes no notice",
@@ -20,8 +10,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::Overlap, Caught::StaleWrite],
     ..Case::of("silent-watch-end", RecipeKind::SilentWatchEnd, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct SilentWatchEnd;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for SilentWatchEnd {

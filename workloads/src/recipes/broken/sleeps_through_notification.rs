@@ -1,14 +1,6 @@
 //! A follower notified that its predecessor is gone goes on sleeping, and lists the queue when its sleep ends.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at};
-use crate::coordination::Session;
-use crate::host::Host;
-use crate::recipes::candidate::{Candidate, Flow, Wake};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::steps::Steps;
-use crate::schedule::Action;
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "the next leader is told at once, and leads seconds later",
@@ -19,8 +11,6 @@ pub(super) const CASE: Case = Case {
 };
 
 const SLEEPS_MS: u64 = 3_000;
-
-pub(in crate::recipes) struct SleepsThroughNotification;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for SleepsThroughNotification {

@@ -1,16 +1,7 @@
 //! The work before a step-down takes longer than the leader's session lives. In the meantime another candidate leads,
 //! possibly in the same process.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at};
-use crate::coordination::Session;
-use crate::host::{Host, RevokeReason};
-use crate::recipes::candidate::Candidate;
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::steps::Steps;
-use crate::schedule::Action;
-use hustings_record::Direction;
+use super::prelude::*;
 
 /// The duration of that work, in halves of T.
 const TAKES_HALF_T: u64 = 3;
@@ -22,8 +13,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::Overlap, Caught::StaleWrite],
     ..Case::of("slow-step-down", RecipeKind::SlowStepDown, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct SlowStepDown;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for SlowStepDown {

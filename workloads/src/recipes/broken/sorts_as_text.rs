@@ -1,16 +1,7 @@
 //! The sequence numbers are sorted as text. That is their order as long as they have ten digits each. Beyond the end of
 //! the counter they start with a minus, which sorts before every digit.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at, sent};
-use crate::coordination::Session;
-use crate::host::Host;
-use crate::recipes::candidate::{Candidate, Flow};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::names;
-use crate::recipes::steps::Steps;
-use crate::schedule::{Action, ScheduledRequest};
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "the first one beyond the end of the counter takes itself for the first of all",
@@ -24,8 +15,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::Overlap, Caught::StaleWrite],
     ..Case::of("sorts-as-text", RecipeKind::SortsAsText, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct SortsAsText;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for SortsAsText {

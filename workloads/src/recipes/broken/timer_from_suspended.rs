@@ -1,13 +1,7 @@
 //! The time after which a session counts as lost starts when the loss of the connection is noticed. It should start at
 //! the ensemble's last contact, so the ensemble's time ends first.
 
-use super::case::{Case, Caught, at};
-use crate::coordination::Session;
-use crate::host::{Host, Nanos};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::steps::Steps;
-use crate::schedule::Action;
-use hustings_record::{Direction, StepDown};
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "a whole T is counted from when the loss of the connection was seen",
@@ -16,8 +10,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::Overlap, Caught::StaleWrite],
     ..Case::of("timer-from-suspended", RecipeKind::TimerFromSuspended, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct TimerFromSuspended;
 
 impl<S: Session, H: Host> Steps<S, H> for TimerFromSuspended {
     fn step_down_delay_ns(&self, _policy: StepDown, timeout_ms: u64) -> Option<Nanos> {

@@ -1,16 +1,7 @@
 //! The queue is ordered by sequence number, ties by guid. At the end of its range the counter repeats the same number,
 //! or gives a negative one: a newcomer takes itself for the first.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at, sent};
-use crate::coordination::Session;
-use crate::host::Host;
-use crate::recipes::candidate::{Candidate, Flow};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::names;
-use crate::recipes::steps::Steps;
-use crate::schedule::{Action, ScheduledRequest};
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "newcomers lead beside the leader once the counter has come to its end",
@@ -24,8 +15,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::Overlap, Caught::StaleWrite],
     ..Case::of("trusts-numbers", RecipeKind::TrustsNumbers, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct TrustsNumbers;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for TrustsNumbers {

@@ -1,16 +1,7 @@
 //! A follower that trusts its watch across a reconnect and does not list again. That is right as long as the servers
 //! deliver missed events, as they promise. Some servers did not, and recipes that list again are not affected.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at};
-use crate::coordination::Session;
-use crate::host::Host;
-use crate::model::Bugs;
-use crate::recipes::candidate::{Candidate, Flow, Wake};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::steps::Steps;
-use crate::schedule::Action;
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "servers forget what a watch missed during a reconnect, and the follower waits for ever",
@@ -25,8 +16,6 @@ pub(super) const CASE: Case = Case {
     bugs: Bugs { keep_ephemerals: false, forget_missed_events: true },
     ..Case::of("trusts-watches", RecipeKind::TrustsWatches, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct TrustsWatches;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for TrustsWatches {

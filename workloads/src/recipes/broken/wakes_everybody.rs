@@ -1,11 +1,6 @@
 //! Everyone watches the head of the queue, though the recipe promises to wake one. This is safe, but the herd is back.
 
-use super::case::{Case, Caught, at};
-use crate::coordination::Session;
-use crate::host::Host;
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::steps::Steps;
-use crate::schedule::Action;
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "every loss of a leader wakes all others where one was promised",
@@ -14,8 +9,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::FanOut],
     ..Case::of("wakes-everybody", RecipeKind::WakesEverybody, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct WakesEverybody;
 
 impl<S: Session, H: Host> Steps<S, H> for WakesEverybody {
     fn predecessor(&self, _place: usize) -> usize {

@@ -1,14 +1,6 @@
 //! The step-down policy's time is measured by the wall clock. When the clock is set back, the time does not end.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at};
-use crate::coordination::Session;
-use crate::host::{Host, Nanos};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::steps::Steps;
-use crate::schedule::Action;
-use hustings_record::{Direction, StepDown};
+use super::prelude::*;
 
 /// Interval between looks at the clock.
 const LOOK_MS: u64 = 10;
@@ -25,8 +17,6 @@ pub(super) const CASE: Case = Case {
     step_down: StepDown::After(0.5),
     ..Case::of("wall-clock-timer", RecipeKind::WallClockTimer, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct WallClockTimer;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for WallClockTimer {

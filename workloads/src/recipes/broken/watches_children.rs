@@ -1,16 +1,8 @@
 //! Every candidate watches the election's children instead of its predecessor alone. Every change wakes all others,
 //! whether it concerns them or not.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at};
-use crate::coordination::{Refusal, Session};
-use crate::host::Host;
-use crate::recipes::candidate::{Armed, Candidate, Flow, OperationAnswer};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::names;
-use crate::recipes::steps::Steps;
-use crate::schedule::Action;
+use super::prelude::*;
+use crate::coordination::Refusal;
 
 pub(super) const CASE: Case = Case {
     wrong: "whoever joins or goes wakes all others where the next in line was promised",
@@ -19,8 +11,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::FanOut],
     ..Case::of("watches-children", RecipeKind::WatchesChildren, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct WatchesChildren;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for WatchesChildren {

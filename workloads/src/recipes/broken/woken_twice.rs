@@ -1,18 +1,9 @@
 //! The lock is watched with an exists before the race for it: the losers are woken once more, by the winner's create.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at};
-use crate::coordination::{Session, Watch};
-use crate::host::Host;
-use crate::recipes::candidate::{Candidate, Flow, OperationAnswer};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::lock::{self, Attempt};
-use crate::recipes::names;
-use crate::recipes::own::Own;
-use crate::recipes::steps::Steps;
-use crate::schedule::Action;
 use futures::FutureExt;
+
+use super::prelude::*;
+use crate::recipes::lock::{self, Attempt};
 
 pub(super) const CASE: Case = Case {
     wrong: "one loss wakes whoever does not win twice: by the lock's deletion, and by its creation",
@@ -21,8 +12,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::FanOut],
     ..Case::of("woken-twice", RecipeKind::WokenTwice, RecipeKind::LockRace)
 };
-
-pub(in crate::recipes) struct WokenTwice;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for WokenTwice {

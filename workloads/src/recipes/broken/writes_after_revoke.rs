@@ -1,16 +1,8 @@
 //! A candidate ordered to resign reports so at once, but lets its work run on for a while. The work ends before another
 //! can lead. There are neither two leaders nor a stale write, but a candidate that does not lead still acts.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at};
-use crate::coordination::Session;
-use crate::host::{Event, Host, RevokeReason};
-use crate::recipes::candidate::Candidate;
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::leave::Left;
-use crate::recipes::steps::Steps;
-use crate::schedule::Action;
+use super::prelude::*;
+use crate::host::Event;
 
 /// How long it works on.
 const WORKS_ON_MS: u64 = 700;
@@ -22,8 +14,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::StrayWrite],
     ..Case::of("writes-after-revoke", RecipeKind::WritesAfterRevoke, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct WritesAfterRevoke;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for WritesAfterRevoke {

@@ -1,16 +1,7 @@
 //! The work begins when the own znode is the first in the queue, before the owner check. Most of the time the check
 //! then succeeds, and nothing bad happens.
 
-use async_trait::async_trait;
-
-use super::case::{Case, Caught, at};
-use crate::coordination::Session;
-use crate::host::Host;
-use crate::recipes::candidate::{Candidate, Flow};
-use crate::recipes::kind::RecipeKind;
-use crate::recipes::own::Own;
-use crate::recipes::steps::Steps;
-use crate::schedule::Action;
+use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
     wrong: "the leader's work begins before the owner check",
@@ -19,8 +10,6 @@ pub(super) const CASE: Case = Case {
     caught: &[Caught::StrayWrite],
     ..Case::of("writes-before-grant", RecipeKind::WritesBeforeGrant, RecipeKind::PredecessorWatch)
 };
-
-pub(in crate::recipes) struct WritesBeforeGrant;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for WritesBeforeGrant {

@@ -41,7 +41,7 @@ pub struct Hit {
 }
 
 impl Hit {
-    /// Splits a fault on candidates into one fault and receipt each. Candidates that share a session expire together.
+    /// Splits a fault on candidates into one fault and verification each. Candidates that share a session expire together.
     #[must_use]
     pub fn split(self, cell: &Cell, kind: FaultKind, leaders: &Leaders) -> Vec<Self> {
         if !kind.hits_candidates() {

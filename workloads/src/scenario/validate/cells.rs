@@ -24,12 +24,9 @@ pub(super) fn check(scenario: &Scenario, cell: &Cell, found: &mut Vec<Problem>) 
         add(found, "election.candidates_per_group", what, format!("{CANDIDATES_MAX} at most"));
     }
     if cell.groups > 0 && cell.candidates() < cell.hosts.into() {
-        let what = format!(
-            "{} hosts for {} candidates, and of a host without any nothing is seen",
-            cell.hosts,
-            cell.candidates()
-        );
-        add(found, "election.hosts", what, format!("{} at most, or more candidates", cell.candidates()));
+        let (hosts, candidates) = (cell.hosts, cell.candidates());
+        let what = format!("{hosts} hosts for {candidates} candidates, and of a host without any nothing is seen");
+        add(found, "election.hosts", what, format!("{candidates} at most, or more candidates"));
     }
     for (key, given, needed) in [
         ("election.group_names", scenario.election.group_names.len(), u64::from(cell.groups)),
@@ -59,24 +56,17 @@ pub(super) fn check(scenario: &Scenario, cell: &Cell, found: &mut Vec<Problem>) 
     }
     let one_host = cell.groups > 0 && cell.hosts < 2;
     if cell.fencing == FencingMethod::Kill && cell.recipe.is(RecipeKind::LockRace) && one_host {
-        add(
-            found,
-            "election.fencing",
-            "kill needs another host to kill",
-            "use 2 hosts at least, or fencing = \"resource\"",
-        );
+        let remedy = "use 2 hosts at least, or fencing = \"resource\"";
+        add(found, "election.fencing", "kill needs another host to kill", remedy);
     }
     programs::of_cell(scenario, cell, found);
     fan_out(scenario, cell, found);
     minority::check(cell, found);
     let measure = plan::plan(cell, 0).measure_ms;
     if measure > 24 * HOUR_MS {
-        add(
-            found,
-            &format!("faults.{}.repeat", cell.fault_name),
-            format!("the faults take {} h", measure / HOUR_MS),
-            "24 h at most: repeat less",
-        );
+        let (key, what) =
+            (format!("faults.{}.repeat", cell.fault_name), format!("the faults take {} h", measure / HOUR_MS));
+        add(found, &key, what, "24 h at most: repeat less");
     }
 }
 

@@ -85,12 +85,8 @@ fn target(name: &str, fault: &FaultSpec, found: &mut Vec<Problem>) {
     let by_groups = matches!(fault.target(), Target::Leaders { .. } | Target::Followers { .. });
     let by_hosts = matches!(fault.target(), Target::Host { .. } | Target::HostLeadingMost { .. });
     if fault.groups.is_some() && !by_groups {
-        add(
-            found,
-            &key("groups"),
-            "has no meaning for this target",
-            "use it with target = \"leaders\" or \"followers\"",
-        );
+        let remedy = "use it with target = \"leaders\" or \"followers\"";
+        add(found, &key("groups"), "has no meaning for this target", remedy);
     }
     if fault.hosts.is_some() && !by_hosts {
         let remedy = "use it with target = \"host\" or \"host-leading-most\"";

@@ -17,12 +17,8 @@ pub(super) fn check(scenario: &Scenario, found: &mut Vec<Problem>) {
     let (ensemble, election, phases) = (&scenario.ensemble, &scenario.election, &scenario.phases);
     let name = &scenario.name;
     if name.trim().is_empty() || name.chars().count() > NAME_MAX || name.chars().any(char::is_control) {
-        add(
-            found,
-            "name",
-            "is empty, too long or not printable",
-            format!("give it 1 to {NAME_MAX} printable characters"),
-        );
+        let remedy = format!("give it 1 to {NAME_MAX} printable characters");
+        add(found, "name", "is empty, too long or not printable", remedy);
     }
     if scenario.seed.is_some_and(|seed| i64::try_from(seed).is_err()) {
         add(found, "seed", "is too large", "choose 0 to 9223372036854775807");

@@ -44,12 +44,8 @@ fn entry(name: &str, spec: &ForeignSpec, found: &mut Vec<Problem>) {
     }
     if let Some(lock) = &spec.lock {
         if spec.lead == Some(LeadKind::Queue) {
-            add(
-                found,
-                &key(".lock"),
-                "names a lock, and the lead rests on a queue",
-                "say lead = \"lock\", or leave it out",
-            );
+            let what = "names a lock, and the lead rests on a queue";
+            add(found, &key(".lock"), what, "say lead = \"lock\", or leave it out");
         }
         if lock.is_empty() || lock.contains('/') {
             add(found, &key(".lock"), "is no name of a znode", "name a child of the group's znode, as in \"lock\"");

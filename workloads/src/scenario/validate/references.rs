@@ -17,12 +17,8 @@ pub(super) fn check(scenario: &Scenario, found: &mut Vec<Problem>) {
     if let Some(test) = &scenario.self_test {
         if !test.recipe.is_broken() {
             let remedy = "choose one whose name begins with `broken:`; see `hustings list`";
-            add(
-                found,
-                "self_test.recipe",
-                format!("`{}` is not broken: there is nothing to catch", test.recipe),
-                remedy,
-            );
+            let what = format!("`{}` is not broken: there is nothing to catch", test.recipe);
+            add(found, "self_test.recipe", what, remedy);
         }
         let run = crate::scenario::expand::fault_names(scenario);
         if let Some(fault) = test.fault.as_ref().filter(|fault| !run.contains(fault)) {

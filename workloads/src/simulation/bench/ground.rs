@@ -146,15 +146,9 @@ impl Ground {
     #[must_use]
     pub fn others_notified(&self, index: usize) -> usize {
         let notified = |entry: &JournalEntry| matches!(entry, JournalEntry::Said(Event::Notified { .. }));
-        let told: BTreeSet<usize> = self
-            .hall
-            .journal
-            .borrow()
-            .iter()
-            .filter(|line| line.0 != index && notified(&line.1))
-            .map(|line| line.0)
-            .collect();
-        told.len()
+        let journal = self.hall.journal.borrow();
+        let told = journal.iter().filter(|line| line.0 != index && notified(&line.1)).map(|line| line.0);
+        told.collect::<BTreeSet<usize>>().len()
     }
 
     /// Id of the current or last session of a candidate.

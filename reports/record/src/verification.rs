@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::fault::{FaultKind, ReceiptStage, Touch};
+use crate::fault::{FaultKind, Touch, VerificationStage};
 use crate::nanos::Nanos;
 use crate::seen::Evidence;
 
@@ -29,9 +29,9 @@ pub struct FaultOrder {
 
 /// Proof (or the lack of it) that fault `id` took effect, or ended, between `from` and `to`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Receipt {
+pub struct VerificationEvent {
     pub id: u32,
-    pub stage: ReceiptStage,
+    pub stage: VerificationStage,
     pub from: Nanos,
     pub to: Nanos,
     pub verified: bool,

@@ -1,16 +1,16 @@
-//! The proof that each fault took effect, as a table: no receipt, no sample.
+//! The proof that each fault took effect, as a table: no verification, no sample.
 
 use serde::Serialize;
 
 use crate::render::{clean, format};
-use crate::summary::{CellSummary, Receipt};
+use crate::summary::{CellSummary, FaultVerification};
 
-/// Rows of the table. Where there are more receipts, those that failed come first and the rest is counted.
+/// Rows of the table. Where there are more verifications, those that failed come first and the rest is counted.
 const ROWS_MAX: usize = 100;
 const HOSTS_MAX: usize = 6;
 
 #[derive(Serialize)]
-pub(super) struct Receipts {
+pub(super) struct VerificationTable {
     /// `12 of 12 planned faults verified`.
     headline: String,
     withheld: Vec<WithheldLine>,
@@ -42,17 +42,17 @@ struct FaultLine {
     groups: String,
 }
 
-impl Receipts {
+impl VerificationTable {
     pub(super) fn new(cell: &CellSummary) -> Self {
-        let intended = cell.faults.receipts.iter().map(|receipt| receipt.intended);
+        let intended = cell.faults.verifications.iter().map(|verification| verification.intended);
         let first = intended.chain(cell.faults.withheld.iter().map(|fault| fault.intended)).min().unwrap_or(0);
-        let mut receipts: Vec<&Receipt> = cell.faults.receipts.iter().collect();
-        let left_out = receipts.len().saturating_sub(ROWS_MAX);
+        let mut verifications: Vec<&FaultVerification> = cell.faults.verifications.iter().collect();
+        let left_out = verifications.len().saturating_sub(ROWS_MAX);
         if left_out > 0 {
-            receipts.sort_by_key(|receipt| receipt.verified);
+            verifications.sort_by_key(|verification| verification.verified);
         }
         let faults = &cell.faults;
-        let headline = if receipts.is_empty() && faults.withheld.is_empty() {
+        let headline = if verifications.is_empty() && faults.withheld.is_empty() {
             "no fault was injected".into()
         } else {
             let (verified, planned) = (format::count(faults.planned_verified), format::count(faults.planned));
@@ -69,34 +69,37 @@ impl Receipts {
             headline,
             withheld: withheld.take(ROWS_MAX).collect(),
             withheld_left_out,
-            rows: receipts.into_iter().take(ROWS_MAX).map(|r| line(r, first)).collect(),
+            rows: verifications.into_iter().take(ROWS_MAX).map(|r| line(r, first)).collect(),
             left_out,
         }
     }
 }
 
-fn line(receipt: &Receipt, first: u64) -> FaultLine {
-    let servers = receipt.servers.iter().map(|id| format!("server {id}"));
-    let hosts = receipt.hosts.iter().take(HOSTS_MAX).map(|host| clean::short(host, 40));
+fn line(verification: &FaultVerification, first: u64) -> FaultLine {
+    let servers = verification.servers.iter().map(|id| format!("server {id}"));
+    let hosts = verification.hosts.iter().take(HOSTS_MAX).map(|host| clean::short(host, 40));
     let hosts: Vec<String> = hosts.chain(servers.take(HOSTS_MAX)).collect();
-    let more = receipt.hosts.len().saturating_sub(HOSTS_MAX) + receipt.servers.len().saturating_sub(HOSTS_MAX);
+    let more =
+        verification.hosts.len().saturating_sub(HOSTS_MAX) + verification.servers.len().saturating_sub(HOSTS_MAX);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     FaultLine {
-        fault: receipt.fault,
-        kind: receipt.kind.name(),
-        intended: format!("+{}", format::duration(receipt.intended.saturating_sub(first))),
-        injected: receipt.injected.map_or_else(|| "never".into(), |(from, to)| since(receipt.intended, from, to)),
-        healed: match (receipt.healed, receipt.injected) {
+        fault: verification.fault,
+        kind: verification.kind.name(),
+        intended: format!("+{}", format::duration(verification.intended.saturating_sub(first))),
+        injected: verification
+            .injected
+            .map_or_else(|| "never".into(), |(from, to)| since(verification.intended, from, to)),
+        healed: match (verification.healed, verification.injected) {
             (Some((healed, _)), Some((injected, _))) => {
                 format!("after {}", format::duration(healed.saturating_sub(injected)))
             }
             (Some(_), None) => "yes".into(),
             (None, _) => format::NOTHING.into(),
         },
-        verified: receipt.verified,
-        evidence: clean::short(&receipt.evidence, 400),
+        verified: verification.verified,
+        evidence: clean::short(&verification.evidence, 400),
         hosts: format!("{}{more}", hosts.join(", ")),
-        groups: format::count(receipt.groups),
+        groups: format::count(verification.groups),
     }
 }
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use hustings_record::{
-    CutLink, Direction, Evidence, FaultKind, Nanos, Probe, ProbeAnswer, ProbeTimes, ReceiptStage, ResetLink, Slowness,
-    WholeLink,
+    CutLink, Direction, Evidence, FaultKind, Nanos, Probe, ProbeAnswer, ProbeTimes, ResetLink, Slowness,
+    VerificationStage, WholeLink,
 };
 use hustings_workloads::faults::Slow;
 
@@ -15,7 +15,7 @@ use super::toxics::{spelled, toxiproxy_rate};
 
 /// Verification of a link fault: the evidence that it took effect, or that it did not.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LinkReceipt {
+pub struct LinkVerification {
     /// It took effect between these two times, in nanoseconds of CLOCK_MONOTONIC: before the first change was sent, and
     /// after the last was read back.
     pub from: u64,
@@ -28,7 +28,7 @@ pub struct LinkReceipt {
     pub seen: Evidence,
 }
 
-impl LinkReceipt {
+impl LinkVerification {
     fn new(bracket: Bracket, verified: bool, evidence: String, seen: Evidence) -> Self {
         Self { from: bracket.from, to: bracket.to, verified, evidence, seen }
     }
@@ -55,7 +55,7 @@ pub(super) fn partition(
     (toxic, direction): (&str, Direction),
     links: Vec<CutLink>,
     limit: Duration,
-) -> LinkReceipt {
+) -> LinkVerification {
     let before = count(&links, |link| answered(&link.before));
     let old: Vec<&Probe> = links.iter().filter_map(|link| link.old.as_ref()).collect();
     let leaks = count(&old, |old| answered(old)) + count(&links, |link| answered(&link.new));
@@ -69,7 +69,7 @@ pub(super) fn partition(
     };
     let (all, asked_again) = (links.len(), old.len());
     let seen = Evidence::Cut { way: direction, links };
-    let shown = seen.shows(cutting(direction), ReceiptStage::Injected);
+    let shown = seen.shows(cutting(direction), VerificationStage::Injected);
     let judgement = match &shown {
         Ok(()) => String::new(),
         // An answer proves that data passes, even if other probes failed.
@@ -85,35 +85,35 @@ pub(super) fn partition(
         spelled(direction),
         limit.as_millis(),
     );
-    LinkReceipt::new(bracket, shown.is_ok(), evidence, seen)
+    LinkVerification::new(bracket, shown.is_ok(), evidence, seen)
 }
 
 /// Verified: every link that answered before its fault answers again.
-pub(super) fn heal(bracket: Bracket, links: Vec<WholeLink>, answers: &[Reply]) -> LinkReceipt {
+pub(super) fn heal(bracket: Bracket, links: Vec<WholeLink>, answers: &[Reply]) -> LinkVerification {
     let due = count(&links, |link| link.due);
     let came = count(&links, |link| link.due && answered(&link.after));
     let slowest = answers.iter().filter_map(Reply::after).max();
     let all = links.len();
     let seen = Evidence::Whole { links };
-    let verified = seen.shows(FaultKind::Partition, ReceiptStage::Healed).is_ok();
+    let verified = seen.shows(FaultKind::Partition, VerificationStage::Healed).is_ok();
     let silent = if due == 0 { "nothing is verified, for no link answered before the fault: " } else { "" };
     let evidence = format!(
         "{silent}no toxic left on {all} links, read back; {came} of the {due} links that answered before answer again, the \
          slowest after {:.1} ms",
         millis(slowest.unwrap_or_default()),
     );
-    LinkReceipt::new(bracket, verified, evidence, seen)
+    LinkVerification::new(bracket, verified, evidence, seen)
 }
 
 /// Verified: old connections were observed to close on every link.
-pub(super) fn disconnect(bracket: Bracket, told: Option<u64>, links: Vec<ResetLink>) -> LinkReceipt {
+pub(super) fn disconnect(bracket: Bracket, told: Option<u64>, links: Vec<ResetLink>) -> LinkVerification {
     let stood = count(&links, |link| link.closed.is_some());
     let closed = count(&links, |link| link.closed == Some(true));
     let left = count(&links, |link| link.left);
     let before = count(&links, |link| answered(&link.before));
     let again = count(&links, |link| answered(&link.before) && answered(&link.after));
     let seen = Evidence::Reset { links };
-    let shown = seen.shows(FaultKind::Disconnect, ReceiptStage::Injected);
+    let shown = seen.shows(FaultKind::Disconnect, VerificationStage::Injected);
     let told = match told {
         None => "ports closed and opened again, read back".to_owned(),
         Some(told) => format!("{told} connections told to reset, old ones still open on {left} links"),
@@ -127,7 +127,7 @@ pub(super) fn disconnect(bracket: Bracket, told: Option<u64>, links: Vec<ResetLi
         "{judgement}{told}; {closed} of {stood} standing probes saw it; {again} of the {before} links that answered before answer \
          again"
     );
-    LinkReceipt::new(bracket, judgement.is_empty(), evidence, seen)
+    LinkVerification::new(bracket, judgement.is_empty(), evidence, seen)
 }
 
 /// Growth of fewer milliseconds is indistinguishable from noise.
@@ -179,7 +179,7 @@ pub(super) fn slow(
     (links, question): (&[Link], usize),
     before: &[Timing],
     during: &[Timing],
-) -> LinkReceipt {
+) -> LinkVerification {
     let probed: Vec<Probed<'_>> = links
         .iter()
         .zip(before.iter().zip(during))
@@ -212,7 +212,7 @@ pub(super) fn slow(
     }
     let visible = sight.held.iter().any(|held| !held.spared);
     let seen = Evidence::Slow { links: probed.iter().map(|(link, ..)| link.ends).collect(), held: sight.held };
-    let shown = seen.shows(FaultKind::Slow, ReceiptStage::Injected).is_ok();
+    let shown = seen.shows(FaultKind::Slow, VerificationStage::Injected).is_ok();
     let verified = !probed.is_empty() && visible && shown;
     let judgement = match (probed.len(), visible, verified) {
         (0, ..) => "nothing is verified, for no link answered before: ",
@@ -227,7 +227,7 @@ pub(super) fn slow(
         probed.len(),
         if sight.words.is_empty() { "nothing to see".to_owned() } else { sight.words.join(", ") },
     );
-    LinkReceipt::new(bracket, verified, evidence, seen)
+    LinkVerification::new(bracket, verified, evidence, seen)
 }
 
 /// Effects of a slow link that probes can measure in one direction, in milliseconds.

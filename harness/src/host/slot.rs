@@ -1,4 +1,4 @@
-//! A candidate's slot (`seat`) on its host: the [`Host`] of its recipe.
+//! A candidate's slot on its host: the [`Host`] of its recipe.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -24,7 +24,7 @@ const FENCE_AT_MOST: Duration = Duration::from_secs(10);
 const HELD_AT_MOST: Duration = Duration::from_secs(10);
 
 /// One candidate's slot.
-pub(super) struct HostSeat {
+pub(super) struct HostSlot {
     pub(super) shared: Rc<HostShared>,
     pub(super) cand: u32,
     /// Allows ending its session, without keeping it alive.
@@ -44,7 +44,7 @@ pub(super) struct HostSeat {
     this: std::rc::Weak<Self>,
 }
 
-impl HostSeat {
+impl HostSlot {
     pub(super) fn new(shared: Rc<HostShared>, cand: u32, orders: mpsc::Receiver<Order>, rng: ChaCha8Rng) -> Rc<Self> {
         Rc::new_cyclic(|this| Self {
             shared,
@@ -64,7 +64,7 @@ impl HostSeat {
 
     /// The message for a write to send now. None: the belief behind it has ended, and it is never sent.
     pub(super) fn send_write(&self, token: Token, change: u64) -> Option<FromHost> {
-        if !driver::Seat::believes(self, change) {
+        if !driver::Slot::believes(self, change) {
             self.answered();
             return None;
         }
@@ -73,7 +73,7 @@ impl HostSeat {
 
     /// As [`Self::send_write`], over the path of programs, until the reply.
     async fn write_as_programs_do(&self, token: Token, change: u64) {
-        if let Some(paths) = self.shared.paths.as_ref().filter(|_| driver::Seat::believes(self, change)) {
+        if let Some(paths) = self.shared.paths.as_ref().filter(|_| driver::Slot::believes(self, change)) {
             paths.write(self.cand, token, clock::now()).await;
         }
         self.answered();
@@ -113,7 +113,7 @@ impl HostSeat {
     }
 }
 
-impl Host for HostSeat {
+impl Host for HostSlot {
     fn now(&self) -> u64 {
         clock::now()
     }
@@ -201,7 +201,7 @@ impl Host for HostSeat {
     }
 }
 
-impl driver::Seat for HostSeat {
+impl driver::Slot for HostSlot {
     type Process = HostProcess;
 
     fn begins(&self, session: &ZkSession) {
@@ -225,16 +225,16 @@ impl driver::Seat for HostSeat {
     }
 
     fn write(&self, token: Token) {
-        let Some(seat) = self.this.upgrade() else { return };
+        let Some(slot) = self.this.upgrade() else { return };
         if self.write_under_way.get().is_some() {
             return;
         }
         self.write_under_way.set(Some(token));
         let change = self.belief.get().1;
         if self.shared.paths.is_some() {
-            tokio::task::spawn_local(async move { seat.write_as_programs_do(token, change).await });
+            tokio::task::spawn_local(async move { slot.write_as_programs_do(token, change).await });
         } else {
-            self.shared.send(Outgoing::Later(Box::new(move || seat.send_write(token, change))));
+            self.shared.send(Outgoing::Later(Box::new(move || slot.send_write(token, change))));
         }
     }
 

@@ -1,14 +1,11 @@
 //! What the output of a run with repetitions tells of all of them together.
 
-#[expect(dead_code, reason = "the tests of pages use more of it")]
-mod render_sample;
-
+use crate::render_sample::herd;
+use crate::render_sample::pools::repeated;
 use hustings_record::{Contest, Repetition, Side};
 use hustings_reports::render::{html, terminal};
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
-use render_sample::herd;
-use render_sample::pools::repeated;
 
 /// Four repetitions of one configuration, which passed.
 fn passed() -> Summary {

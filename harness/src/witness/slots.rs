@@ -1,4 +1,4 @@
-//! The slots (`seat`) of a host, as observed on its connections: which session is enrolled in which election, with
+//! The slots of a host, as observed on its connections: which session is enrolled in which election, with
 //! which znode, its wake-ups and its requests. The output is the same events that our own candidates record, except for
 //! beliefs, which are not visible from outside.
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::conversation::{PendingRequest, Said, Shows};
 use super::relay::Happened;
-use super::seat::{EphemeralNode, SeatSeen, Tell};
+use super::slot::{EphemeralNode, SlotSeen, Tell};
 use crate::wire::op_code;
 
 /// A slot without requests for this long, and without a pending reply, has settled after a notification.
@@ -34,7 +34,7 @@ pub struct SessionSeen {
 
 /// The slots of a host, as configured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seating {
+pub struct HostSlots {
     /// Each candidate's number, and its election's path on the wire.
     pub candidates: Vec<(u32, String)>,
     /// Every enrolled candidate has a znode of its own; otherwise only a leader has one.
@@ -43,13 +43,13 @@ pub struct Seating {
 
 /// The slots of one host: at most one per election, so that a path identifies the slot.
 #[derive(Debug, Default)]
-pub struct Seats {
+pub struct Slots {
     /// The slot of each election's path.
     elections: HashMap<String, u32>,
     queue: bool,
     /// When they were ordered to release everything.
     stopped: Option<Nanos>,
-    seats: BTreeMap<u32, SeatSeen>,
+    slots: BTreeMap<u32, SlotSeen>,
     sessions: BTreeMap<i64, SessionSeen>,
     /// The session of each connection, and when each connection was opened.
     carries: HashMap<u64, i64>,
@@ -60,23 +60,23 @@ pub struct Seats {
     unsound: u64,
 }
 
-impl Seats {
+impl Slots {
     #[must_use]
-    pub fn new(seating: Seating) -> Self {
-        let Seating { candidates, queue } = seating;
-        let seats = candidates.iter().map(|(cand, _)| (*cand, SeatSeen::default())).collect();
+    pub fn new(of_host: HostSlots) -> Self {
+        let HostSlots { candidates, queue } = of_host;
+        let slots = candidates.iter().map(|(cand, _)| (*cand, SlotSeen::default())).collect();
         let elections = candidates.into_iter().map(|(cand, path)| (path, cand)).collect();
-        Self { elections, queue, seats, ..Self::default() }
+        Self { elections, queue, slots, ..Self::default() }
     }
 
     #[must_use]
-    pub fn seat(&self, seat: u32) -> Option<&SeatSeen> {
-        self.seats.get(&seat)
+    pub fn slot(&self, slot: u32) -> Option<&SlotSeen> {
+        self.slots.get(&slot)
     }
 
-    /// All seats, in the order of their numbers.
-    pub fn all(&self) -> impl Iterator<Item = &SeatSeen> {
-        self.seats.values()
+    /// All slots, in the order of their numbers.
+    pub fn all(&self) -> impl Iterator<Item = &SlotSeen> {
+        self.slots.values()
     }
 
     #[must_use]
@@ -98,7 +98,7 @@ impl Seats {
     #[must_use]
     pub fn standing(&self) -> (u32, u32) {
         let connected = self.sessions.values().filter(|session| !session.over && session.connections > 0).count();
-        (connected as u32, self.seats.values().filter(|seat| seat.stands).count() as u32)
+        (connected as u32, self.slots.values().filter(|slot| slot.stands).count() as u32)
     }
 
     /// Whether everything could be decoded.
@@ -108,8 +108,8 @@ impl Seats {
     }
 
     /// Notes that a slot was ordered to resign.
-    pub fn resigns(&mut self, seat: u32) {
-        if let Some(seen) = self.seats.get_mut(&seat) {
+    pub fn resigns(&mut self, slot: u32) {
+        if let Some(seen) = self.slots.get_mut(&slot) {
             (seen.resigning, seen.gave_back) = (true, None);
         }
     }
@@ -117,19 +117,19 @@ impl Seats {
     /// What contradicts a slot's report, by `said` at the latest, that it has resigned: on its connections, the
     /// deletion was acknowledged later, or not yet. None: no contradiction is visible.
     #[must_use]
-    pub fn resigned_early(&self, seat: u32, said: Nanos) -> Option<String> {
-        let seen = self.seats.get(&seat)?;
+    pub fn resigned_early(&self, slot: u32, said: Nanos) -> Option<String> {
+        let seen = self.slots.get(&slot)?;
         if let Some((_, answered)) = seen.gave_back {
             let early = answered.checked_sub(said).filter(|early| *early > 0)?;
             return Some(format!(
-                "seat {seat} said that it had resigned {} µs before its deletion was answered",
+                "slot {slot} said that it had resigned {} µs before its deletion was answered",
                 early / 1_000
             ));
         }
         let connected =
             |node: &&EphemeralNode| self.sessions.get(&node.session).is_some_and(|s| !s.over && s.connections > 0);
         let node = seen.nodes.iter().find(connected)?;
-        Some(format!("seat {seat} said that it had resigned, and the deletion of {} had not been answered", node.name))
+        Some(format!("slot {slot} said that it had resigned, and the deletion of {} had not been answered", node.name))
     }
 
     /// Notes that all slots were ordered to release everything.
@@ -143,7 +143,7 @@ impl Seats {
     pub fn left_behind(&self) -> (usize, usize) {
         let stopped = self.stopped.unwrap_or(0);
         let left = |seen: &SessionSeen| !seen.over && seen.alone_since.is_none_or(|since| since >= stopped);
-        let nodes = self.seats.values().flat_map(|seat| &seat.nodes);
+        let nodes = self.slots.values().flat_map(|slot| &slot.nodes);
         let nodes = nodes.filter(|node| self.sessions.get(&node.session).is_some_and(left)).count();
         (self.sessions.values().filter(|seen| left(seen)).count(), nodes)
     }
@@ -166,7 +166,7 @@ impl Seats {
 
     /// Reports the slots that have settled by `now`.
     pub fn settle(&mut self, now: Nanos, tell: &mut Tell<'_>) {
-        for (&cand, seen) in &mut self.seats {
+        for (&cand, seen) in &mut self.slots {
             let quiet = seen.waiting == 0 && now >= seen.moved_at.saturating_add(QUIET_NS);
             let Some(session) = seen.session.filter(|_| quiet) else { continue };
             if let Some(requests) = seen.unsettled.take() {
@@ -240,7 +240,7 @@ impl Seats {
             false => {}
         }
         // Its requests get no reply any more.
-        self.seats.values_mut().filter(|seat| seat.session == Some(session)).for_each(|seat| seat.waiting = 0);
+        self.slots.values_mut().filter(|slot| slot.session == Some(session)).for_each(|slot| slot.waiting = 0);
     }
 
     fn asked(&mut self, t: Nanos, connection: u64, asked: &PendingRequest, tell: &mut Tell<'_>) {
@@ -255,7 +255,7 @@ impl Seats {
         }
         let Some((cand, _)) = self.of(&asked.path) else { return };
         let queue = self.queue;
-        let Some(seen) = self.seats.get_mut(&cand) else { return };
+        let Some(seen) = self.slots.get_mut(&cand) else { return };
         if seen.session != Some(session) {
             if let Some(before) = seen.session.replace(session).filter(|_| seen.stands) {
                 let how = Departure::SessionEnded(SessionEnd::Expired);
@@ -290,7 +290,7 @@ impl Seats {
             return self.over(t, session, SessionEnd::Closed, tell);
         }
         let Some((cand, name)) = self.of(&asked.path) else { return };
-        if let Some(seen) = self.seats.get_mut(&cand) {
+        if let Some(seen) = self.slots.get_mut(&cand) {
             seen.waiting = seen.waiting.saturating_sub(1);
             seen.moved_at = t;
         }
@@ -316,7 +316,7 @@ impl Seats {
         self.changes.extend(left);
         for (_, (sent, asked)) in lost {
             let Some((cand, name)) = self.of(&asked.path) else { continue };
-            let Some(seen) = self.seats.get_mut(&cand) else { continue };
+            let Some(seen) = self.slots.get_mut(&cand) else { continue };
             if asked.ephemeral { seen.makes_unheard(name) } else { seen.deletes_unheard(&name, sent) }
         }
     }
@@ -325,7 +325,7 @@ impl Seats {
     fn has(&mut self, t: Nanos, session: i64, path: &str, czxid: i64, tell: &mut Tell<'_>) {
         let queue = self.queue;
         let Some((cand, name)) = self.of(path).filter(|(_, name)| !name.is_empty()) else { return };
-        let Some(seen) = self.seats.get_mut(&cand) else { return };
+        let Some(seen) = self.slots.get_mut(&cand) else { return };
         if !seen.has(&name, czxid, session) {
             return;
         }
@@ -338,7 +338,7 @@ impl Seats {
     /// Handles a list of the names in an election.
     fn listed(&mut self, t: Nanos, session: i64, cand: u32, names: &[String], tell: &mut Tell<'_>) {
         let queue = self.queue;
-        let Some(seen) = self.seats.get_mut(&cand) else { return };
+        let Some(seen) = self.slots.get_mut(&cand) else { return };
         let (gone, found) = seen.sees(names, session);
         if let Some(name) = found.filter(|_| queue) {
             seen.joins(t, cand, session, (Some(name), None), tell);
@@ -355,7 +355,7 @@ impl Seats {
         tell: &mut Tell<'_>,
     ) {
         let stopping = self.stopped.is_some();
-        let Some(seen) = self.seats.get_mut(&cand) else { return };
+        let Some(seen) = self.slots.get_mut(&cand) else { return };
         let Some((unheard, has_another)) = seen.takes_out(name, session) else { return };
         let Some(sent) = unheard.or(given_back).filter(|_| !has_another) else { return };
         let times = (sent, t);
@@ -377,7 +377,7 @@ impl Seats {
         let Some(&session) = self.carries.get(&connection) else { return };
         let Some((cand, name)) = self.of(path) else { return };
         let deletes = self.changes.values().any(|(_, asked)| asked.op == op_code::DELETE && asked.path == path);
-        let Some(seen) = self.seats.get_mut(&cand) else { return };
+        let Some(seen) = self.slots.get_mut(&cand) else { return };
         // The reply reports its own deletions.
         if kind == WatchEvent::Deleted && !deletes {
             seen.takes_out(&name, session);
@@ -394,14 +394,14 @@ impl Seats {
         {
             tell(Event::State { t, session, state: SessionState::Ended(end) });
         }
-        for (&cand, seat) in &mut self.seats {
-            seat.keep_session(|of| of != session);
-            if seat.session == Some(session) && std::mem::take(&mut seat.stands) {
+        for (&cand, slot) in &mut self.slots {
+            slot.keep_session(|of| of != session);
+            if slot.session == Some(session) && std::mem::take(&mut slot.stands) {
                 let how = match end {
                     SessionEnd::Closed => Departure::Stopped,
                     SessionEnd::Expired | SessionEnd::AuthFailed => Departure::SessionEnded(end),
                 };
-                (seat.unsettled, seat.waiting) = (None, 0);
+                (slot.unsettled, slot.waiting) = (None, 0);
                 tell(Event::Left { t, cand, session, how });
             }
         }
@@ -411,8 +411,8 @@ impl Seats {
     fn of(&self, path: &str) -> Option<(u32, String)> {
         let mut at = path;
         loop {
-            if let Some(&seat) = self.elections.get(at) {
-                return Some((seat, path[at.len()..].trim_start_matches('/').to_owned()));
+            if let Some(&slot) = self.elections.get(at) {
+                return Some((slot, path[at.len()..].trim_start_matches('/').to_owned()));
             }
             at = &at[..at.rfind('/').filter(|slash| *slash > 0)?];
         }

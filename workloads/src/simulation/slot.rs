@@ -1,4 +1,4 @@
-//! The state of a candidate's slot (`seat`) on its simulated host.
+//! The state of a candidate's slot on its simulated host.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use crate::driver::CandidateOrderOutcome;
 use crate::host::Token;
 use crate::model::Micros;
 
-pub(super) struct SimSeat {
+pub(super) struct SimSlot {
     pub(super) cand: u32,
     pub(super) group: u32,
     pub(super) host: u16,
@@ -47,7 +47,7 @@ pub(super) struct SimSeat {
     pub(super) wall_ahead: Cell<i64>,
 }
 
-impl SimSeat {
+impl SimSlot {
     pub(super) fn new(cand: u32, group: u32, host: u16) -> Rc<Self> {
         Rc::new(Self {
             cand,

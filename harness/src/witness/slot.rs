@@ -1,4 +1,4 @@
-//! One slot (`seat`), as observed on its host's connections: its znodes, and the one by which it can lead.
+//! One slot, as observed on its host's connections: its znodes, and the one by which it can lead.
 
 use std::collections::BTreeSet;
 
@@ -41,7 +41,7 @@ impl EphemeralNode {
 
 /// One slot, as observed on its host's connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SeatSeen {
+pub struct SlotSeen {
     /// The last session with a request about its election.
     pub session: Option<i64>,
     /// Znodes that it created there, or found to be its own, and has not deleted; the newest is last.
@@ -68,7 +68,7 @@ pub struct SeatSeen {
     pub(super) moved_at: Nanos,
 }
 
-impl SeatSeen {
+impl SlotSeen {
     /// The znode by which it leads from now on: the named one, else its newest one. None: unknown. A znode that is
     /// gone, or may be, is no evidence for a later term.
     #[must_use]

@@ -36,7 +36,7 @@ pub struct FaultsSection {
     pub unverified: u64,
     /// From the time that the plan intends to the order.
     pub lateness: Option<Distribution>,
-    pub receipts: Vec<Receipt>,
+    pub verifications: Vec<FaultVerification>,
 }
 
 /// A planned fault that was not ordered.
@@ -50,7 +50,7 @@ pub struct WithheldFault {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Receipt {
+pub struct FaultVerification {
     pub fault: u32,
     pub kind: FaultKind,
     pub intended: Nanos,
@@ -124,7 +124,7 @@ impl Section for FaultsSection {
                 proofs().count()
             ));
         }
-        finding.section = count(index, faults.iter().map(|f| receipt(index, f)).collect());
+        finding.section = count(index, faults.iter().map(|f| verification(index, f)).collect());
         finding.headline(headline(&finding.section));
         finding
     }
@@ -178,16 +178,16 @@ fn told(proof: &Proof) -> String {
     }
 }
 
-fn count(index: &Index<'_>, receipts: Vec<Receipt>) -> FaultsSection {
-    let verified = receipts.iter().filter(|receipt| receipt.verified).count() as u64;
+fn count(index: &Index<'_>, verifications: Vec<FaultVerification>) -> FaultsSection {
+    let verified = verifications.iter().filter(|verification| verification.verified).count() as u64;
     let mut lateness = Samples::default();
     for fault in &index.faults.all {
         lateness.push(fault.t.saturating_sub(fault.intended));
     }
-    let ordered = receipts.len() as u64;
+    let ordered = verifications.len() as u64;
     let took_effect = |planned: &&Planned<'_>| {
         let orders = &planned.orders;
-        !orders.is_empty() && planned.withheld.is_none() && orders.iter().all(|&order| receipts[order].verified)
+        !orders.is_empty() && planned.withheld.is_none() && orders.iter().all(|&order| verifications[order].verified)
     };
     let (planned, planned_verified, lost) = match &index.plan.faults {
         Some(all) => (
@@ -210,11 +210,11 @@ fn count(index: &Index<'_>, receipts: Vec<Receipt>) -> FaultsSection {
         verified,
         unverified: ordered - verified,
         lateness,
-        receipts,
+        verifications,
     }
 }
 
-fn receipt(index: &Index<'_>, fault: &Fault<'_>) -> Receipt {
+fn verification(index: &Index<'_>, fault: &Fault<'_>) -> FaultVerification {
     let span = |p: &Option<Box<Proof<'_>>>| p.as_ref().map(|p| -> (Nanos, Nanos) { (p.from, p.to) });
     let healed = !fault.kind.facts().until_healed || fault.healed.as_ref().is_some_and(|p| p.verified);
     let proofs = fault.injected.iter().chain(&fault.healed);
@@ -222,7 +222,7 @@ fn receipt(index: &Index<'_>, fault: &Fault<'_>) -> Receipt {
     if evidence.is_empty() {
         evidence.push("not verified");
     }
-    Receipt {
+    FaultVerification {
         fault: fault.id,
         kind: fault.kind,
         intended: fault.intended,
