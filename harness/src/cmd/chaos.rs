@@ -18,7 +18,7 @@ use crate::cmd::dry::not_asked;
 use crate::cmd::report;
 use crate::console::exit::{Exit, Failure};
 use crate::console::output::{inform, say};
-use crate::coordinator::{Chosen, RunOptions, run as perform};
+use crate::coordinator::{Chosen, RunError, RunOptions, run as perform};
 use crate::ensemble::start::EnsembleRequest;
 use crate::recording::folder::RecordFolder;
 
@@ -120,6 +120,7 @@ pub(super) fn dry(asked: &ChaosOptions<'_>, options: &RunOptions) -> Result<Exit
             explain(&scenario, &cells, seed)
         })?;
     }
+    options.request.check_install().map_err(RunError::from)?;
     Ok(Exit::Pass)
 }
 

@@ -1,6 +1,7 @@
 //! `--connect`: servers, and after the last one an optional chroot, in ZooKeeper's notation.
 
 use anyhow::{bail, ensure};
+use hustings_reports::render::clean_line;
 
 /// Servers as `host:port`, and the path after the last one. Empty: no path.
 ///
@@ -39,7 +40,8 @@ pub(super) fn word(text: &str) -> Result<String, String> {
 /// # Errors
 /// It is not such an address.
 pub(super) fn address(text: &str) -> Result<String, String> {
-    let parts = text.trim().rsplit_once(':').filter(|(host, _)| !host.is_empty());
+    let is_host = |host: &str| !host.is_empty() && clean_line(host) == host;
+    let parts = text.trim().rsplit_once(':').filter(|(host, _)| is_host(host));
     match parts.and_then(|(_, port)| port.parse::<u16>().ok()) {
         Some(port) if port > 0 => Ok(text.trim().to_owned()),
         _ => Err("give each server as HOST:PORT, like 127.0.0.1:2181".to_owned()),
@@ -98,6 +100,7 @@ mod tests {
             ("a/x", "HOST:PORT"),
             ("/x", "HOST:PORT"),
             ("a:0/x", "HOST:PORT"),
+            ("\u{1b}[2J:1", "HOST:PORT"),
             ("a:1,b:2,a:1/x", "names a:1 twice"),
         ] {
             let why = parse(text).expect_err(text);

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use crate::console::exit::Failure;
 use crate::console::output::{inform, put};
 use crate::files::bounded;
-use crate::files::replace::{check, folder_of, replace};
+use crate::files::replace::{check, folder_of, followed, replace};
 
 /// Maximum depth of a record's files below its folder.
 const RECORD_DEPTH: usize = 3;
@@ -133,8 +133,12 @@ fn identity(output: &Output) -> Output {
     }
 }
 
+/// The file itself, by whatever links it is named, even if it does not exist yet.
 fn led_to(path: &Path) -> PathBuf {
-    let in_folder = || Some(folder_of(path).canonicalize().ok()?.join(path.file_name()?));
+    let in_folder = || {
+        let end = followed(path).ok()?;
+        Some(folder_of(&end).canonicalize().ok()?.join(end.file_name()?))
+    };
     path.canonicalize().ok().or_else(in_folder).unwrap_or_else(|| path.to_owned())
 }
 

@@ -36,8 +36,10 @@ mod search;
 mod simulate;
 mod tune;
 
-use clap::error::ContextKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
+use hustings_reports::render::clean_prose;
+use hustings_workloads::scenario::shortened;
 use tokio::runtime::Builder;
 use tokio::task::LocalSet;
 use tracing_subscriber::EnvFilter;
@@ -45,6 +47,7 @@ use tracing_subscriber::EnvFilter;
 use crate::console::exit::{Exit, Failure, with_codes};
 use crate::console::output::inform;
 use crate::host;
+use crate::process::capacity::check_descriptors;
 use crate::process::interrupt;
 
 /// Benchmark ZooKeeper leader elections, and break them on purpose
@@ -130,7 +133,10 @@ const ERROR_CHARS_MAX: usize = 4_000;
 #[must_use]
 pub fn main() -> Exit {
     tell_of_bugs();
-    let cli = Cli::try_parse().unwrap_or_else(|error| without_false_tips(error).exit());
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return unparsed(readable(without_false_tips(error))),
+    };
     log_if_asked();
     let command = cli.command.unwrap_or_else(|| Command::Run(Box::new(run::RunArgs::of_quick())));
     let done = dispatch(command);
@@ -138,13 +144,40 @@ pub fn main() -> Exit {
     match done {
         Ok(exit) => exit,
         Err(Failure { exit, error }) => {
-            let told = in_full(&error);
-            let shown: String = told.chars().take(ERROR_CHARS_MAX).collect();
-            let more = if shown.len() < told.len() { "…" } else { "" };
-            inform!("error: {shown}{more}");
+            inform!("error: {}", begun(&in_full(&error)));
             exit
         }
     }
+}
+
+/// An error's text, without its end if it is too long.
+fn begun(told: &str) -> String {
+    let shown: String = told.chars().take(ERROR_CHARS_MAX).collect();
+    let more = if shown.len() < told.len() { "…" } else { "" };
+    format!("{shown}{more}")
+}
+
+/// Prints an error of the command line's parser, or ends with the help or the version that was asked for.
+fn unparsed(error: clap::Error) -> Exit {
+    if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        error.exit();
+    }
+    inform!("{}", begun(error.render().to_string().trim_end()));
+    Exit::Usage
+}
+
+/// Cleans and shortens the given words that the error repeats.
+fn readable(mut error: clap::Error) -> clap::Error {
+    let mut words = Vec::new();
+    for (kind, value) in error.context() {
+        if let ContextValue::String(word) = value {
+            words.push((kind, clean_prose(&shortened(word))));
+        }
+    }
+    for (kind, word) in words {
+        error.insert(kind, ContextValue::String(word));
+    }
+    error
 }
 
 /// Removes the tip "To pass it as a value, use `--`", which helps only where a program's arguments follow.
@@ -182,6 +215,7 @@ fn in_full(error: &anyhow::Error) -> String {
 }
 
 fn dispatch(command: Command) -> Result<Exit, Failure> {
+    check_descriptors().map_err(Failure::infrastructure)?;
     if command.ends_at_once() {
         interrupt::ends(|| ()).map_err(Failure::infrastructure)?;
     }

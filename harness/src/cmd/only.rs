@@ -1,6 +1,7 @@
 //! Selection of cells by name: `--only`.
 
 use anyhow::bail;
+use hustings_record::words::as_typed;
 use wildmatch::WildMatch;
 
 /// Name patterns. Without patterns, every name is selected.
@@ -18,7 +19,9 @@ impl<'a> Only<'a> {
     /// A pattern that matches no cell is an error.
     pub(super) fn check(&self, names: &[&str]) -> anyhow::Result<()> {
         match self.0.iter().find(|(_, pattern)| !names.iter().any(|name| pattern.matches(name))) {
-            Some((idle, _)) => bail!("--only {idle}: there is no such cell; there are {}", names.join(", ")),
+            Some((idle, _)) => {
+                bail!("--only {}: there is no such cell; there are {}", as_typed(idle), names.join(", "))
+            }
             None => Ok(()),
         }
     }

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 
+use crate::cmd::run::seed;
 use crate::console::exit::{Exit, Failure, with_codes};
 use crate::console::output::say;
 use crate::process::interrupt::Interrupt;
@@ -43,7 +44,7 @@ pub(crate) struct Args {
     #[arg(long, hide = true)]
     record: bool,
     /// Seed of jitter, sizes of slices, and of which connections a toxic hits
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, allow_negative_numbers = true, value_parser = seed)]
     seed: u64,
     /// Accept toxics and ignore them, on proxies whose names end so: to test that users of the proxy notice
     #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "")]

@@ -113,7 +113,10 @@ fn make_but(folder: &Path, damage: Damage, told: &ReportOutput) -> Result<Summar
 
 /// As [`make`], without output. Also returns the path of the report.
 pub(super) fn make_silently(folder: &Path, damage: Damage, examine: Examine) -> Result<(Summary, PathBuf), Failure> {
-    let summary = summed(folder, damage, examine).inspect_err(|error| forget_verdicts(folder, error));
+    for name in [SUMMARY_FILE, REPORT_FILE] {
+        refuse_links(&folder.join(name))?;
+    }
+    let summary = summed(folder, damage, examine).inspect_err(|error| forget_verdict(folder, error));
     let summary = summary.map_err(|error| unread(folder, error, damage))?;
     write(folder, SUMMARY_FILE, &render::json(&summary))?;
     let html = render::html(&summary).map_err(Failure::infrastructure)?;
@@ -121,16 +124,18 @@ pub(super) fn make_silently(folder: &Path, damage: Damage, examine: Examine) -> 
     Ok((summary, path))
 }
 
-/// Removes verdicts that were computed from a record that is now damaged.
-fn forget_verdicts(folder: &Path, error: &RecordError) {
+/// Removes the summary that was computed from a record that is now damaged: a list of runs would show its verdict. The
+/// report remains, as it may be all that is left to read.
+fn forget_verdict(folder: &Path, error: &RecordError) {
     if !error.is_of_a_cell() && !matches!(error, RecordError::Forged { .. }) {
         return;
     }
-    let made = [SUMMARY_FILE, REPORT_FILE].map(|name| folder.join(name));
-    let gone: Vec<String> =
-        made.iter().filter(|path| std::fs::remove_file(path).is_ok()).map(|path| path.display().to_string()).collect();
-    if !gone.is_empty() {
-        inform!("removed, for they told of what was there before: {}", gone.join(", "));
+    let (summary, report) = (folder.join(SUMMARY_FILE), folder.join(REPORT_FILE));
+    if std::fs::remove_file(&summary).is_ok() {
+        inform!("removed, for its verdict was of the record as it was before: {}", summary.display());
+    }
+    if report.exists() {
+        inform!("left, though it shows the record as it was before: {}", report.display());
     }
 }
 
@@ -149,6 +154,17 @@ pub(super) fn read(folder: &Path, damage: Damage) -> Result<Record, Failure> {
     // Figures have no verdict, so their user is warned of changes to the record.
     record.changed.iter().for_each(|what| inform!("warning: {}: {what}; it may not be what it was", folder.display()));
     Ok(record)
+}
+
+/// A record may come from somebody else: what is written into it goes into it alone.
+fn refuse_links(path: &Path) -> Result<(), Failure> {
+    match std::fs::symlink_metadata(path) {
+        Ok(there) if !there.is_file() => Err(Failure::infrastructure(anyhow::anyhow!(
+            "{}: this is no plain file, and a record holds none but these; remove it",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn write(folder: &Path, name: &str, content: &str) -> Result<PathBuf, Failure> {

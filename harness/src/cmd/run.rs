@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
 use clap::Parser as _;
+use hustings_record::words::as_typed;
 use hustings_record::{Damage, FaultKind, REPETITIONS_MAX, Reading, RunState};
 use hustings_reports::analysis::{Examine, summarise_read};
 use hustings_reports::compare::undecided;
@@ -104,7 +105,7 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "KEY=VALUE", requires = "against_candidate")]
     against_candidate_set: Vec<String>,
     /// Seed of every random choice of victims, times and placement [default: the scenario's]
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true, value_parser = seed)]
     pub(super) seed: Option<u64>,
     /// Compare the cells with those of this scenario, in turn on one ensemble: are they worse, or better? Cells of the
     /// same name are pairs, else they are paired in their order [default with the other --against-…: the scenario itself]
@@ -157,6 +158,7 @@ pub(super) fn text(name: &str) -> Result<String, Failure> {
     bounded::text(Path::new(name), bounded::SMALL).map_err(|error| {
         let names = SHIPPED.map(|shipped| shipped.name.to_owned());
         let (known, meant) = (names.join(", "), meant(name, &names));
+        let name = as_typed(name);
         let what =
             format!("{name} is neither a scenario that ships ({known}) nor a file that can be read ({error}){meant}");
         Failure::usage(anyhow::anyhow!(what))
@@ -271,6 +273,11 @@ pub(super) fn some_time(text: &str) -> Result<Duration, String> {
 pub(super) fn times(text: &str) -> Result<u32, String> {
     let times = text.parse().ok().filter(|times| (1..=REPETITIONS_MAX).contains(times));
     times.ok_or_else(|| format!("a whole number from 1 to {REPETITIONS_MAX}, as in `--repeat 5`"))
+}
+
+/// Parses a seed.
+pub(super) fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("a whole number from 0 to {}, as 7", u64::MAX))
 }
 
 /// Parses the largest number of further rounds.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use hustings_record::words::{duration, plural};
+use hustings_record::words::{as_typed, duration, plural};
 use hustings_workloads::model::Bugs;
 use hustings_workloads::recipes::cases;
 use hustings_workloads::scenario::{Cell, Scenario, meant};
@@ -11,7 +11,7 @@ use hustings_workloads::simulation::{Simulation, Timing, chaos};
 
 use crate::cmd::files::read_toml;
 use crate::cmd::report::{self, ReportOutput};
-use crate::cmd::run::{chosen as chosen_cells, repeated, text, times};
+use crate::cmd::run::{chosen as chosen_cells, repeated, seed, text, times};
 use crate::cmd::search::{self, SearchOptions, list};
 use crate::console::exit::{Exit, Failure, with_codes};
 use crate::console::output::{is_screen, say};
@@ -60,7 +60,7 @@ pub(super) struct SimulateArgs {
     )]
     repeat: Option<u32>,
     /// Seed of every random choice [default: the scenario's]
-    #[arg(long, conflicts_with_all = ["seeds", "schedule"])]
+    #[arg(long, allow_negative_numbers = true, value_parser = seed, conflicts_with_all = ["seeds", "schedule"])]
     seed: Option<u64>,
     /// Try the random schedules of these seeds instead of the scenario's faults, on one group for each of its recipes, policies
     /// and timeouts
@@ -85,10 +85,17 @@ pub(super) struct SimulateArgs {
     )]
     known: Option<String>,
     /// Run the random schedule of this seed, to a record
-    #[arg(long, value_name = "SEED", conflicts_with = "seeds")]
+    #[arg(long, value_name = "SEED", allow_negative_numbers = true, value_parser = seed, conflicts_with = "seeds")]
     schedule: Option<u64>,
     /// Only these steps of the schedule, by number
-    #[arg(long, value_name = "N,N…", value_delimiter = ',', requires = "schedule")]
+    #[arg(
+        long,
+        value_name = "N,N…",
+        value_delimiter = ',',
+        allow_negative_numbers = true,
+        value_parser = step,
+        requires = "schedule"
+    )]
     steps: Option<Vec<usize>>,
     /// Name of the cell that the schedule is for, where the scenario has several
     #[arg(long, value_name = "NAME", requires = "schedule")]
@@ -105,6 +112,11 @@ pub(super) struct SimulateArgs {
     /// No progress, only the result
     #[arg(long, short)]
     quiet: bool,
+}
+
+/// Parses the number of one step.
+fn step(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "whole numbers from 0 with a comma between them, as in `--steps 0,3`".to_owned())
 }
 
 fn range(text: &str) -> Result<std::ops::Range<u64>, String> {
@@ -224,9 +236,9 @@ fn chosen(scenario: &Scenario, name: Option<&str>) -> Result<Cell, Failure> {
         Some(name) => cells.iter().find(|cell| cell.name == name),
     };
     let known = || cells.iter().map(|cell| cell.name.as_str()).collect::<Vec<_>>().join(", ");
-    found
-        .cloned()
-        .ok_or_else(|| Failure::usage(anyhow!("there is no cell {}; there are {}", name.unwrap_or("at all"), known())))
+    found.cloned().ok_or_else(|| {
+        Failure::usage(anyhow!("there is no cell {}; there are {}", name.map_or("at all", as_typed), known()))
+    })
 }
 
 /// Checks whether every known bug, or the one of this name, is caught. Exit code 1 if not.

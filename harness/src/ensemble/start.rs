@@ -44,6 +44,13 @@ pub struct LocalRequest {
     pub toxiproxy: Option<External>,
 }
 
+impl LocalRequest {
+    /// Whether local servers are meant, so that nothing else may stand in for them.
+    fn is_named(&self) -> bool {
+        self.zookeeper_home.is_some() || self.toxiproxy.is_some()
+    }
+}
+
 /// Servers and Toxiproxy as containers.
 #[derive(Clone, Debug)]
 pub struct DockerRequest {
@@ -183,6 +190,18 @@ impl EnsembleRequest {
         matches!(self, Self::External(_))
     }
 
+    /// Whether this machine has what local servers need, if they are asked for. Starts nothing.
+    ///
+    /// # Errors
+    /// As for [`Install::find`].
+    pub fn check_install(&self) -> Result<(), EnsembleError> {
+        match self {
+            Self::Local(local) => Install::find(&places(local)).map(|_| ()),
+            Self::Auto { local, .. } if local.is_named() => Install::find(&places(local)).map(|_| ()),
+            Self::Auto { .. } | Self::Embedded(_) | Self::Docker(_) | Self::External(_) => Ok(()),
+        }
+    }
+
     /// What is asked for, with `Auto` decided, and why: completes the sentence "chosen because …".
     ///
     /// # Errors
@@ -205,8 +224,7 @@ async fn auto(
             let why = "this machine has Java and ZooKeeper, and servers without containers come first";
             return Ok((EnsembleRequest::Local(local), why.to_owned()));
         }
-        // A release that was named is meant.
-        Err(error) if local.zookeeper_home.is_some() || local.toxiproxy.is_some() => return Err(error),
+        Err(error) if local.is_named() => return Err(error),
         Err(error) => error,
     };
     match docker::fetch(&docker.zookeeper_image, &docker.toxiproxy_image).await {

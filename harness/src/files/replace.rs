@@ -95,7 +95,7 @@ fn place(path: &Path) -> io::Result<OutputPlace> {
 }
 
 /// The path at which a missing file would be created, after following links.
-fn followed(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS_MAX {
         match fs::read_link(&path) {

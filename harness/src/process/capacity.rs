@@ -1,14 +1,20 @@
 //! Checks before the start whether the requested number of sessions fits this machine's limits. At the descriptor
 //! limit, connections hang instead of failing.
 
-use std::fs;
+use std::{fs, io};
 
 use rustix::process::{Resource, getrlimit};
+
+use super::limits::{descriptor_limit, raise_descriptor_limit};
 
 /// Descriptors of our processes in addition to sessions: standard streams, runtime, record, control connections.
 pub const PROCESS_DESCRIPTORS: u64 = 64;
 /// Descriptors of a ZooKeeper server in addition to sessions: jars, logs, quorum connections, the JVM itself.
 pub const SERVER_DESCRIPTORS: u64 = 256;
+/// Descriptors for the runtime, which panics without them, and for the files of any command.
+const COMMAND_DESCRIPTORS: u64 = 16;
+/// Standard input, output and error.
+const STANDARD_STREAMS: u64 = 3;
 
 /// The demand of a run. Sessions are assumed to be spread evenly over hosts and servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +99,10 @@ pub enum CapacityError {
     Ports { sessions: u32, servers: u32, share: u64, limit: u64 },
     #[error("sessions need at least one host and one server")]
     Nobody,
+    #[error(
+        "any command needs {COMMAND_DESCRIPTORS} more descriptors, and this process may open {left} more (its limit is {limit}); {RAISE}"
+    )]
+    Command { left: u64, limit: u64 },
 }
 
 const RAISE: &str = "raise the hard limit (ulimit -Hn, LimitNOFILE= of a service, --ulimit nofile= of a container)";
@@ -103,6 +113,32 @@ const RAISE: &str = "raise the hard limit (ulimit -Hn, LimitNOFILE= of a service
 /// [`CapacityError`] shows the arithmetic and the remedy.
 pub fn check_capacity(demand: Demand) -> Result<(), CapacityError> {
     demand.check(Limits::of_this_machine())
+}
+
+/// Whether this process may open the descriptors that any command needs. Raises the soft limit if that is too low.
+///
+/// # Errors
+/// [`CapacityError::Command`].
+pub fn check_descriptors() -> Result<(), CapacityError> {
+    if enough_descriptors(descriptor_limit(), open_descriptors()).is_err() {
+        // Whether that was of use is looked at below.
+        let _ = raise_descriptor_limit();
+    }
+    enough_descriptors(descriptor_limit(), open_descriptors())
+}
+
+/// Number of open descriptors of this process. None: not even the list of them can be opened.
+fn open_descriptors() -> Option<u64> {
+    match fs::read_dir("/proc/self/fd") {
+        Ok(open) => Some(open.count() as u64),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Some(STANDARD_STREAMS),
+        Err(_) => None,
+    }
+}
+
+fn enough_descriptors(limit: u64, open: Option<u64>) -> Result<(), CapacityError> {
+    let left = open.map_or(0, |open| limit.saturating_sub(open));
+    if left < COMMAND_DESCRIPTORS { Err(CapacityError::Command { left, limit }) } else { Ok(()) }
 }
 
 impl Limits {
@@ -193,7 +229,7 @@ fn hosts_or(enough: Option<u64>, others: &str) -> String {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{CapacityError, Demand, Limits, OnHost};
+    use super::{CapacityError, Demand, Limits, OnHost, enough_descriptors};
 
     const LIMITS: Limits = Limits { descriptors: 1_000, ports: 500 };
 
@@ -256,6 +292,15 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_command_gets_the_descriptors_that_it_needs_or_is_refused() {
+        assert_eq!(enough_descriptors(20, Some(4)), Ok(()));
+        assert_eq!(enough_descriptors(u64::MAX, Some(4)), Ok(()));
+        for (limit, open, left) in [(19, Some(4), 15), (6, Some(7), 0), (1_024, None, 0)] {
+            assert_eq!(enough_descriptors(limit, open), Err(CapacityError::Command { left, limit }));
         }
     }
 

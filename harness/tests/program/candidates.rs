@@ -309,6 +309,10 @@ fn programs_that_are_none_are_told_what_they_lack() {
     let later = check(&["sh", "-c", r#"echo '{"m":"hello","protocol":2,"name":"new"}'; cat"#]);
     assert_eq!(later.code, Some(1), "{}", later.log);
     assert!(later.text("says_hello").contains("protocol 2"), "{}", later.log);
+    let brief = check(&["sh", "-c", r#"echo '{"m":"hello","protocol":1,"name":"brief"}'"#]).expect(1);
+    assert_eq!(brief.that("failed"), ["runs_until_it_is_told_to_end"], "{}", brief.log);
+    assert!(brief.text("runs_until_it_is_told_to_end").contains("ended after its hello (exit status: 0)"));
+    assert!(!brief.that("passed").contains(&"runs_twice"), "{}", brief.log);
     let missing = check(&["./no-such-program"]).expect(2);
     assert!(missing.log.contains("no-such-program"), "{}", missing.log);
 }

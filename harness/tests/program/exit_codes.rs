@@ -92,6 +92,7 @@ fn code_2_is_a_wrong_command_line_or_file() {
         (&["proxy", "--listen", "somewhere"], "somewhere"),
         (&["simulate", "--seeds", "9..1"], "9..1"),
         (&["simulate", "--schedule", "1", "--steps", "9999"], "9999"),
+        (&["simulate", "--schedule", "1", "--steps", "0,,1"], "--steps 0,3"),
         (&["simulate", "--timing", "nowhere.toml"], "nowhere.toml"),
         (&["report"], "RECORD"),
     ] {
@@ -122,6 +123,8 @@ fn code_4_is_what_a_run_stands_on_and_records_that_cannot_be_read() {
         (&["calibrate", "nowhere"], "nowhere"),
         (&["run", "--connect", "127.0.0.1:1"], "127.0.0.1:1"),
         (&["run", "--zookeeper-home", "/nowhere"], "/nowhere"),
+        (&["run", "--dry-run", "--zookeeper-home", "/nowhere"], "/nowhere"),
+        (&["run", "--dry-run", "--ensemble", "local", "--zookeeper-home", "/nowhere"], "/nowhere"),
         (&["doctor", "--zookeeper-home", "/nowhere"], "/nowhere"),
     ] {
         let ran = bench.run(arguments).expect(4);

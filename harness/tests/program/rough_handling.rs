@@ -250,6 +250,8 @@ fn what_is_missing_or_has_no_meaning_is_told_before_anything_is_done() {
     bench.file("pauses.txt", "120\n");
     bench.file("no-limit.toml", "[cells.\"*\"]\n");
     symlink("record/manifest.json", bench.path("into-record")).expect("a link");
+    symlink("none-yet", bench.path("dangling")).expect("a link");
+    let (long, marked) = ("x".repeat(100_000), "\u{202e}x");
     bench.file("long.toml", &format!("injections = 4\nnope_{} = 1\n", "x".repeat(100_000)));
     bench.file("marked.toml", "\u{feff}injections = 4\n");
     for (command, told) in [
@@ -288,6 +290,10 @@ fn what_is_missing_or_has_no_meaning_is_told_before_anything_is_done() {
         (&["run", "quick", "--chaos", "--for", "0s", "--dry-run"], "--for"),
         (&["export", "record", "--csv", "record/events/x"], "lies in a record"),
         (&["gate", "record", "--junit", "one", "--markdown", "./one"], "name the same file"),
+        (&["export", "record", "--csv", "none-yet", "--hdr", "dangling"], "name the same file"),
+        (&["run", "quick", "--ensemble", &long], "xxx…xxx"),
+        (&["run", "quick", "--ensemble", marked], "'\u{fffd}x'"),
+        (&["baseline", "save", &long, "record"], "100 at most"),
         (&["run", "gate", "--against-exe", "/bin/true", "--dry-run"], "/bin/true is no hustings"),
         (&["run", "gate", "--against-exe", "pauses.txt", "--dry-run"], "no hustings that can be started"),
         (&["candidate", "check", "--", "./no-such"], "no program \"./no-such\""),
@@ -320,6 +326,8 @@ fn a_log_that_is_still_written_is_read_up_to_its_last_whole_line() {
     assert_ne!(bench.run(&tune).code, 2);
     bench.file("pauses.txt", &format!("{log}\n"));
     assert!(bench.run(&tune).expect(2).err.contains("line 4"));
+    bench.file("pauses.txt", "NaN");
+    assert!(bench.run(&tune).expect(2).err.contains("line 1"));
 }
 
 /// Every option that reads a file, with its command.

@@ -38,6 +38,9 @@ fn words_that_are_not_known_are_refused_with_the_nearest_ones() {
         (&["quick", "--set", "faults.crsh.for_t=2"], &["crsh", "did you mean `crash`?"]),
         (&["quick", "--set", "matrix.fault=crsh"], &["matrix.fault", "did you mean `crash`?"]),
         (&["quick", "--set", "election.groups"], &["no `=`", "key=value"]),
+        (&["quick", "--set", ""], &["--set ''", "no `=`"]),
+        (&["quick", "--only", ""], &["--only ''", "no such cell"]),
+        (&[""], &["'' is neither"]),
         (&["quick", "--set", "=3"], &["--set =3", "key=value"]),
         (&["quick", "--set", "election.groups=many"], &["election.groups=many", "a whole number"]),
         (&["quick", "--set", "election.groups=99999999999999999999"], &["a whole number from", "9223372036854775807"]),
@@ -48,6 +51,7 @@ fn words_that_are_not_known_are_refused_with_the_nearest_ones() {
         (&["quick", "--set", "ensemble.servers=2"], &["ensemble.servers", "choose 1, 3 or 5"]),
         (&["quick", "--set", "matrix.recipe=broken:no-relist"], &["broken on purpose", "allow_broken"]),
         (&["quick", "--seed", "x"], &["--seed", "x"]),
+        (&["quick", "--seed", "-1"], &["--seed", "from 0 to 18446744073709551615"]),
         (&["quick", "--ensemble", "cloud"], &["cloud", "local"]),
         (&["quick", "--base-port", "70000"], &["--base-port", "70000"]),
     ];
@@ -134,6 +138,17 @@ fn a_descriptor_limit_that_is_too_low_is_told_with_the_arithmetic() {
     shell.args(["-c", "ulimit -n 500 && exec \"$0\" run thousand --out record", EXE]);
     bench.at_home(&mut shell);
     refused(&bench, shell, 4, &["5000 sessions / 5 hosts = 1000", "+ 64", "1064", "500", "ulimit -Hn"]);
+}
+
+#[test]
+fn a_descriptor_limit_that_no_command_gets_along_with_is_told() {
+    let bench = Bench::new();
+    for command in ["list", "proxy --listen 127.0.0.1:0", "run quick --out record"] {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("ulimit -n 7 && exec \"$0\" {command}"), EXE]);
+        bench.at_home(&mut shell);
+        refused(&bench, shell, 4, &["16 more descriptors", "ulimit -Hn"]);
+    }
 }
 
 #[test]

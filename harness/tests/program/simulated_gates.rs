@@ -197,6 +197,12 @@ fn runs_in_a_folder_are_listed_and_shown_on_one_page() {
     assert!(page.contains("./run%201/report.html") && page.contains("<polyline"), "{page}");
     let listed = bench.run(&["list", "--runs", "--json"]).expect(0);
     assert_eq!(listed.json::<Value>().as_array().map(Vec::len), Some(2));
+    bench.file("runs/run 1/manifest.json", "");
+    fs::remove_dir_all(bench.path("runs/run 2/events")).expect("it was there");
+    let ran = bench.run(&["list", "--runs"]).expect(0);
+    let damaged = ran.out.lines().filter(|line| line.contains("damaged") && !line.contains("pass"));
+    assert_eq!(damaged.count(), 2, "{}", ran.out);
+    assert!(ran.err.contains("not a manifest") && ran.err.contains("named by the manifest"), "{}", ran.err);
     bench.run(&["list", "--runs", "--in", "nowhere"]).expect(4);
     bench.run(&["list", "--page", "x.html"]).expect(2);
 }

@@ -45,6 +45,32 @@ fn of_several_records_the_damaged_one_is_named_and_the_others_are_reported() {
 }
 
 #[test]
+fn the_report_of_a_damaged_record_is_left_to_read_and_its_verdict_is_not() {
+    let bench = Bench::new();
+    recorded(&bench, &["record"]);
+    flip(&segment(&bench, "record"));
+    let ran = bench.run(&["report", "record"]).expect(4);
+    assert!(ran.err.contains("left, though it shows the record as it was before"), "{}", ran.err);
+    assert!(bench.path("record/report.html").exists() && !bench.path("record/summary.json").exists());
+}
+
+#[test]
+fn a_record_s_report_is_written_into_that_record_alone() {
+    let bench = Bench::new();
+    recorded(&bench, &["record"]);
+    for name in ["report.html", "summary.json"] {
+        let (made, elsewhere) = (bench.path("record").join(name), bench.path("elsewhere"));
+        fs::write(&elsewhere, "mine").expect("written");
+        fs::rename(&made, bench.path("kept")).expect("it was made");
+        std::os::unix::fs::symlink(&elsewhere, &made).expect("linked");
+        bench.run(&["report", "record"]).expect(4).error(&[name, "no plain file"]);
+        assert_eq!(fs::read_to_string(&elsewhere).expect("a text"), "mine");
+        fs::rename(bench.path("kept"), &made).expect("moved back");
+    }
+    bench.run(&["report", "record"]).expect(0);
+}
+
+#[test]
 fn salvage_leaves_out_the_damaged_cell_and_passes_nothing() {
     let bench = Bench::new();
     recorded(&bench, &["record"]);

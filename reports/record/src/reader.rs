@@ -160,6 +160,25 @@ impl Reading {
         Ok(reading)
     }
 
+    /// A segment that the manifest names and that is not there, or not as long as it was written. None is read.
+    #[must_use]
+    pub fn missing_segment(&self) -> Option<String> {
+        let all = self.manifest.cells.iter().flat_map(|cell| cell.segments.iter().map(move |segment| (cell, segment)));
+        for (cell, segment) in all {
+            let file = format!("{EVENTS}/{}", segment.file);
+            let length = self.folder.join(&file).symlink_metadata().ok().map(|there| there.len());
+            let fits = match (length, segment.sealed) {
+                (Some(length), Some((bytes, _))) => length == bytes,
+                (Some(_), None) => true,
+                (None, sealed) => sealed.is_none() && !cell.complete,
+            };
+            if !fits {
+                return Some(file);
+            }
+        }
+        None
+    }
+
     /// The next cell, in the order in which they were run. None: there are no more cells.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use hustings_record::words::as_typed;
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -26,7 +27,7 @@ pub(super) fn load(text: &str, origin: &str, sets: &[String]) -> Result<Scenario
     }
     let mut table: Table = text.parse().map_err(|error| refusal(&error, origin, Some(text)))?;
     for set in sets {
-        let origin = format!("--set {set}");
+        let origin = format!("--set {}", as_typed(set));
         let (path, value) = split(set, &origin)?;
         overridden(&scenario, &path, &origin)?;
         put(&mut table, &path, value, &origin)?;
@@ -44,7 +45,7 @@ pub fn declared_program(option: &str, command: Vec<String>, sets: &[String]) -> 
     let mut spec = ForeignSpec { command, ..ForeignSpec::default() };
     let mut table = Table::try_from(&spec).map_err(|error| syntax(option, error.to_string()))?;
     for set in sets {
-        let origin = format!("{option}-set {set}");
+        let origin = format!("{option}-set {}", as_typed(set));
         let (path, value) = split(set, &origin)?;
         put(&mut table, &path, value, &origin)?;
         spec = ForeignSpec::deserialize(table.clone()).map_err(|error| refusal(&error, &origin, None))?;
@@ -155,7 +156,8 @@ const PARSER_WORDS: [(&str, &str); 9] = [
 ];
 
 /// A text without its middle, if it is too long to be shown: a word of a file may be as long as the file.
-fn shortened(text: &str) -> String {
+#[must_use]
+pub fn shortened(text: &str) -> String {
     let count = text.chars().count();
     if count <= SHOWN_CHARS_MAX {
         return text.to_owned();

@@ -49,7 +49,7 @@ pub use self::expect::ExpectSpec;
 pub use self::explain::{ExternalServers, PlanView, cell_duration_ms, describe_further_rounds, explain, explain_as};
 pub use self::fault::{FaultSpec, Target, TargetKind};
 pub use self::kept_policy::KeptPolicy;
-pub use self::load::{declared_program, in_words, value};
+pub use self::load::{declared_program, in_words, shortened, value};
 pub use self::placement::placement;
 pub use self::program::{
     ForeignSpec, POLICY_BY_COMMAND, ResolvedProgram, TOLD_BY_COMMAND, is_told_by_command, says_where_to_write,

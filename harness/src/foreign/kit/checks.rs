@@ -10,8 +10,8 @@ use tokio::time::Instant;
 
 use super::super::clocks::{ProgramClock, ROUNDS, Round, judge, same_namespace};
 use super::super::message::{Ability, FromProgram, PROTOCOL, ToProgram};
-use super::examination::{Examination, Write, guest_slots};
-use super::outcome::{CheckOutcome, Examined, KitFinding, NOT_TESTED, Need, REQUIRED, run_of};
+use super::examination::{Examination, RUNS_ON, Write, guest_slots};
+use super::outcome::{Examined, KitFinding, NOT_TESTED, Need, run_of};
 use super::stage::{ELECTIONS, Fact, StageFact, TIMEOUT_MS, WRITE_EVERY_MS, election_of};
 use crate::process::clock;
 use crate::wire::end::{TakenSession as TakenOver, end_session};
@@ -23,6 +23,8 @@ const SYNC_WITHIN: Duration = Duration::from_secs(2);
 const AGAIN: Duration = Duration::from_millis(20);
 /// For what is still in the pipe of a program that has ended.
 const LAST_WORDS: Duration = Duration::from_millis(500);
+/// Both have to run on so long after their hellos.
+const STAYS: Duration = Duration::from_millis(200);
 /// For whatever needs no timeout to pass.
 const SOON: Duration = Duration::from_secs(15);
 /// For what a dead session's successor needs.
@@ -47,10 +49,23 @@ macro_rules! step {
 
 impl Examination<'_> {
     pub(super) async fn run(mut self) -> anyhow::Result<Examined> {
+        let stage = self.stage;
         // What is missing afterwards was not tested, and so not passed.
-        let _ = self.all().await?;
-        self.write_tokens();
-        self.all_reports();
+        let lost = tokio::select! {
+            biased;
+            number = stage.lost() => Some(number),
+            done = self.all() => {
+                let _ = done?;
+                None
+            }
+        };
+        match lost {
+            Some(number) => self.note_lost(number).await?,
+            None => {
+                self.write_tokens();
+                self.all_reports();
+            }
+        }
         self.note_garbage();
         self.note_missing();
         let failed = self.outcomes.iter().any(|outcome| outcome.result == KitFinding::Failed);
@@ -97,8 +112,13 @@ impl Examination<'_> {
                 return Ok(Err(Over));
             }
         }
+        self.stage.must_run(0);
         self.start(1).await?;
         let both = self.said_hello(1).await.is_some();
+        if both {
+            self.stage.must_run(1);
+            tokio::time::sleep(STAYS).await;
+        }
         let text =
             if both { "two of it at a time".to_owned() } else { format!("the second: {}", self.why_no_hello(1)) };
         self.found("runs_twice", Need::Required, Grade::Process, both, text);
@@ -191,7 +211,13 @@ impl Examination<'_> {
         let text = format!("{count} of {} slots asked for something in their election", all.len());
         self.found("stands_where_it_is_told", Need::Required, Grade::Wire, stood, text);
         let led = self.stage.until(SOON, || self.elections().all(|election| self.last_write(election).is_some())).await;
-        let text = format!("the leader of {} wrote", if ELECTIONS == 1 { "the election" } else { "each election" });
+        let silent = self.elections().filter(|&election| self.last_write(election).is_none()).count();
+        let text = if led {
+            format!("the leader of {} wrote", if ELECTIONS == 1 { "the election" } else { "each election" })
+        } else {
+            let all = plural(self.elections().count() as u64, "election", "elections");
+            format!("nobody wrote in {silent} of {all} within {} s", SOON.as_secs())
+        };
         self.found("leads_and_writes", Need::Required, Grade::Effect, led, text);
         Ok(if stood && led { Ok(()) } else { Err(Over) })
     }
@@ -212,7 +238,8 @@ impl Examination<'_> {
         let text = format!("within a second, election by election: {}", each.join("; "));
         self.found("one_writes_steadily", Need::Required, Grade::Effect, fits, text);
         let sound = self.guests.iter().all(|guest| guest.slots.borrow().is_sound());
-        self.found("wire_is_understood", Need::Optional, Grade::Wire, sound, "what passes can be read along".into());
+        let text = if sound { "what passes can be read along" } else { "not all that passes can be read along" };
+        self.found("wire_is_understood", Need::Optional, Grade::Wire, sound, text.to_owned());
     }
 
     async fn resigns(&mut self) {
@@ -254,7 +281,8 @@ impl Examination<'_> {
             slots.slot(leader).and_then(|seen| seen.asked_at).is_some_and(|asked| asked > resigned)
         };
         let stands = self.stage.until(SOON, again).await;
-        let text = format!("within {} s it asked for something in the election", SOON.as_secs());
+        let what = if stands { "something" } else { "nothing" };
+        let text = format!("within {} s it asked for {what} in the election", SOON.as_secs());
         self.found("stands_again_after_it_resigned", Need::Optional, Grade::Wire, stands, text);
         let closed = self.stage.until(SOON, || self.open_sessions(number) <= before).await;
         let text = format!("{before} open before it resigned, {} afterwards", self.open_sessions(number));
@@ -282,8 +310,8 @@ impl Examination<'_> {
             slots.slot(leader).and_then(|seen| seen.session).is_some_and(|session| session != taken.session)
         };
         let stands = self.stage.until(SUCCEEDS_WITHIN, again).await;
-        let text = "under a session of its own".into();
-        self.found("stands_again_after_its_session_ended", Need::Required, Grade::Wire, stands, text);
+        let text = if stands { "under a session of its own" } else { "no session of its own followed" };
+        self.found("stands_again_after_its_session_ended", Need::Required, Grade::Wire, stands, text.to_owned());
         self.one_writes("gives_up_when_its_session_ends").await;
         let late = self.stale_since(leader, from);
         let text = match next {
@@ -316,7 +344,7 @@ impl Examination<'_> {
             return Ok(());
         }
         let text = format!("it ended by itself, before {name} was sent to it");
-        self.found("runs_until_it_is_told_to_end", Need::Required, Grade::Process, false, text);
+        self.found(RUNS_ON, Need::Required, Grade::Process, false, text);
         Err(Over)
     }
 
@@ -350,6 +378,7 @@ impl Examination<'_> {
         let Some(write @ Write { slot: leader, .. }) = self.last_write(0) else { return Ok(Err(Over)) };
         let number = self.guest_of(leader).number;
         let from = clock::now();
+        self.stage.may_end(number);
         step!(self.signalled(number, (Signal::KILL, "SIGKILL")));
         let next = self.succeeded(write, from, SUCCEEDS_WITHIN).await;
         let text = match next {
@@ -366,6 +395,7 @@ impl Examination<'_> {
         let Some(write @ Write { slot: leader, .. }) = self.last_write(0) else { return Ok(Err(Over)) };
         let number = self.guest_of(leader).number;
         let (held, from) = (self.held_by(number), clock::now());
+        self.stage.may_end(number);
         step!(self.signalled(number, (Signal::TERM, "SIGTERM")));
         let (status, killed) = self.guests[number].ends(ENDS_WITHIN).await?;
         let text = how_it_ended(status, killed);
@@ -407,7 +437,10 @@ impl Examination<'_> {
     async fn one_more(&mut self) -> CheckStep {
         let place = self.guests.len();
         self.start(place).await?;
-        let back = self.stage.until(HELLO_WITHIN, || self.hello_of(place).is_some()).await;
+        let back = self.said_hello(place).await.is_some();
+        if back {
+            self.stage.must_run(place);
+        }
         for slot in self.slots_of(place) {
             self.guests[place].stand(slot);
         }
@@ -420,6 +453,7 @@ impl Examination<'_> {
         let Some(Write { slot: leader, .. }) = self.last_write(0) else { return Ok(()) };
         let last = self.guest_of(leader).number;
         let held = self.held_by(last);
+        self.stage.may_end(last);
         self.guests[last].program.tell(ToProgram::Stop);
         let (status, killed) = self.guests[last].ends(ENDS_WITHIN).await?;
         let text = how_it_ended(status, killed);
@@ -441,39 +475,12 @@ impl Examination<'_> {
         (self.progress)("the end of its input");
         let running = (0..self.guests.len()).find(|&place| !self.is_over(place));
         let Some(place) = running else { return Ok(()) };
+        self.stage.may_end(place);
         self.guests[place].program.hang_up();
         let (status, killed) = self.guests[place].ends(ENDS_WITHIN).await?;
         let text = how_it_ended(status, killed);
         self.found("ends_with_its_input", Need::Required, Grade::Process, !killed, text);
         Ok(())
-    }
-
-    /// Names the required checks that did not come about, where no failed one says why.
-    fn note_missing(&mut self) {
-        let is_required = |outcome: &&CheckOutcome| outcome.need == Need::Required;
-        if self.outcomes.iter().filter(is_required).any(|outcome| outcome.result != KitFinding::Passed) {
-            return;
-        }
-        let missing = |name: &&str| !self.outcomes.iter().any(|outcome| outcome.name == *name);
-        for name in REQUIRED.into_iter().filter(missing).collect::<Vec<_>>() {
-            self.untested(name, Need::Required, Grade::Report, "what it needs was not seen");
-        }
-    }
-
-    fn note_garbage(&mut self) {
-        let garbage = self.stage.facts(|fact| match &fact.what {
-            StageFact::Garbage(text) => Some(text.clone()),
-            _ => None,
-        });
-        let said = !self.stage.facts(|fact| matches!(fact.what, StageFact::Said(_)).then_some(())).is_empty();
-        if garbage.is_empty() && !said {
-            return self.untested("speaks_the_protocol_alone", Need::Required, Grade::Report, "it said nothing");
-        }
-        let text = match garbage.first() {
-            None => "every line of its output is a message".to_owned(),
-            Some(first) => format!("{} lines of its output are none, the first is {first}", garbage.len()),
-        };
-        self.found("speaks_the_protocol_alone", Need::Required, Grade::Report, garbage.is_empty(), text);
     }
 }
 

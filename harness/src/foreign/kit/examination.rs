@@ -6,8 +6,13 @@ use std::time::Duration;
 use hustings_record::{Grade, Nanos};
 
 use super::super::message::{Ability, FromProgram};
-use super::outcome::{CheckOutcome, KitFinding, Need, has_passed};
+use super::outcome::{CheckOutcome, KitFinding, Need, REQUIRED, has_passed};
 use super::stage::{ELECTIONS, Fact, Guest, Stage, StageFact, election_of};
+
+/// The check that fails if a program ends by itself.
+pub(super) const RUNS_ON: &str = "runs_until_it_is_told_to_end";
+/// Whoever has closed its output has mostly ended by then.
+const ENDED_WITHIN: Duration = Duration::from_millis(500);
 
 /// One examination under way.
 pub(super) struct Examination<'a> {
@@ -139,6 +144,47 @@ impl<'a> Examination<'a> {
 
     pub(super) fn passed(&self, name: &str) -> bool {
         has_passed(&self.outcomes, name)
+    }
+
+    /// Names the program that has ended by itself: what was still to be looked at needs it, and is missing.
+    pub(super) async fn note_lost(&mut self, number: usize) -> anyhow::Result<()> {
+        let (status, killed) = self.guests[number].ends(ENDED_WITHIN).await?;
+        let which = if number == 0 { "it" } else { "another one of it" };
+        let text = if killed {
+            format!("{which} closed its output, or cannot be listened to any more, and ran on")
+        } else {
+            format!("{which} ended after its hello ({status}), before it was told to")
+        };
+        self.found(RUNS_ON, Need::Required, Grade::Process, false, text);
+        Ok(())
+    }
+
+    /// Names the required checks that did not come about, where no failed one says why.
+    pub(super) fn note_missing(&mut self) {
+        let is_required = |outcome: &&CheckOutcome| outcome.need == Need::Required;
+        if self.outcomes.iter().filter(is_required).any(|outcome| outcome.result != KitFinding::Passed) {
+            return;
+        }
+        let missing = |name: &&str| !self.outcomes.iter().any(|outcome| outcome.name == *name);
+        for name in REQUIRED.into_iter().filter(missing).collect::<Vec<_>>() {
+            self.untested(name, Need::Required, Grade::Report, "what it needs was not seen");
+        }
+    }
+
+    pub(super) fn note_garbage(&mut self) {
+        let garbage = self.stage.facts(|fact| match &fact.what {
+            StageFact::Garbage(text) => Some(text.clone()),
+            _ => None,
+        });
+        let said = !self.stage.facts(|fact| matches!(fact.what, StageFact::Said(_)).then_some(())).is_empty();
+        if garbage.is_empty() && !said {
+            return self.untested("speaks_the_protocol_alone", Need::Required, Grade::Report, "it said nothing");
+        }
+        let text = match garbage.first() {
+            None => "every line of its output is a message".to_owned(),
+            Some(first) => format!("{} lines of its output are none, the first is {first}", garbage.len()),
+        };
+        self.found("speaks_the_protocol_alone", Need::Required, Grade::Report, garbage.is_empty(), text);
     }
 
     /// The evidence grades that verdicts can have.

@@ -1,7 +1,7 @@
 //! What a program is examined on: embedded servers, relays that read along, a resource for its writes.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::rc::Rc;
@@ -86,6 +86,8 @@ pub(super) struct Stage {
     exe: PathBuf,
     command: Command,
     log: Log,
+    /// Numbers of the programs that have no reason to end.
+    running: RefCell<BTreeSet<usize>>,
     resource: Rc<RefCell<Resource>>,
 }
 
@@ -126,6 +128,7 @@ impl Stage {
             exe: exe.to_owned(),
             command,
             log: Log::default(),
+            running: RefCell::default(),
             resource: Rc::new(RefCell::new(Resource::new(ELECTIONS as usize))),
         })
     }
@@ -163,6 +166,29 @@ impl Stage {
             tokio::time::sleep(LOOK_AGAIN).await;
         }
         true
+    }
+
+    /// Notes that this program has no reason to end from now on.
+    pub(super) fn must_run(&self, number: usize) {
+        self.running.borrow_mut().insert(number);
+    }
+
+    /// Notes that this program is going to be ended.
+    pub(super) fn may_end(&self, number: usize) {
+        self.running.borrow_mut().remove(&number);
+    }
+
+    /// Waits for the end of a program that has no reason to end, and returns its number.
+    pub(super) async fn lost(&self) -> usize {
+        loop {
+            let is_lost =
+                |fact: &Fact| matches!(fact.what, StageFact::Over) && self.running.borrow().contains(&fact.guest);
+            let lost = self.facts(|fact| is_lost(fact).then_some(fact.guest));
+            if let Some(&first) = lost.first() {
+                return first;
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
     }
 
     /// Whether this very znode of an election is there.

@@ -70,6 +70,7 @@ pub fn read(input: impl BufRead) -> Result<PauseLog, PauseError> {
     let mut lines = LogLines::new(input);
     let (mut reader, mut comments) = (None, 0_u64);
     let (mut skipped, mut first_skipped) = (0_u64, None::<(u64, String)>);
+    let mut is_understood = false;
     while let Some(line) = lines.next()? {
         if line.text.is_empty() || line.text.starts_with('#') {
             comments += u64::from(!line.text.is_empty());
@@ -83,8 +84,8 @@ pub fn read(input: impl BufRead) -> Result<PauseLog, PauseError> {
         }
         let told = match &mut reader {
             Some(reader) => match reader.take(&line) {
-                // The last line of a log that is being written.
-                Err(_) if !line.is_whole => LineMeaning::Other,
+                // The last line of a log that is being written. If it is the only one, nothing shows that it is of a log.
+                Err(_) if !line.is_whole && is_understood => LineMeaning::Other,
                 told => told?,
             },
             None if skipped >= BANNER_LINES_MAX => break,
@@ -94,6 +95,7 @@ pub fn read(input: impl BufRead) -> Result<PauseLog, PauseError> {
             let (line, text) = first_skipped.unwrap_or_default();
             return Err(PauseError::NoNumber { line, text });
         }
+        is_understood |= matches!(told, LineMeaning::Yes);
         if matches!(told, LineMeaning::Other) {
             skipped += 1;
             first_skipped.get_or_insert_with(|| (line.number, quoted(line.text)));

@@ -157,6 +157,7 @@ fn what_is_not_understood_is_named_by_its_line() {
         ("long\n12\n", "line 1: \"long\" is no number"),
         ("12\n-3\n", "line 2: \"-3\" is no number"),
         ("12\nNaN\n", "line 2: \"NaN\" is no number"),
+        ("# x\nNaN", "line 2: \"NaN\" is no number"),
         ("# x\n\nhello world\nagain\n", "line 3: \"hello world\" is not understood"),
         ("[1.0s][info][class,load] java.lang.Object\n", "line 1: \"[1.0s][info][class,load] java.lang.Object\" is not"),
         ("[1.0s][info][safepoint] Safepoint \"x\", Total: ns\n", "line 1: \"[1.0s][info][safepoint] Safepoint \\\"x"),
