@@ -3,14 +3,13 @@
 
 mod target;
 
-use hustings_record::{Elects, Event, FaultIntent, FaultKind, FaultOrder, Nanos};
+use hustings_record::{Elects, Event, FanOut, FaultIntent, FaultKind, FaultOrder, Nanos};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
 pub use self::target::{Hit, LeaderView, resolve};
 
 use crate::faults::{Fault, Moment};
-use crate::recipes::RecipeKind;
 use crate::scenario::cell::Cell;
 use crate::scenario::fault::{FaultSpec, Target};
 use crate::seed;
@@ -177,7 +176,8 @@ fn settled_ms(cell: &Cell, fault: &FaultSpec) -> u64 {
 /// ensemble has to elect a leader: until it has done so and the candidates are back.
 #[must_use]
 pub fn handover_max_ms(cell: &Cell, fault: &FaultSpec) -> u64 {
-    let poll_ms = if cell.recipe.is(RecipeKind::PollRace) { cell.poll_interval_ms } else { 0 };
+    let polls = cell.declares().is_some_and(|declared| declared.leader_wakes == FanOut::None);
+    let poll_ms = if polls { cell.poll_interval_ms } else { 0 };
     poll_ms
         + if fault.kind().hits_servers() {
             election_max_ms(cell, fault.kind()) + if cell.groups > 0 { cell.timeout_granted_ms() } else { 0 }
