@@ -60,7 +60,7 @@ enum CandidateAction {
         #[arg(long)]
         step_down: Option<StepDown>,
         /// How often `poll-race` tries, in milliseconds
-        #[arg(long, default_value_t = 100)]
+        #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
         poll_interval_ms: u64,
         /// What to do wrong on purpose: to see it caught
         #[arg(long, hide = true)]

@@ -251,8 +251,10 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
 
 /// Developer diagnostics on standard error: `HUSTINGS_LOG=debug`, or a more detailed tracing filter. Hosts inherit it.
 fn log_if_asked() {
-    if let Ok(filter) = EnvFilter::try_from_env("HUSTINGS_LOG") {
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let Ok(asked) = std::env::var("HUSTINGS_LOG") else { return };
+    match EnvFilter::try_new(&asked) {
+        Ok(filter) => tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init(),
+        Err(error) => inform!("warning: HUSTINGS_LOG is no filter, and nothing is logged: {error}"),
     }
 }
 

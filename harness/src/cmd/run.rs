@@ -85,8 +85,9 @@ pub(super) struct RunArgs {
     /// 1000]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = times)]
     repeat: Option<u32>,
-    /// Run cells again in at most N further rounds, where a stall of the harness spoils a repetition, or the planned rounds do not
-    /// tell the two sides of a comparison apart; 0: none. Needs two repetitions or more [default: the scenario's `further_rounds`]
+    /// Run cells again in at most N further rounds, where nothing but stalls of the harness spoils a repetition, or the planned
+    /// rounds do not tell the two sides of a comparison apart; 0: none. Needs two repetitions or more [default: the scenario's
+    /// `further_rounds`]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = further_rounds)]
     further: Option<u32>,
     /// Use this program in place of the scenario's recipes; `hustings candidate check -- CMD` says whether it can take part. Words
@@ -414,8 +415,9 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     if let Some(why) = outcome.trouble {
         let exit = made.as_ref().map_or(Exit::Infrastructure, Exit::of);
         let unreported = made.err().map(|failure| format!("; no report was made: {}", in_full(&failure.error)));
-        let record = outcome.folder.display();
-        let why = format!("{why}; what was recorded until then is in {record}{}", unreported.unwrap_or_default());
+        let (record, unreported) = (outcome.folder.display(), unreported.unwrap_or_default());
+        let rest = if outcome.folder.exists() { "what was recorded until then is in" } else { "nothing is left of" };
+        let why = format!("{why}; {rest} {record}{unreported}");
         return Err(Failure { exit, error: anyhow::anyhow!(why) });
     }
     let summary = made?;

@@ -106,8 +106,8 @@ pub fn describe_further_rounds(scenario: &Scenario, cells: &[Cell], seed: u64) -
     let round_ms = rounds_ms(cells, planned, seed) / u64::from(planned.max(1)) + servers_ms;
     (further > 0).then(|| {
         format!(
-            "{planned} rounds are planned; up to {} run cells again, at most {} more, where a stall of the harness spoils a \
-             repetition{undecided} (--further sets that limit)",
+            "{planned} rounds are planned; up to {} run cells again, at most {} more, where nothing but stalls of the \
+             harness spoils a repetition{undecided} (--further sets that limit)",
             plural(further, "further round", "further rounds"),
             round_duration(further * round_ms * 1_000_000)
         )
