@@ -70,11 +70,7 @@ pub(crate) fn configurations(summary: &Summary, side: Option<Side>) -> Vec<Confi
     let mut found: Vec<Configuration<'_>> = Vec::new();
     let judged = summary.cells.iter().filter(|cell| !cell.info.self_test && cell.info.has_candidates());
     for cell in judged.filter(|cell| cell.info.contest.as_ref().map(|contest| contest.side) == side) {
-        let name = match (&cell.info.contest, &cell.info.repetition) {
-            (Some(contest), _) => &contest.pair,
-            (None, Some(repetition)) => &repetition.of,
-            (None, None) => &cell.info.name,
-        };
+        let name = cell.info.contest.as_ref().map_or(cell.info.configuration(), |contest| &contest.pair);
         match found.iter_mut().find(|one| one.name == name) {
             Some(one) => one.cells.push(cell),
             None => found.push(Configuration { name, cells: vec![cell], left_out: Vec::new() }),

@@ -9,7 +9,7 @@ use hustings_record::{Damage, RunState};
 use hustings_reports::analysis::Examine;
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
-use hustings_workloads::scenario::{Cell, PlanView, Possible, Scenario, explain, explain_as, random};
+use hustings_workloads::scenario::{Cell, PlanView, Possible, Scenario, explain_as, random};
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 use serde::Serialize;
@@ -113,12 +113,12 @@ pub(super) fn dry(asked: &ChaosOptions<'_>, options: &RunOptions) -> Result<Exit
     for round in 1..=TOLD_ROUNDS {
         let scenario = drawn(asked, seed, round, possible(options))?;
         let (cells, seed) = (scenario.cells(), scenario.seed.unwrap_or(seed));
-        say(if let EnsembleRequest::External(external) = &options.request {
-            let servers = not_asked(external, &scenario, &cells);
-            explain_as(&scenario, &cells, seed, PlanView { servers: Some(&servers), is_brief: false })
+        let servers = if let EnsembleRequest::External(external) = &options.request {
+            Some(not_asked(external, &scenario, &cells))
         } else {
-            explain(&scenario, &cells, seed)
-        })?;
+            None
+        };
+        say(explain_as(&scenario, &cells, seed, PlanView { servers: servers.as_ref(), is_brief: false }))?;
     }
     options.request.check_install().map_err(RunError::from)?;
     Ok(Exit::Pass)

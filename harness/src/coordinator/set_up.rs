@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, bail};
 use hustings_record::FaultKind;
 use hustings_workloads::driver::{self, Backend as _};
-use hustings_workloads::scenario::{Cell, ROOT};
+use hustings_workloads::scenario::{Cell, POLICY_BY_COMMAND, ROOT, placeholder};
 
 use crate::client::session::ZkSession;
 use crate::coordinator::again::until_it_works;
@@ -126,10 +126,13 @@ fn stands(cell: &Cell, environment: &Environment) -> anyhow::Result<Stands> {
     }
     let program = cell.program.as_ref().with_context(|| format!("there is no program {}", cell.recipe))?;
     let known = [
-        ("{adapters}", environment.adapters.display().to_string()),
-        ("{hustings}", std::env::current_exe().context("this executable cannot be found")?.display().to_string()),
-        ("{step_down}", cell.step_down.to_string()),
-        ("{poll_interval_ms}", cell.poll_interval_ms.to_string()),
+        (placeholder::ADAPTERS, environment.adapters.display().to_string()),
+        (
+            placeholder::HUSTINGS,
+            std::env::current_exe().context("this executable cannot be found")?.display().to_string(),
+        ),
+        (POLICY_BY_COMMAND, cell.step_down.to_string()),
+        (placeholder::POLL_INTERVAL_MS, cell.poll_interval_ms.to_string()),
     ];
     let config = program.config.iter().map(|(key, value)| Ok((key.clone(), serde_json::to_value(value)?)));
     Ok(Stands::Program(ProgramSetUp {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use hustings_workloads::adapters::{Adapter, FILES};
-use hustings_workloads::scenario::ResolvedProgram;
+use hustings_workloads::scenario::{ResolvedProgram, placeholder};
 use tokio::process::Command;
 
 /// The folder for the results of an adapter's build script.
@@ -51,7 +51,8 @@ pub fn build_folder(adapters: &Path) -> PathBuf {
 pub async fn build<'a>(adapters: &Path, programs: impl Iterator<Item = &'a ResolvedProgram>) -> anyhow::Result<()> {
     for program in programs {
         let Some(adapter) = Adapter::of(&program.command) else { continue };
-        let words = adapter.command.iter().map(|word| word.replace("{adapters}", &adapters.display().to_string()));
+        let words =
+            adapter.command.iter().map(|word| word.replace(placeholder::ADAPTERS, &adapters.display().to_string()));
         let mut words = words.collect::<Vec<_>>().into_iter();
         let script = words.next().unwrap_or_default();
         if !script.ends_with(".sh") {

@@ -1,5 +1,7 @@
 //! Placeholders in the words of a command.
 
+use hustings_workloads::scenario::{TOLD_BY_COMMAND, placeholder};
+
 /// The values for a program that gets them only by its command.
 pub(crate) struct ToldByCommand {
     pub(crate) connect: String,
@@ -15,7 +17,12 @@ impl ToldByCommand {
         let timeout = timeout_ms.to_string();
         fill(
             command,
-            &[("{connect}", connect), ("{group}", group), ("{resource}", resource), ("{timeout_ms}", timeout)],
+            &[
+                (placeholder::CONNECT, connect),
+                (placeholder::GROUP, group),
+                (TOLD_BY_COMMAND, resource),
+                (placeholder::TIMEOUT_MS, timeout),
+            ],
         )
     }
 }

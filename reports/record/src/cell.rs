@@ -108,6 +108,12 @@ impl CellInfo {
         StepDown::words(self.step_down)
     }
 
+    /// The name of its configuration: of a repetition, the name in the scenario.
+    #[must_use]
+    pub fn configuration(&self) -> &str {
+        self.repetition.as_ref().map_or(&self.name, |repetition| &repetition.of)
+    }
+
     /// Which other candidates a leader loss is expected to wake. None: no promise.
     #[must_use]
     pub fn leader_wakes(&self) -> Option<FanOut> {

@@ -207,7 +207,7 @@ struct ConfigurationCount<'a> {
 fn counted<'a>(summary: &'a Summary, asked: &[&CellSummary]) -> Vec<ConfigurationCount<'a>> {
     let mut counted: Vec<ConfigurationCount<'_>> = Vec::new();
     for cell in summary.cells.iter().filter(|cell| !cell.info.self_test && cell.info.has_candidates()) {
-        let name = cell.info.repetition.as_ref().map_or(&cell.info.name, |repetition| &repetition.of);
+        let name = cell.info.configuration();
         let is_asked = asked.iter().any(|one| one.info.index == cell.info.index);
         let (planned, seen) = (cell.faults.planned, if is_asked { cell.injections.len() as u64 } else { 0 });
         let measured = planned > 0 || cell.info.fault_kind == FaultKind::None;

@@ -24,8 +24,6 @@ pub struct OwnershipIntervals {
     pub seen: Vec<OwnershipInterval>,
     /// When it had no connection.
     pub blind: Vec<Span>,
-    /// When it did not know the owner of a group, because a question about it was not answered: sorted and disjoint.
-    unknown: BTreeMap<u32, Vec<Span>>,
     /// When its questions were not answered.
     pub missed: Vec<Nanos>,
     /// Number of groups on which it ever reported.
@@ -61,24 +59,27 @@ impl OwnershipIntervals {
         let watching = states.iter().find(|(_, connected)| *connected).map(|(t, _)| *t);
         let unknown = unknown(&missed, &owners, end);
         let (groups, blind) = (owners.len(), blind(states.clone(), end));
-        let mut intervals = Self { groups, blind, unknown, missed: questions, ..Self::default() };
+        let mut intervals = Self { groups, blind, missed: questions, ..Self::default() };
         for (group, mut named) in owners {
+            let unknown = unknown.get(&group).map_or(&[][..], Vec::as_slice);
             // Of two reports at one instant the later one counts.
             named.sort_by_key(|named| named.0);
             // The lead had no owner while the observer watched and had not seen an owner yet.
             let first = named.first().map(|named| named.0.0);
             if let (Some(since), Some(first)) = (watching, first.filter(|&t| Some(t) > watching)) {
-                intervals.push(OwnershipInterval { group, span: (since, first), session: None, czxid: None }, since);
+                let nobody = OwnershipInterval { group, span: (since, first), session: None, czxid: None };
+                intervals.push(nobody, since, unknown);
             }
-            let runs = named.chunk_by(|a, b| a.2.is_some() && a.2 == b.2);
-            let mut ends = runs.skip(1).filter_map(|run| run.first()).map(|next| next.0.0);
-            for same in named.chunk_by(|a, b| a.2.is_some() && a.2 == b.2) {
+            let runs = || named.chunk_by(|a, b| a.2.is_some() && a.2 == b.2);
+            let mut ends = runs().skip(1).filter_map(|run| run.first()).map(|next| next.0.0);
+            for same in runs() {
                 let (Some(first), Some(last)) = (same.first(), same.last()) else { continue };
                 let &((_, since), session, czxid) = first;
                 // A znode is created once. One that is named again existed, and was the first, all the time between.
                 let end = ends.next().unwrap_or(until);
                 let again = sighted(&states, last.0.1).min(end).max(last.0.1);
-                intervals.push(OwnershipInterval { group, span: (since, end.max(again)), session, czxid }, again);
+                let interval = OwnershipInterval { group, span: (since, end.max(again)), session, czxid };
+                intervals.push(interval, again, unknown);
             }
         }
         let mut next = 0;
@@ -91,9 +92,9 @@ impl OwnershipIntervals {
         intervals
     }
 
-    /// Adds the certain parts of an interval: all of it until `certain`, and then what the observer saw.
-    fn push(&mut self, interval: OwnershipInterval, certain: Nanos) {
-        let unknown = self.unknown.get(&interval.group).map_or(&[][..], Vec::as_slice);
+    /// Adds the certain parts of an interval: all of it until `certain`, and then what the observer saw. `unknown`: when
+    /// it did not know the group's owner, because a question about it was not answered; sorted and disjoint.
+    fn push(&mut self, interval: OwnershipInterval, certain: Nanos, unknown: &[Span]) {
         let after = without((certain, interval.span.1), &self.blind);
         let seen = after.into_iter().flat_map(|span| without(span, unknown));
         let spans = union(std::iter::once((interval.span.0, certain)).chain(seen).collect());

@@ -69,10 +69,11 @@ pub fn explain_as(scenario: &Scenario, cells: &[Cell], seed: u64, view: PlanView
     };
     let mut text = String::new();
     // Writing to a String cannot fail.
-    let total_ms = rounds_ms(cells, count, seed) + ensembles * AROUND_AN_ENSEMBLE_MS;
+    let rounds_ms = rounds_ms(cells, count, seed);
+    let total_ms = rounds_ms + ensembles * AROUND_AN_ENSEMBLE_MS;
     let _ = head(&mut text, scenario, &format!("seed {seed}, {how_many}"), total_ms);
     let _ = needs(&mut text, scenario, cells, view.servers);
-    if let Some(further) = describe_further_rounds(scenario, cells, seed) {
+    if let Some(further) = further_rounds(scenario, cells, || rounds_ms) {
         let _ = writeln!(text, "{further}");
     }
     if view.is_brief {
@@ -97,21 +98,27 @@ pub fn explain_as(scenario: &Scenario, cells: &[Cell], seed: u64, view: PlanView
 /// Says how many rounds a run may add to the planned ones, why, and how long they take at most. `None`: it adds none.
 #[must_use]
 pub fn describe_further_rounds(scenario: &Scenario, cells: &[Cell], seed: u64) -> Option<String> {
+    further_rounds(scenario, cells, || rounds_ms(cells, scenario.repeat, seed))
+}
+
+/// `planned_ms`: how long the planned rounds take.
+fn further_rounds(scenario: &Scenario, cells: &[Cell], planned_ms: impl FnOnce() -> u64) -> Option<String> {
     let planned = scenario.repeat;
     let further = u64::from(scenario.rounds_max().saturating_sub(planned));
+    if further == 0 {
+        return None;
+    }
     let two_sides = cells.iter().any(|cell| cell.contest.is_some());
     let undecided = if two_sides { ", or the planned rounds do not tell the two sides apart" } else { "" };
     // Servers are started anew for further rounds.
     let servers_ms = ensembles_of_a_round(cells) * AROUND_AN_ENSEMBLE_MS;
-    let round_ms = rounds_ms(cells, planned, seed) / u64::from(planned.max(1)) + servers_ms;
-    (further > 0).then(|| {
-        format!(
-            "{planned} rounds are planned; up to {} run cells again, at most {} more, where nothing but stalls of the \
-             harness spoils a repetition{undecided} (--further sets that limit)",
-            plural(further, "further round", "further rounds"),
-            round_duration(further * round_ms * 1_000_000)
-        )
-    })
+    let round_ms = planned_ms() / u64::from(planned.max(1)) + servers_ms;
+    Some(format!(
+        "{planned} rounds are planned; up to {} run cells again, at most {} more, where nothing but stalls of the \
+         harness spoils a repetition{undecided} (--further sets that limit)",
+        plural(further, "further round", "further rounds"),
+        round_duration(further * round_ms * 1_000_000)
+    ))
 }
 
 /// Estimated duration of this many rounds over all cells, in milliseconds.

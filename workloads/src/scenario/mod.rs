@@ -52,8 +52,8 @@ pub use self::kept_policy::KeptPolicy;
 pub use self::load::{declared_program, in_words, shortened, value};
 pub use self::placement::placement;
 pub use self::program::{
-    ForeignSpec, POLICY_BY_COMMAND, ResolvedProgram, TOLD_BY_COMMAND, is_told_by_command, says_where_to_write,
-    unknown_placeholder,
+    ForeignSpec, POLICY_BY_COMMAND, ResolvedProgram, TOLD_BY_COMMAND, is_told_by_command, placeholder,
+    says_where_to_write, unknown_placeholder,
 };
 pub use self::random::{Possible, random};
 pub use self::rounds::{Rounds, check_rounds, rounds};

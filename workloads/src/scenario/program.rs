@@ -15,20 +15,30 @@ use crate::recipes::{LeadKind, LeadNode};
 /// information.
 pub const TOLD_BY_COMMAND: &str = "{resource}";
 /// The placeholders that name its election to a program without the protocol.
-const ELECTION_BY_COMMAND: [&str; 3] = ["{connect}", "{group}", "{timeout_ms}"];
+const ELECTION_BY_COMMAND: [&str; 3] = [placeholder::CONNECT, placeholder::GROUP, placeholder::TIMEOUT_MS];
 /// The placeholder for the cell's step-down policy in a command.
 pub const POLICY_BY_COMMAND: &str = "{step_down}";
 
+/// The other placeholders of a command.
+pub mod placeholder {
+    pub const CONNECT: &str = "{connect}";
+    pub const GROUP: &str = "{group}";
+    pub const TIMEOUT_MS: &str = "{timeout_ms}";
+    pub const POLL_INTERVAL_MS: &str = "{poll_interval_ms}";
+    pub const ADAPTERS: &str = "{adapters}";
+    pub const HUSTINGS: &str = "{hustings}";
+}
+
 /// All placeholders of a command.
 const PLACEHOLDERS: [&str; 8] = [
-    "{connect}",
-    "{group}",
-    "{timeout_ms}",
+    placeholder::CONNECT,
+    placeholder::GROUP,
+    placeholder::TIMEOUT_MS,
     TOLD_BY_COMMAND,
     POLICY_BY_COMMAND,
-    "{poll_interval_ms}",
-    "{adapters}",
-    "{hustings}",
+    placeholder::POLL_INTERVAL_MS,
+    placeholder::ADAPTERS,
+    placeholder::HUSTINGS,
 ];
 
 /// Names the first word in braces that is no placeholder, and the known ones. A shell's `${name}` is left alone.

@@ -92,34 +92,9 @@ fn nobody_leads_in_the_end(name: &str) {
     assert_eq!((sound.leads.len(), sound.at_once), (1, 1), "{name}");
 }
 
-/// [`Case::wrong`] says what each of these does.
 #[test]
-fn two_lead_at_once_by_the_bugs_that_let_one_lead_too_early_or_too_long() {
-    for name in [
-        "no-relist",
-        "adopts-closing-session",
-        "lock-by-name",
-        "timer-from-suspended",
-        "slow-step-down",
-        "cancel-before-flag",
-        "silent-watch-end",
-        "no-own-check",
-        "no-recheck-after-wait",
-        "sorts-as-text",
-        "trusts-numbers",
-        "leaves-before-it-stops",
-    ] {
-        two_lead_at_once(name);
-    }
-}
-
-#[test]
-fn nobody_leads_in_the_end_by_the_bugs_that_leave_a_znode_or_wait_for_ever() {
-    for name in
-        ["no-guid", "leaves-on-failed-release", "recreates-after-close", "abandons-contender", "forgets-session-end"]
-    {
-        nobody_leads_in_the_end(name);
-    }
+fn without_the_relist_the_death_of_one_in_the_middle_makes_two_leaders() {
+    two_lead_at_once("no-relist");
 }
 
 #[test]
@@ -150,6 +125,12 @@ fn even_the_deaf_obey_an_order() {
 }
 
 #[test]
+fn one_that_comes_back_and_adopts_what_bears_its_name_leads_on_what_is_about_to_go() {
+    two_lead_at_once("adopts-closing-session");
+    two_lead_at_once("lock-by-name");
+}
+
+#[test]
 fn two_handlers_of_reconnects_leave_a_leader_without_its_znode() {
     two_lead_at_once("interleaved-reconnects");
     let (broken, _) = both("interleaved-reconnects");
@@ -158,11 +139,77 @@ fn two_handlers_of_reconnects_leave_a_leader_without_its_znode() {
 }
 
 #[test]
+fn one_that_steps_down_late_is_overtaken_by_the_end_of_its_session() {
+    two_lead_at_once("timer-from-suspended");
+    two_lead_at_once("slow-step-down");
+}
+
+#[test]
 fn a_timer_on_the_wall_clock_is_right_until_that_is_set_back() {
     two_lead_at_once("wall-clock-timer");
     let case = cases().iter().find(|case| case.name == "wall-clock-timer").unwrap();
     let left_alone = Case { schedule: &case.schedule[..1], ..*case };
     assert_eq!(play(&left_alone, case.recipe, case.bugs).at_once, 1);
+}
+
+#[test]
+fn a_cancellation_between_acquiring_and_believing_is_lost() {
+    two_lead_at_once("cancel-before-flag");
+}
+
+#[test]
+fn a_watch_that_ends_without_a_word_leaves_a_leader_that_hears_nothing() {
+    two_lead_at_once("silent-watch-end");
+}
+
+#[test]
+fn one_that_does_not_look_for_its_znode_leads_without_it() {
+    two_lead_at_once("no-own-check");
+}
+
+#[test]
+fn one_whose_session_ends_while_it_waits_leads_when_it_wakes() {
+    two_lead_at_once("no-recheck-after-wait");
+}
+
+#[test]
+fn sorted_as_text_the_first_beyond_the_end_of_the_counter_comes_before_all() {
+    two_lead_at_once("sorts-as-text");
+}
+
+#[test]
+fn by_number_one_beyond_the_end_of_the_counter_comes_before_all() {
+    two_lead_at_once("trusts-numbers");
+}
+
+#[test]
+fn one_that_gives_its_znode_back_first_leads_beside_its_successor() {
+    two_lead_at_once("leaves-before-it-stops");
+}
+
+#[test]
+fn a_create_that_is_simply_made_again_leaves_a_znode_that_nobody_leads_on() {
+    nobody_leads_in_the_end("no-guid");
+}
+
+#[test]
+fn a_release_that_failed_and_is_not_repeated_keeps_the_lead() {
+    nobody_leads_in_the_end("leaves-on-failed-release");
+}
+
+#[test]
+fn a_notification_under_way_makes_the_znode_anew_after_the_shutdown() {
+    nobody_leads_in_the_end("recreates-after-close");
+}
+
+#[test]
+fn a_try_whose_clean_up_failed_stays_in_the_queue() {
+    nobody_leads_in_the_end("abandons-contender");
+}
+
+#[test]
+fn one_that_takes_the_end_of_its_session_for_a_lost_connection_waits_for_ever() {
+    nobody_leads_in_the_end("forgets-session-end");
 }
 
 #[test]

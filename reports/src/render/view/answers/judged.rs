@@ -34,7 +34,8 @@ impl<'a> JudgedCells<'a> {
         let passed: Vec<&CellSummary> = of(&[State::Pass, State::Unsafe]);
         let recorded: Vec<&CellSummary> = summary.cells.iter().filter(real).collect();
         let is_passed = |cell: &&CellSummary| {
-            State::of_cell(cell) <= State::Unsafe && passed.iter().any(|one| configuration(one) == configuration(cell))
+            State::of_cell(cell) <= State::Unsafe
+                && passed.iter().any(|one| one.info.configuration() == cell.info.configuration())
         };
         Self {
             cells: recorded.iter().copied().filter(is_passed).collect(),
@@ -63,7 +64,7 @@ impl<'a> JudgedCells<'a> {
 
     /// The cells that this one stands for.
     pub(super) fn repetitions(&self, of: &CellSummary) -> Vec<&'a CellSummary> {
-        self.cells.iter().copied().filter(|cell| configuration(cell) == configuration(of)).collect()
+        self.cells.iter().copied().filter(|cell| cell.info.configuration() == of.info.configuration()).collect()
     }
 
     /// How little stands behind a figure of these, where it is little: ` (1 injection a cell)`, or ` (3 failovers)` where stalls
@@ -104,11 +105,6 @@ impl<'a> JudgedCells<'a> {
         }
         groups
     }
-}
-
-/// The name of its configuration.
-fn configuration(cell: &CellSummary) -> &str {
-    cell.info.repetition.as_ref().map_or(cell.info.name.as_str(), |repetition| repetition.of.as_str())
 }
 
 /// The size at which most recipes were run, the largest of several.
