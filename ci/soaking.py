@@ -1,5 +1,6 @@
 """The soak behind ci/soak.sh: one small run after the other, most of them disturbed."""
 
+import json
 import os
 import random
 import shutil
@@ -19,7 +20,6 @@ FAULTS = {
     "expire": "groups = 6\nrepeat = 3\nevery_ms = 900",
     "partition": "for_t = 1.5",
 }
-RECIPES = ("predecessor-watch", "naive", "lock-race", "poll-race")
 BROKEN = "broken:writes-before-grant"
 # Of a machine that is busy otherwise so many undisturbed runs may be inconclusive.
 INCONCLUSIVE_SHARE_MAX = 0.1
@@ -173,10 +173,16 @@ def disturb(run, chance):
     return kind, (-9, 0, 3) if kind == "kill main" else (130, 0, 3)
 
 
-def one(exe, number, chance, folder):
+def sound_recipes(exe):
+    """The recipes without a known bug, in the program's order."""
+    listed = subprocess.run([exe, "list", "--json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+    return json.loads(listed.stdout)["recipes"]
+
+
+def one(exe, sound, number, chance, folder):
     """Gives what was done, and what is wrong with what came of it, if anything."""
     broken, disturbed = chance.random() < 0.25, chance.random() < 0.7
-    recipes = [BROKEN, chance.choice(RECIPES)] if broken else [chance.choice(RECIPES)]
+    recipes = [BROKEN, chance.choice(sound)] if broken else [chance.choice(sound)]
     fault = chance.choice(tuple(FAULTS))
     ensemble = chance.choice(("local", "embedded"))
     run = Run(exe, folder, recipes, fault, ensemble)
@@ -244,6 +250,7 @@ def main():
     exe, hours = os.path.abspath(sys.argv[1]), float(sys.argv[2])
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else int(time.time())
     chance, until = random.Random(seed), time.monotonic() + 3600 * hours
+    sound = sound_recipes(exe)
     kept = os.path.join(os.path.dirname(os.path.dirname(exe)), "soak")
     print(f"seed {seed}", flush=True)
     runs, bad, calm = 0, 0, []
@@ -252,7 +259,7 @@ def main():
         runs += 1
         folder = tempfile.mkdtemp(prefix="hustings-soak-")
         try:
-            what, wrong, (is_calm, code) = one(exe, runs, chance, folder)
+            what, wrong, (is_calm, code) = one(exe, sound, runs, chance, folder)
         except KeyboardInterrupt:
             print(f"ended by hand in run {runs}; {bad} went wrong before", flush=True)
             return 130

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use beside::Beside;
+use beside::PathComparison;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hustings::links::RunLinks;
 use hustings::protocol::{FromHost, Receiver, Sender, ToHost, WriteAnswer, split};
@@ -69,12 +69,12 @@ fn round_trip(stream: &mut TcpStream, bytes: usize) -> Duration {
 }
 
 /// A link to a server, with the runtime that it needs.
-struct Linked {
+struct BenchLinks {
     runtime: Runtime,
     links: RunLinks,
 }
 
-impl Linked {
+impl BenchLinks {
     fn to(server: SocketAddr) -> Self {
         let runtime = runtime();
         let links = runtime.block_on(RunLinks::start_embedded(Path::new(EXE), 1, false)).expect("the proxy starts");
@@ -86,7 +86,7 @@ impl Linked {
 fn relay(c: &mut Criterion) {
     let server = echo();
     let linked = OnceCell::new();
-    let way = || linked.get_or_init(|| Linked::to(server)).links.endpoints(0)[0];
+    let way = || linked.get_or_init(|| BenchLinks::to(server)).links.endpoints(0)[0];
     let mut group = c.benchmark_group("relay");
     for bytes in SIZES {
         group.throughput(Throughput::Bytes(bytes as u64));
@@ -101,9 +101,9 @@ fn relay(c: &mut Criterion) {
         measure("link", &way);
     }
     group.finish();
-    let Some(Linked { runtime, links }) = linked.into_inner() else { return };
+    let Some(BenchLinks { runtime, links }) = linked.into_inner() else { return };
     let (mut direct, mut through) = (connect(server), connect(links.endpoints(0)[0]));
-    let mut beside = Beside::new("round trip of 64 bytes", ["direct", "through a link"]);
+    let mut beside = PathComparison::new("round trip of 64 bytes", ["direct", "through a link"]);
     for _ in 0..IN_TURN {
         beside.push(round_trip(&mut direct, SIZES[0]), round_trip(&mut through, SIZES[0]));
     }
@@ -135,9 +135,9 @@ fn protocol(c: &mut Criterion) {
     group.finish();
 }
 
-type End = (Sender, Receiver);
+type LinkEnds = (Sender, Receiver);
 
-async fn pair() -> (End, End) {
+async fn pair() -> (LinkEnds, LinkEnds) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let to = listener.local_addr().expect("its address");
     let (one, other) = tokio::join!(tokio::net::TcpStream::connect(to), listener.accept());
@@ -145,7 +145,7 @@ async fn pair() -> (End, End) {
 }
 
 /// A host sends the writes of all its leaders at once, and waits for the answers.
-async fn ask((sender, receiver): &mut End) {
+async fn ask((sender, receiver): &mut LinkEnds) {
     let write = a_write();
     let send = async {
         for _ in 0..IN_A_ROW {
@@ -160,7 +160,7 @@ async fn ask((sender, receiver): &mut End) {
     tokio::join!(send, receive);
 }
 
-async fn answer((sender, receiver): &mut End) {
+async fn answer((sender, receiver): &mut LinkEnds) {
     for _ in 0..IN_A_ROW {
         let message = receiver.next::<FromHost>().await.expect("readable").expect("asked");
         if let FromHost::Write { cand, .. } = message {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hustings::wire::client::{SessionEvent, read_response, read_told, write_request};
 use hustings::wire::reply::{Shape, write_event, write_reply};
-use hustings::wire::request::{Ask, read_request};
+use hustings::wire::request::{WireRequest, read_request};
 use hustings_workloads::model::{Acl, CreateKind, Event, EventKind, Life, Request, Response, Stat};
 
 const XID: i32 = 4_711;
@@ -51,7 +51,9 @@ fn server(c: &mut Criterion) {
     let mut group = c.benchmark_group("wire/server");
     for (name, request, response) in messages() {
         let frame = write_request(XID, &request);
-        let Ok((XID, Ask::Request(read, shape))) = read_request(&frame[4..]) else { panic!("{name} is not read") };
+        let Ok((XID, WireRequest::Request(read, shape))) = read_request(&frame[4..]) else {
+            panic!("{name} is not read")
+        };
         assert_eq!(read, request, "it is read as it was written");
         group.throughput(Throughput::Bytes(frame.len() as u64));
         group.bench_function(BenchmarkId::new("read-request", &name), |b| {

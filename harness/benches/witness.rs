@@ -12,13 +12,13 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use beside::Beside;
+use beside::PathComparison;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hustings::wire::connect::{write_connect, write_connected};
 use hustings::wire::jute::{Reader, Writer};
 use hustings::wire::op_code;
-use hustings::witness::{Conversation, Relay, Tell};
-use hustings_workloads::model::{Connect, Connected};
+use hustings::witness::{Conversation, Relay, RelayCallback};
+use hustings_workloads::model::{Connect, ConnectResponse};
 use tokio::runtime::Builder;
 use tokio::task::LocalSet;
 
@@ -31,7 +31,7 @@ fn hello() -> Vec<u8> {
 }
 
 fn welcome() -> Vec<u8> {
-    write_connected(&Connected { session: 7, password: [7; 16], timeout_ms: 4_000 }, true)
+    write_connected(&ConnectResponse { session: 7, password: [7; 16], timeout_ms: 4_000 }, true)
 }
 
 fn create(xid: i32) -> Vec<u8> {
@@ -82,7 +82,7 @@ fn relay(upstream: SocketAddr, reads: bool) -> SocketAddr {
         LocalSet::new().block_on(&runtime, async move {
             if reads {
                 let heard = Rc::new(RefCell::new(0_u64));
-                let counts: Tell = Rc::new(move |_, what| {
+                let counts: RelayCallback = Rc::new(move |_, what| {
                     black_box(&what);
                     *heard.borrow_mut() += 1;
                 });
@@ -156,7 +156,7 @@ fn witness(c: &mut Criterion) {
     });
     group.finish();
     let (mut plain, mut reading) = (RawClient::of(relay(server, false)), RawClient::of(relay(server, true)));
-    let mut beside = Beside::new("request and answer", ["plain", "reading along"]);
+    let mut beside = PathComparison::new("request and answer", ["plain", "reading along"]);
     for _ in 0..IN_TURN {
         beside.push(plain.round_trip(), reading.round_trip());
     }

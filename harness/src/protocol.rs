@@ -164,7 +164,7 @@ pub struct HostSetUp {
     /// Credentials of its candidates for the servers.
     #[serde(default)]
     pub access: Access,
-    pub stands: Stands,
+    pub stands: HostCandidates,
     /// A recipe reaches the servers and the resource in the same way as a program.
     #[serde(default)]
     pub equal_paths: bool,
@@ -184,12 +184,12 @@ pub struct HostSetUp {
 
 /// The candidates of a host: a recipe's or a program's.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Stands {
+pub enum HostCandidates {
     Recipe(RecipeKind),
     Program(ProgramSetUp),
 }
 
-impl Stands {
+impl HostCandidates {
     /// The program, if it is one.
     #[must_use]
     pub fn program(&self) -> Option<&ProgramSetUp> {

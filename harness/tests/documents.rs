@@ -16,9 +16,9 @@ const END: &str = "<!-- end of what is generated -->";
 /// Set by `ci/documents.sh`.
 const WRITE_VARIABLE: &str = "HUSTINGS_WRITE_DOCUMENTS";
 
-type Part = (&'static str, fn() -> String);
+type GeneratedPart = (&'static str, fn() -> String);
 
-const PARTS: [Part; 7] = [
+const PARTS: [GeneratedPart; 7] = [
     ("scenarios", scenarios),
     ("exit-codes", exit_codes),
     ("faults", faults),

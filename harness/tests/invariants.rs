@@ -6,6 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use hustings_reports::render::COLOURED_RECIPES;
+use hustings_workloads::recipes::RecipeKind;
+
 /// Packages for a network, a clock, processes or a runtime. The pure packages depend on none of them.
 const IMPURE: [&str; 16] = [
     "async-io",
@@ -249,6 +252,12 @@ fn an_arm_for_any_other_kind_of_fault_is_found() {
     let fine = "match n {\n    1 => FaultKind::Crash,\n    _ => FaultKind::Pause,\n}\n";
     let at = |text: &str| open_match(&text.lines().collect::<Vec<_>>(), 0);
     assert_eq!((at(text), at(nested), at(fine)), (Some(2), Some(2), None));
+}
+
+#[test]
+fn recipes_have_their_colours_in_the_order_of_their_registry() {
+    let sound: Vec<&str> = RecipeKind::sound().map(RecipeKind::name).collect();
+    assert!(sound.starts_with(&COLOURED_RECIPES), "{sound:?}");
 }
 
 /// The names of the public fields of a struct in this source.

@@ -14,7 +14,7 @@ use hustings_record::{Nanos, Record};
 use hustings_reports::analysis::summarise;
 use hustings_reports::check::{CHECKERS, CellSummary};
 use hustings_reports::index::{Index, plausible};
-use hustings_reports::stats::{Piece, Samples, Tally, Tallying, sweep};
+use hustings_reports::stats::{DurationCounter, Piece, Samples, Tally, sweep};
 use hustings_reports::verdict::Verdict;
 use synthetic::{Size, events_max, sizes};
 
@@ -111,7 +111,7 @@ fn statistics(c: &mut Criterion) {
         });
         group.bench_function(BenchmarkId::new("tallying", count), |b| {
             b.iter(|| {
-                let mut tallying = Tallying::default();
+                let mut tallying = DurationCounter::default();
                 spread(count).for_each(|value| tallying.push(black_box(value)));
                 tallying.tallied()
             });

@@ -19,14 +19,14 @@ use hustings_record::{CellRecord, Event, Manifest, Nanos, Reading, Record, Recor
 /// Computes everything that reports show.
 #[must_use]
 pub fn summarise(record: &Record) -> Summary {
-    let mut looked = Looked::default();
-    record.cells.iter().for_each(|cell| looked.add(&record.manifest, cell, Examine::Nothing));
+    let mut looked = AnalysedCells::default();
+    record.cells.iter().for_each(|cell| looked.add(&record.manifest, cell, MutationTesting::Nothing));
     looked.end(record.manifest.clone(), &record.notes, &record.changed)
 }
 
 /// Whether to test if the checks that passed could have failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Examine {
+pub enum MutationTesting {
     /// This takes several times as long as judging the record.
     Checks,
     Nothing,
@@ -36,8 +36,8 @@ pub enum Examine {
 ///
 /// # Errors
 /// As for [`Reading::next_cell`].
-pub fn summarise_read(mut reading: Reading, examine: Examine) -> Result<Summary, RecordError> {
-    let mut looked = Looked::default();
+pub fn summarise_read(mut reading: Reading, examine: MutationTesting) -> Result<Summary, RecordError> {
+    let mut looked = AnalysedCells::default();
     while let Some(cell) = reading.next_cell()? {
         looked.add(&reading.manifest, &cell, examine);
     }
@@ -46,7 +46,7 @@ pub fn summarise_read(mut reading: Reading, examine: Examine) -> Result<Summary,
 
 /// Results of the cells so far.
 #[derive(Default)]
-struct Looked {
+struct AnalysedCells {
     cells: Vec<CellSummary>,
     kept: Vec<Option<KeptSamples>>,
     playlist: Playlist,
@@ -56,8 +56,8 @@ struct Looked {
     phases: Option<(Nanos, Nanos)>,
 }
 
-impl Looked {
-    fn add(&mut self, manifest: &Manifest, cell: &CellRecord, examine: Examine) {
+impl AnalysedCells {
+    fn add(&mut self, manifest: &Manifest, cell: &CellRecord, examine: MutationTesting) {
         let (summary, kept) = look(cell, ended_whole(manifest, cell), examine, &mut self.playlist);
         self.cells.push(summary);
         self.kept.push(kept);
@@ -76,9 +76,7 @@ impl Looked {
         doubts.extend(self.doubts(&manifest));
         doubts.extend(self_test::doubts(&self.cells));
         let whole = if end.is_none() && doubts.is_empty() { Verdict::Pass } else { Verdict::Inconclusive };
-        // What the cells of broken recipes show is in `doubts`: not every fault gives a defect an opportunity.
-        let judged = self.cells.iter().filter(|cell| !cell.info.self_test);
-        let verdict = judged.map(|cell| cell.verdict).fold(whole, Verdict::merge);
+        let verdict = Summary::verdict_of(whole, &self.cells);
         let end = end.map(str::to_owned).into_iter();
         let notes = end.chain(notes.iter().cloned()).chain(doubts).collect();
         Summary {
@@ -133,21 +131,21 @@ fn ended_whole(manifest: &Manifest, cell: &CellRecord) -> bool {
 /// Everything that reports show of one cell.
 #[must_use]
 pub fn summarise_cell(cell: &CellRecord) -> CellSummary {
-    look(cell, false, Examine::Nothing, &mut Playlist::default()).0
+    look(cell, false, MutationTesting::Nothing, &mut Playlist::default()).0
 }
 
 /// The same, with the samples for its pool if it is a repetition and `enters`. Parts worth a replay go on the playlist.
 fn look(
     cell: &CellRecord,
     enters: bool,
-    examine: Examine,
+    examine: MutationTesting,
     playlist: &mut Playlist,
 ) -> (CellSummary, Option<KeptSamples>) {
     let (cell, implausible) = plausible(cell);
     let index = Index::new(&cell, implausible);
     let mut summary = judged(&index, |_| true);
     // A broken recipe is meant to fail, and so shows itself whether its checks can fail.
-    if examine == Examine::Checks && !index.info.self_test {
+    if examine == MutationTesting::Checks && !index.info.self_test {
         mutations::examine(&cell, &index, &mut summary);
     }
     self_test::judge(&mut summary);

@@ -10,7 +10,7 @@ use hustings_record::{EnsembleKind, Nanos, RunState};
 
 /// One run among others.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Past {
+pub struct HistoryEntry {
     /// The record's folder, as seen from where all of them are.
     pub folder: String,
     /// RFC 3339, UTC.
@@ -32,7 +32,7 @@ pub struct Median {
     pub p50: Option<Nanos>,
 }
 
-impl Past {
+impl HistoryEntry {
     /// What a summary says of it.
     #[must_use]
     pub fn of(folder: String, summary: &Summary) -> Self {

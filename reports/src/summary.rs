@@ -6,39 +6,25 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::check::course::Course;
-pub use crate::check::effect::EffectSection;
-pub use crate::check::enrolment::Enrolment;
-pub use crate::check::failover::{Excess, Failover};
-pub use crate::check::fan_out::{FanOutSeen, FollowersLost};
-pub use crate::check::grant_tokens::GrantTokens;
-pub use crate::check::handovers::Handovers;
-pub use crate::check::injections::{InjectionSeen, Reduced};
+pub use crate::check::failover::Excess;
+pub use crate::check::fan_out::FollowersLost;
+pub use crate::check::injections::{InjectionCost, KaplanMeier};
 pub use crate::check::lists::Listing;
-pub use crate::check::liveness::Leaderless;
-pub use crate::check::ownership::Ownership;
-pub use crate::check::programs::Programs;
-pub use crate::check::promptness::{PromiseKept, Promptness};
-pub use crate::check::records::Wholeness;
-pub use crate::check::server_elections::{ElectionRole, EnsembleSection, ServerElection};
+pub use crate::check::promptness::PromiseKept;
+pub use crate::check::sections::*;
+pub use crate::check::server_elections::{ElectionRole, ServerElection};
 pub use crate::check::server_watch::{ServerBar, ServerFault, ServerWatchSection};
-pub use crate::check::servers::{DeletionWatches, WatchesFired};
-pub use crate::check::sessions::SessionsSection;
-pub use crate::check::split_brain::{Excused, SplitBrain};
-pub use crate::check::stale_writes::Writes;
-pub use crate::check::stalls::Stalls;
-pub use crate::check::standing::Standing;
-pub use crate::check::stray_writes::StrayWrites;
-pub use crate::check::unavailable::{ServerUnavailable, Unavailable};
-pub use crate::check::verifications::{FaultVerification, FaultsSection, WithheldFault};
-pub use crate::check::witness::Witness;
+pub use crate::check::servers::WatchesFired;
+pub use crate::check::split_brain::ExcusedOverlaps;
+pub use crate::check::unavailable::{ServerUnavailable, UnavailableTime};
+pub use crate::check::verifications::{FaultVerification, WithheldFault};
 pub use crate::check::write_gaps::{WriteGap, WriteProbes};
-pub use crate::check::write_tokens::WriteTokens;
 pub use crate::check::{CellSummary, CheckResult};
 pub use crate::excerpts::correlated_expiry::CorrelatedExpiry;
 pub use crate::excerpts::exceptions::{Exception, ExceptionKind};
 pub use crate::excerpts::load::{Load, LoadPoint};
 pub use crate::excerpts::timelines::{FaultBand, TermBar, Timeline};
-pub use crate::repetitions::pool::{Medians, Pool, Repeated, Without};
+pub use crate::repetitions::pool::{Medians, OutageShare, Pool, PooledRepetition};
 pub use crate::replay::Replay;
 pub use crate::stats::{Distribution, Rate};
 
@@ -68,6 +54,21 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// The verdict on these cells, and on the record as a whole. The latter includes what the cells of broken recipes show: not
+    /// every fault gives a defect an opportunity.
+    pub(crate) fn verdict_of(whole: Verdict, cells: &[CellSummary]) -> Verdict {
+        let judged = cells.iter().filter(|cell| !cell.info.self_test);
+        judged.map(|cell| cell.verdict).fold(whole, Verdict::merge)
+    }
+
+    /// Whether its verdicts are those of the checks in it.
+    #[must_use]
+    pub fn is_consistent(&self) -> bool {
+        let checks = self.cells.iter().filter(|cell| !cell.info.self_test).flat_map(|cell| &cell.checks);
+        let of_checks = checks.map(|check| check.verdict).fold(self.whole, Verdict::merge);
+        self.verdict == of_checks && self.verdict == Self::verdict_of(self.whole, &self.cells)
+    }
+
     /// Planned cells that left no record.
     #[must_use]
     pub(crate) fn cells_missing(&self) -> u64 {

@@ -12,7 +12,7 @@ use std::process::Command;
 
 use browser::{Visit, drive, visit};
 use hustings_record::{Damage, Declaration, FanOut, Reading};
-use hustings_reports::analysis::{Examine, summarise_read};
+use hustings_reports::analysis::{MutationTesting, summarise_read};
 use hustings_reports::render::html;
 use hustings_reports::summary::Summary;
 use render_sample::pools::repeated;
@@ -371,7 +371,7 @@ fn the_page_of_a_long_record_is_hardly_larger_than_that_of_a_short_one() {
         let folder = tempfile::tempdir().expect("a folder");
         synthetic::write(folder.path(), &synthetic::Size::of_events(events)).expect("a record");
         let reading = Reading::begin(folder.path(), Damage::Refused).expect("it can be read");
-        summarise_read(reading, Examine::Nothing).expect("it can be read")
+        summarise_read(reading, MutationTesting::Nothing).expect("it can be read")
     });
     let size = |summary: &Summary| html(summary).expect("the page is made").len();
     assert!(size(&long) < size(&short) * 3 / 2 && size(&long) < 3_000_000, "{} after {}", size(&long), size(&short));

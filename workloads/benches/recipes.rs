@@ -15,7 +15,7 @@ use hustings_workloads::model::{
     ANY_VERSION, Acl, Bugs, Connect, Ensemble, Micros, Options, Output, Request, Response, settle,
 };
 use hustings_workloads::recipes::{Election, RecipeKind, StepDown};
-use hustings_workloads::scenario::{Cell, Shipped};
+use hustings_workloads::scenario::{Cell, ShippedScenario};
 use hustings_workloads::simulation::bench::{Bench, election};
 use hustings_workloads::simulation::{Simulation, Timing, simulate};
 
@@ -112,7 +112,7 @@ fn steps(c: &mut Criterion) {
 }
 
 fn cells(c: &mut Criterion) {
-    let quick = Shipped::find("quick").expect("it ships").parse(&[]).expect("it is sound");
+    let quick = ShippedScenario::find("quick").expect("it ships").parse(&[]).expect("it is sound");
     let mut group = c.benchmark_group("simulate/quick");
     group.sample_size(10).sampling_mode(SamplingMode::Flat);
     for name in CELLS {

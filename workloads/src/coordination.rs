@@ -58,7 +58,7 @@ pub struct Stat {
 
 /// A created znode.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Created {
+pub struct CreatedZnode {
     /// Its full path, with the sequence number if it has one.
     pub path: String,
     pub czxid: i64,
@@ -105,7 +105,7 @@ pub trait Session {
     /// How many requests this handle of the session has sent so far.
     fn requests(&self) -> u64;
 
-    async fn create(&self, path: &str, data: &[u8], mode: CreateMode) -> Result<Created, OpError>;
+    async fn create(&self, path: &str, data: &[u8], mode: CreateMode) -> Result<CreatedZnode, OpError>;
     /// `version` `None` deletes any version.
     async fn delete(&self, path: &str, version: Option<i32>) -> Result<(), OpError>;
     /// Names (not paths) of the children, in no order.

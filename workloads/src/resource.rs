@@ -14,15 +14,15 @@ pub struct Resource {
 
 #[derive(Clone, Default)]
 struct Ledgers {
-    unfenced: Accepted,
-    fenced: Accepted,
+    unfenced: AcceptedWrites,
+    fenced: AcceptedWrites,
     /// Tokens below this are rejected: a higher one was seen, or an old leader was fenced off.
     fence: i64,
 }
 
 /// The accepted writes of one ledger.
 #[derive(Clone, Default)]
-struct Accepted {
+struct AcceptedWrites {
     highest: Option<Token>,
     /// Session and candidate of all writers with the highest number.
     incarnations: BTreeSet<(i64, u32)>,
@@ -84,7 +84,7 @@ impl Resource {
     }
 }
 
-impl Accepted {
+impl AcceptedWrites {
     /// Accepts a write, and returns whether it is stale: a higher token was accepted before, or the same number from
     /// another incarnation.
     fn take(&mut self, cand: u32, token: Token) -> bool {

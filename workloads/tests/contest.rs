@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use hustings_record::Side;
-use hustings_workloads::scenario::{Cell, Rounds, Shipped, in_turn, sides};
+use hustings_workloads::scenario::{Cell, Rounds, ShippedScenario, in_turn, sides};
 
 fn cells(sets: &[&str]) -> Vec<Cell> {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-    Shipped::find("gate").unwrap().parse(&sets).unwrap().cells()
+    ShippedScenario::find("gate").unwrap().parse(&sets).unwrap().cells()
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use hustings_record::{Warning, WarningKind};
 use hustings_workloads::plan::plan;
 use hustings_workloads::scenario::{
-    ExternalServers, PlanView, SHIPPED, Shipped, cell_duration_ms, describe_further_rounds, explain, explain_as, rounds,
+    ExternalServers, PlanView, SHIPPED, ShippedScenario, cell_duration_ms, describe_further_rounds, explain,
+    explain_as, rounds,
 };
 
 #[test]
@@ -32,7 +33,7 @@ fn summaries_name_the_duration_that_a_dry_run_estimates() {
 #[test]
 fn lengthened_gaps_are_told_and_of_servers_of_others_only_what_is_known() {
     let longer = ["election.session_timeout_ms=10000".to_owned()];
-    let scenario = Shipped::find("pull-request").unwrap().parse(&longer).unwrap();
+    let scenario = ShippedScenario::find("pull-request").unwrap().parse(&longer).unwrap();
     let told = explain(&scenario, &scenario.cells(), 1);
     let gap = "injections are 18.75 s apart on average, and not 9 s (faults.crash.every_ms), for T = 10 s";
     assert!(told.contains(gap) && told.matches("apart on average").count() == 2, "{told}");
@@ -46,15 +47,18 @@ fn lengthened_gaps_are_told_and_of_servers_of_others_only_what_is_known() {
 
 #[test]
 fn a_brief_plan_has_a_line_for_each_cell_and_names_what_may_be_added() {
-    let scenario = Shipped::find("gate").unwrap().parse(&[]).unwrap();
+    let scenario = ShippedScenario::find("gate").unwrap().parse(&[]).unwrap();
     let cells = scenario.cells();
     let told = explain_as(&scenario, &cells, 1, PlanView { servers: None, is_brief: true });
     assert!(told.lines().count() < cells.len() + 10, "{told}");
     let line = told.lines().find(|line| line.starts_with("1. predecessor-watch-crash  (about ")).expect("a line");
     assert!(line.contains(": 3 × crash; 100 candidates, T 1000 ms; expected: overlap none, "), "{line}");
     let further = describe_further_rounds(&scenario, &cells, 1).expect("35 more");
-    assert!(told.contains(&further) && further.contains("up to 35 further rounds run cells again, at most "), "{told}");
+    assert!(
+        told.contains(&further) && further.contains(" more, the time of 35 further rounds of all cells, where "),
+        "{told}"
+    );
     assert!(!further.contains("two sides"), "there is one: {further}");
-    let fixed = Shipped::find("gate").unwrap().parse(&["further_rounds=0".to_owned()]).unwrap();
+    let fixed = ShippedScenario::find("gate").unwrap().parse(&["further_rounds=0".to_owned()]).unwrap();
     assert_eq!(describe_further_rounds(&fixed, &cells, 1), None);
 }

@@ -3,8 +3,10 @@
 use hustings_record::{FaultKind, WithheldReason};
 use hustings_workloads::faults::Fault;
 use hustings_workloads::leaders::Leaders;
-use hustings_workloads::plan::{Hit, LeaderView, PlannedFault, handover_max_ms, lengthened_gap_ms, plan, resolve};
-use hustings_workloads::scenario::{Cell, SHIPPED, Scenario, Shipped, placement};
+use hustings_workloads::plan::{
+    LeaderView, PlannedFault, ResolvedTarget, handover_max_ms, lengthened_gap_ms, plan, resolve,
+};
+use hustings_workloads::scenario::{Cell, SHIPPED, Scenario, ShippedScenario, placement};
 use proptest::prelude::*;
 
 fn cell(sets: &[&str]) -> Cell {
@@ -43,12 +45,12 @@ impl AllHealthy {
         }
     }
 
-    fn aim(&self, seed: u64) -> Result<Hit, WithheldReason> {
+    fn aim(&self, seed: u64) -> Result<ResolvedTarget, WithheldReason> {
         let fault: PlannedFault = plan(&self.cell, seed).faults.remove(0);
         resolve(&self.cell, seed, &fault, self.view())
     }
 
-    fn hit(&self, seed: u64) -> Hit {
+    fn hit(&self, seed: u64) -> ResolvedTarget {
         self.aim(seed).expect("it hits somebody")
     }
 
@@ -94,7 +96,7 @@ fn hosts_are_taken_out_one_after_the_other_however_long_the_session_timeout_is()
         assert!(cells.iter().all(|cell| lengthened_gap_ms(cell).is_none()), "{}: as it ships", shipped.name);
     }
     let longer = ["election.session_timeout_ms=10000".to_owned()];
-    let cells = Shipped::find("pull-request").unwrap().parse(&longer).unwrap().cells();
+    let cells = ShippedScenario::find("pull-request").unwrap().parse(&longer).unwrap().cells();
     let gaps: Vec<_> = cells.iter().map(|cell| (cell.fault_name.as_str(), lengthened_gap_ms(cell))).collect();
     let lengthened = Some((9_000, 18_750));
     assert_eq!(gaps, [("crash", lengthened), ("partition", lengthened), ("expire", None), ("resign", None)]);
@@ -235,8 +237,9 @@ fn faults_on_single_candidates_are_one_each_and_those_on_hosts_stay_whole() {
     let token = |session| Some(hustings_workloads::host::Token { czxid: 1, session });
     leaders.believe(1, token(1));
     leaders.believe(2, token(2));
-    let hit = Hit { hosts: vec![1], cands: vec![1, 2], groups: vec![0, 1], servers: Vec::new() };
-    let one = |cand, group| Hit { hosts: vec![1], cands: vec![cand], groups: vec![group], servers: Vec::new() };
+    let hit = ResolvedTarget { hosts: vec![1], cands: vec![1, 2], groups: vec![0, 1], servers: Vec::new() };
+    let one =
+        |cand, group| ResolvedTarget { hosts: vec![1], cands: vec![cand], groups: vec![group], servers: Vec::new() };
     let per_candidate = cell(&[]);
     let split = |cell: &Cell, kind| hit.clone().split(cell, kind, &leaders);
     assert_eq!(split(&per_candidate, FaultKind::Resign), [one(1, 0), one(2, 1)]);

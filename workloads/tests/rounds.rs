@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use hustings_workloads::plan::plan;
-use hustings_workloads::scenario::{Cell, Rounds, Scenario, Shipped, check_rounds, explain, placement, rounds};
+use hustings_workloads::scenario::{Cell, Rounds, Scenario, ShippedScenario, check_rounds, explain, placement, rounds};
 
 fn quick() -> (Scenario, Vec<Cell>) {
-    let scenario = Shipped::find("quick").unwrap().parse(&[]).unwrap();
+    let scenario = ShippedScenario::find("quick").unwrap().parse(&[]).unwrap();
     let cells = scenario.cells();
     (scenario, cells)
 }
@@ -43,7 +43,7 @@ fn some_cells_of_a_scenario_keep_places_of_their_own_in_every_round() {
 
 #[test]
 fn cells_on_several_ensembles_keep_places_of_their_own_though_each_goes_its_rounds_alone() {
-    let scenario = Shipped::find("quick").unwrap().parse(&["matrix.servers=[1,3]".to_owned()]).unwrap();
+    let scenario = ShippedScenario::find("quick").unwrap().parse(&["matrix.servers=[1,3]".to_owned()]).unwrap();
     let cells = scenario.cells();
     let all = Rounds::new(&cells, 3, 3);
     let apart: Vec<Cell> = (1..=3)

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hustings_workloads::plan::plan;
 use hustings_workloads::recipes::RecipeKind;
 use hustings_workloads::scenario::{
-    Cell, SHIPPED, Scenario, Shipped, cell_duration_ms, declared_program, explain, placement,
+    Cell, SHIPPED, Scenario, ShippedScenario, cell_duration_ms, declared_program, explain, placement,
 };
 use proptest::prelude::*;
 
@@ -38,7 +38,7 @@ fn everything_that_ships_is_sound_and_says_what_to_look_at() {
 
 #[test]
 fn quick_ends_within_a_minute_and_a_half() {
-    let scenario = Shipped::find("quick").unwrap().parse(&[]).unwrap();
+    let scenario = ShippedScenario::find("quick").unwrap().parse(&[]).unwrap();
     let cells = scenario.cells();
     assert_eq!(cells.len(), 12);
     let kinds: BTreeSet<FaultKind> = cells.iter().map(|cell| cell.fault.kind()).collect();
@@ -51,7 +51,7 @@ fn quick_ends_within_a_minute_and_a_half() {
 
 #[test]
 fn split_brain_expects_what_theory_says() {
-    let cells = Shipped::find("split-brain").unwrap().parse(&[]).unwrap().cells();
+    let cells = ShippedScenario::find("split-brain").unwrap().parse(&[]).unwrap().cells();
     assert_eq!(cells.len(), 12);
     for cell in cells {
         let expiry = cell.step_down.to_string() == "on-expiry";
@@ -72,7 +72,7 @@ fn split_brain_expects_what_theory_says() {
 fn split_brain_of(declared: &[&str]) -> Vec<Cell> {
     let declared: Vec<String> = declared.iter().map(|one| (*one).to_owned()).collect();
     let spec = declared_program("--candidate", vec!["./mine".to_owned()], &declared).unwrap();
-    let scenario = Shipped::find("split-brain").unwrap().parse(&[]).unwrap();
+    let scenario = ShippedScenario::find("split-brain").unwrap().parse(&[]).unwrap();
     let (scenario, left_out) = scenario.with_program("candidate", spec, "--candidate").unwrap();
     assert!(left_out.is_empty(), "{left_out:?}");
     assert!(scenario.warnings().is_empty(), "{:?}", scenario.warnings());
@@ -205,7 +205,7 @@ fn what_is_varied_is_kept_within_bounds_and_faults_within_the_servers_that_they_
 
 #[test]
 fn herd_covers_three_recipes_at_three_sizes() {
-    let cells = Shipped::find("herd").unwrap().parse(&[]).unwrap().cells();
+    let cells = ShippedScenario::find("herd").unwrap().parse(&[]).unwrap().cells();
     let seen: BTreeSet<(RecipeKind, u32)> =
         cells.iter().map(|cell| (cell.recipe.own().unwrap(), cell.candidates_per_group)).collect();
     assert_eq!(seen.len(), 9);
@@ -216,14 +216,15 @@ fn herd_covers_three_recipes_at_three_sizes() {
 #[test]
 fn reconnect_runs_with_every_recipe_and_expects_what_it_declares() {
     for recipe in RecipeKind::sound() {
-        let cells = Shipped::find("reconnect").unwrap().parse(&[format!("election.recipe={recipe}")]).unwrap().cells();
+        let cells =
+            ShippedScenario::find("reconnect").unwrap().parse(&[format!("election.recipe={recipe}")]).unwrap().cells();
         assert!(cells.iter().all(|cell| cell.expect.fan_out == Some(recipe.declares().leader_wakes)), "{recipe}");
     }
 }
 
 #[test]
 fn thousand_is_five_thousand_candidates() {
-    let cells = Shipped::find("thousand").unwrap().parse(&[]).unwrap().cells();
+    let cells = ShippedScenario::find("thousand").unwrap().parse(&[]).unwrap().cells();
     assert_eq!((cells.len(), cells[0].candidates(), cells[0].session_count()), (1, 5_000, 5_000));
 }
 
@@ -333,7 +334,7 @@ fn what_ships_can_be_bent_to_run_a_broken_recipe() {
         "matrix.fault=resign",
         "faults.resign.target=followers",
     ];
-    let scenario = Shipped::find("quick").unwrap().parse(&sets.map(str::to_owned)).unwrap();
+    let scenario = ShippedScenario::find("quick").unwrap().parse(&sets.map(str::to_owned)).unwrap();
     let cells = scenario.cells();
     assert_eq!((cells.len(), cells[0].recipe.clone()), (1, RecipeKind::NoRelist.into()));
     assert_eq!(cells[0].expect.overlap, Expectation::None, "so that it must be caught");
@@ -344,6 +345,18 @@ fn a_broken_recipe_runs_only_where_it_is_allowed() {
     let sets = ["allow_broken=true", "election.recipe=broken:no-relist"];
     assert!(read(SMALL, &sets).is_ok());
     assert!(read(SMALL, &sets[1..]).is_err());
+}
+
+#[test]
+fn recipes_that_fence_need_another_host_to_kill() {
+    for recipe in RecipeKind::all() {
+        let run = format!("election.recipe={recipe}");
+        let sets = [run.as_str(), "allow_broken=true", "election.fencing=kill", "election.hosts=1"];
+        let refused = read(SMALL, &sets).is_err_and(|error| error.contains("kill needs another host to kill"));
+        assert_eq!(refused, recipe.fences(), "{recipe}");
+    }
+    let fencing: Vec<&str> = RecipeKind::sound().filter(|recipe| recipe.fences()).map(RecipeKind::name).collect();
+    assert_eq!(fencing, ["lock-race"]);
 }
 
 #[test]
@@ -405,7 +418,8 @@ fn a_scenario_without_faults_is_a_control() {
 
 #[test]
 fn the_dry_run_of_split_brain_reads_well() {
-    let scenario = Shipped::find("split-brain").unwrap().parse(&["matrix.resource=unfenced".to_owned()]).unwrap();
+    let scenario =
+        ShippedScenario::find("split-brain").unwrap().parse(&["matrix.resource=unfenced".to_owned()]).unwrap();
     insta::assert_snapshot!(explain(&scenario, &scenario.cells(), 1));
 }
 

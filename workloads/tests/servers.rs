@@ -2,8 +2,8 @@
 
 use hustings_record::{Expectation, FaultKind, WithheldReason};
 use hustings_workloads::faults::{Fault, Ms};
-use hustings_workloads::plan::{Hit, LeaderView, PlannedFault, handover_max_ms, plan, resolve};
-use hustings_workloads::scenario::{Cell, Scenario, Shipped, Target, cell_duration_ms, explain, placement};
+use hustings_workloads::plan::{LeaderView, PlannedFault, ResolvedTarget, handover_max_ms, plan, resolve};
+use hustings_workloads::scenario::{Cell, Scenario, ShippedScenario, Target, cell_duration_ms, explain, placement};
 use proptest::prelude::*;
 
 fn read(text: &str, sets: &[&str]) -> Result<Scenario, String> {
@@ -15,7 +15,7 @@ const SMALL: &str = "name = \"small\"\n[faults.cut]\nkind = \"partition\"\nfor_m
 
 #[test]
 fn sequential_start_knows_whom_the_votes_elect() {
-    let cells = Shipped::find("sequential-start").unwrap().parse(&[]).unwrap().cells();
+    let cells = ShippedScenario::find("sequential-start").unwrap().parse(&[]).unwrap().cells();
     let leaders: Vec<_> = cells.iter().map(|cell| (cell.name.as_str(), cell.expect.server_leader)).collect();
     assert_eq!(leaders, [("in-order", Some(3)), ("higher-zxid", Some(1))]);
     for cell in cells {
@@ -29,7 +29,7 @@ fn sequential_start_knows_whom_the_votes_elect() {
 
 #[test]
 fn quorum_loss_is_a_thousand_candidates_under_each_way_to_lose_a_leader() {
-    let cells = Shipped::find("quorum-loss").unwrap().parse(&[]).unwrap().cells();
+    let cells = ShippedScenario::find("quorum-loss").unwrap().parse(&[]).unwrap().cells();
     assert_eq!(cells.len(), 8);
     for cell in cells {
         let on_expiry = cell.step_down.to_string() == "on-expiry";
@@ -45,7 +45,7 @@ fn quorum_loss_is_a_thousand_candidates_under_each_way_to_lose_a_leader() {
 
 #[test]
 fn reconnect_hands_leads_over_after_the_move() {
-    let cells = Shipped::find("reconnect").unwrap().parse(&[]).unwrap().cells();
+    let cells = ShippedScenario::find("reconnect").unwrap().parse(&[]).unwrap().cells();
     assert_eq!(cells.len(), 2);
     for cell in cells {
         let kinds: Vec<FaultKind> = plan(&cell, 1).faults.iter().map(PlannedFault::kind).collect();
@@ -56,7 +56,7 @@ fn reconnect_hands_leads_over_after_the_move() {
 #[test]
 fn what_ships_with_faults_on_servers_ends_within_four_minutes() {
     for name in ["sequential-start", "quorum-loss", "reconnect"] {
-        let cells = Shipped::find(name).unwrap().parse(&[]).unwrap().cells();
+        let cells = ShippedScenario::find(name).unwrap().parse(&[]).unwrap().cells();
         for seed in 0..50 {
             let total: u64 = cells.iter().map(|cell| cell_duration_ms(cell, &plan(cell, seed))).sum();
             assert!(total <= 240_000, "{name}: {total} ms with seed {seed}");
@@ -81,7 +81,7 @@ fn cells_without_candidates_look_at_servers_alone() {
 fn the_dry_run_of_what_happens_to_servers_reads_well() {
     let mut text = String::new();
     for name in ["sequential-start", "quorum-loss", "reconnect"] {
-        let scenario = Shipped::find(name).unwrap().parse(&[]).unwrap();
+        let scenario = ShippedScenario::find(name).unwrap().parse(&[]).unwrap();
         text += &explain(&scenario, &scenario.cells(), 1);
         text += "\n";
     }
@@ -247,7 +247,7 @@ fn aim(cell: &Cell, seed: u64, leader: Option<u32>, up: &[u32]) -> Result<Vec<u3
     let view = LeaderView { leader_of_group: &[], placement: &[], alive: &[], server_leader: leader, servers: up };
     let hit = resolve(cell, seed, &fault, view)?;
     let servers = hit.servers.clone();
-    assert_eq!(hit, Hit { servers, ..Hit::default() }, "no host and no candidate is hit");
+    assert_eq!(hit, ResolvedTarget { servers, ..ResolvedTarget::default() }, "no host and no candidate is hit");
     Ok(hit.servers)
 }
 

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-pub(crate) struct Beside {
+pub(crate) struct PathComparison {
     what: &'static str,
     ways: [&'static str; 2],
     direct: Vec<Duration>,
     linked: Vec<Duration>,
 }
 
-impl Beside {
+impl PathComparison {
     /// `ways`: the names of the two variants.
     pub(crate) fn new(what: &'static str, ways: [&'static str; 2]) -> Self {
         Self { what, ways, direct: Vec::new(), linked: Vec::new() }

@@ -8,13 +8,13 @@ use hustings_workloads::recipes::RecipeKind;
 
 use crate::group::Groups;
 use crate::hosts::Electorate;
-use crate::stage::{Lazy, Stage};
+use crate::stage::{LazyStage, Stage};
 
 const PER_GROUP: u32 = 5;
 /// Number of groups. A debug build only checks that the benchmark runs.
 const SIZES: &[u32] = if cfg!(debug_assertions) { &[10] } else { &[10, 100] };
 
-pub(crate) fn bench(criterion: &mut Criterion, stage: &Lazy) {
+pub(crate) fn bench(criterion: &mut Criterion, stage: &LazyStage) {
     let recipe = RecipeKind::PredecessorWatch;
     let mut group = criterion.benchmark_group("enrolment");
     group.sampling_mode(SamplingMode::Flat);

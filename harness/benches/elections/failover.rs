@@ -8,7 +8,7 @@ use hustings_workloads::recipes::RecipeKind;
 
 use crate::group::{Groups, LeaderFault};
 use crate::hosts::Electorate;
-use crate::stage::{Lazy, Stage};
+use crate::stage::{LazyStage, Stage};
 
 /// A debug build only checks that the benchmark runs.
 const SIZES: &[u32] = if cfg!(debug_assertions) { &[5] } else { &[5, 50] };
@@ -16,7 +16,7 @@ const SIZES: &[u32] = if cfg!(debug_assertions) { &[5] } else { &[5, 50] };
 /// A crash takes more than T, so ten samples of at least one crash take this long.
 const CRASHES: Duration = Duration::from_secs(8);
 
-pub(crate) fn bench(criterion: &mut Criterion, stage: &Lazy) {
+pub(crate) fn bench(criterion: &mut Criterion, stage: &LazyStage) {
     for recipe in RecipeKind::sound() {
         for &candidates in SIZES {
             of_size(criterion, stage, Electorate { recipe, groups: 1, per_group: candidates });
@@ -24,7 +24,7 @@ pub(crate) fn bench(criterion: &mut Criterion, stage: &Lazy) {
     }
 }
 
-fn of_size(criterion: &mut Criterion, stage: &Lazy, electorate: Electorate) {
+fn of_size(criterion: &mut Criterion, stage: &LazyStage, electorate: Electorate) {
     let mut group = criterion.benchmark_group(format!("failover/{}", electorate.recipe));
     group.sampling_mode(SamplingMode::Flat);
     let mut groups: Option<Groups<'_>> = None;

@@ -11,7 +11,7 @@ use hustings::access::Access;
 use hustings::client::session::ZkSession;
 use hustings::coordinator::hosts::{HostProcess, Inbound, Inbox};
 use hustings::process::clock;
-use hustings::protocol::{FromHost, HostSetUp, Stands, ToHost, WriteAnswer};
+use hustings::protocol::{FromHost, HostCandidates, HostSetUp, ToHost, WriteAnswer};
 use hustings_record::{Event, Nanos, SEGMENT_ENDING, SessionUse};
 use hustings_workloads::driver::{CandidateOrderOutcome, lay_out};
 use hustings_workloads::host::Token;
@@ -287,7 +287,7 @@ fn set_up(stage: &Stage, electorate: Electorate, chroot: &str, host: u16) -> Hos
         cell: 0,
         cluster: stage.cluster(chroot),
         access: Access::default(),
-        stands: Stands::Recipe(electorate.recipe),
+        stands: HostCandidates::Recipe(electorate.recipe),
         equal_paths: false,
         step_down: StepDown::OnDisconnect,
         timeout_ms: TIMEOUT_MS,

@@ -17,12 +17,12 @@ mod tail;
 use std::time::Duration;
 
 use criterion::Criterion;
-use stage::Lazy;
+use stage::LazyStage;
 
 fn main() {
     let criterion = Criterion::default().sample_size(10).warm_up_time(Duration::from_millis(300)).nresamples(20_000);
     let mut criterion = criterion.measurement_time(Duration::from_secs(2)).configure_from_args();
-    let stage = Lazy::default();
+    let stage = LazyStage::default();
     notified::bench(&mut criterion, &stage);
     enrolment::bench(&mut criterion, &stage);
     failover::bench(&mut criterion, &stage);

@@ -12,8 +12,8 @@ use hustings::client::session::{ZkSession, ZkWatch};
 use hustings::links::RunLinks;
 use hustings_workloads::coordination::{CreateMode, Session as _, Watch as _, WatchEvent};
 
-use crate::beside::Beside;
-use crate::stage::{EXE, Lazy, Stage};
+use crate::beside::PathComparison;
+use crate::stage::{EXE, LazyStage, Stage};
 
 const TIMEOUT: Duration = Duration::from_secs(2);
 const TRIES_MAX: u32 = 5;
@@ -94,12 +94,12 @@ async fn arm(watcher: &ZkSession, path: &str) -> anyhow::Result<ZkWatch> {
     Ok(watch)
 }
 
-pub(crate) fn bench(criterion: &mut Criterion, stage: &Lazy) {
+pub(crate) fn bench(criterion: &mut Criterion, stage: &LazyStage) {
     one(criterion, stage);
     many(criterion, stage);
 }
 
-fn one(criterion: &mut Criterion, stage: &Lazy) {
+fn one(criterion: &mut Criterion, stage: &LazyStage) {
     let mut group = criterion.benchmark_group("delete-to-notified");
     let (mut direct, mut linked): (Option<NotificationPath>, Option<(NotificationPath, RunLinks)>) = (None, None);
     group.bench_function("direct", |bencher| {
@@ -125,16 +125,16 @@ fn one(criterion: &mut Criterion, stage: &Lazy) {
 }
 
 /// Uses new sessions: earlier ones may have ended while Criterion analysed their measurements.
-async fn in_turn(stage: &Stage, links: &RunLinks) -> anyhow::Result<Beside> {
+async fn in_turn(stage: &Stage, links: &RunLinks) -> anyhow::Result<PathComparison> {
     let (mut direct, mut linked) = (directly(stage, 1).await?, over(stage, links).await?);
-    let mut beside = Beside::new("delete to notified", ["direct", "through a link"]);
+    let mut beside = PathComparison::new("delete to notified", ["direct", "through a link"]);
     for _ in 0..IN_TURN {
         beside.push(direct.samples(1).await?, linked.samples(1).await?);
     }
     Ok(beside)
 }
 
-fn many(criterion: &mut Criterion, stage: &Lazy) {
+fn many(criterion: &mut Criterion, stage: &LazyStage) {
     let mut group = criterion.benchmark_group("fan-out");
     group.sampling_mode(SamplingMode::Flat);
     for &watchers in WATCHERS {

@@ -13,7 +13,7 @@ use hustings::ensemble::Ensemble;
 use hustings::ensemble::docker::DockerOptions;
 use hustings::ensemble::server_options::ServerOptions;
 use hustings::ensemble::start::{
-    DockerRequest, EmbeddedRequest, EnsembleRequest, LocalRequest, Needs, start as start_ensemble,
+    DockerRequest, EmbeddedRequest, EnsembleRequest, EnsembleRequirements, LocalRequest, start as start_ensemble,
 };
 use hustings::files::workdir::WorkDir;
 use hustings::process::limits::raise_descriptor_limit;
@@ -49,9 +49,9 @@ pub(crate) struct Stage {
 
 /// A stage that starts on first use.
 #[derive(Default)]
-pub(crate) struct Lazy(OnceCell<Stage>);
+pub(crate) struct LazyStage(OnceCell<Stage>);
 
-impl Lazy {
+impl LazyStage {
     pub(crate) fn get(&self) -> &Stage {
         self.0.get_or_init(|| Stage::start().unwrap_or_else(|error| panic!("nothing can be measured: {error:#}")))
     }
@@ -71,7 +71,7 @@ impl Stage {
         let (runtime, local) = (Builder::new_current_thread().enable_all().build()?, LocalSet::new());
         let id = format!("bench-{}", std::process::id());
         let work = WorkDir::create(&id)?;
-        let needs = Needs {
+        let needs = EnsembleRequirements {
             servers: ServerOptions { tick_ms: TICK_MS, ..ServerOptions::of(3) },
             sessions: SESSIONS,
             group_size: 0,

@@ -7,7 +7,7 @@ use hustings::wire::connect::{read_connect, read_connected};
 use hustings::wire::jute::frame_length;
 use hustings::wire::op_code::XID_EVENT;
 use hustings::wire::reply::write_reply;
-use hustings::wire::request::{Ask, read_request};
+use hustings::wire::request::{WireRequest, read_request};
 use hustings_workloads::model::{Connect, Ensemble, Options, Output, settle};
 use libfuzzer_sys::fuzz_target;
 
@@ -35,7 +35,7 @@ fuzz_target!(|stream: &[u8]| {
             ensemble.connect(now, 1, 2, ask);
         }
         let mut shapes = Vec::new();
-        if let Ok((xid, Ask::Request(request, shape))) = read_request(message) {
+        if let Ok((xid, WireRequest::Request(request, shape))) = read_request(message) {
             ensemble.request(now, 0, 1, xid, request.clone());
             ensemble.request(now, 1, 2, xid, request);
             shapes.push((xid, shape));

@@ -44,7 +44,7 @@ const SERVICES: [fn(&mut Timing) -> &mut u64; 13] = [
 
 /// One median of one cell.
 #[derive(Clone, Debug, Serialize)]
-pub struct Compared {
+pub struct MedianComparison {
     pub cell: String,
     pub measure: FittedMeasure,
     /// As measured, and as simulated with the fitted service times, in nanoseconds.
@@ -67,9 +67,9 @@ pub struct CountedCell {
 
 /// Result of a fit.
 #[derive(Clone, Debug)]
-pub struct Fitted {
+pub struct CalibrationFit {
     pub timing: Timing,
-    pub compared: Vec<Compared>,
+    pub compared: Vec<MedianComparison>,
     pub counted: Vec<CountedCell>,
     /// Number of timings for which all cells were simulated that were not held out; 1 where nothing was fitted.
     pub tried: usize,
@@ -80,7 +80,7 @@ pub struct Fitted {
 ///
 /// # Errors
 /// The simulation of any cell fails, with any of the timings tried; cells that are held out are simulated at the end.
-pub fn fit(targets: &[TargetCell], start: &Timing, tell: impl Fn(usize, f64)) -> anyhow::Result<Fitted> {
+pub fn fit(targets: &[TargetCell], start: &Timing, tell: impl Fn(usize, f64)) -> anyhow::Result<CalibrationFit> {
     let fitted: Vec<&TargetCell> = targets.iter().filter(|target| !target.held_out).collect();
     let numbers = fitted.iter().map(|target| target.real.len()).sum::<usize>().max(1) as f64;
     let mut tried = 0;
@@ -95,14 +95,14 @@ pub fn fit(targets: &[TargetCell], start: &Timing, tell: impl Fn(usize, f64)) ->
         }
     }
     let best = best.map_or_else(|| start.clone(), |(timing, _)| timing);
-    Ok(Fitted { tried, ..compared(targets, &best)? })
+    Ok(CalibrationFit { tried, ..compared(targets, &best)? })
 }
 
 /// Compares all targets, those that are held out too, with simulations that use these service times.
 ///
 /// # Errors
 /// The simulation of any cell fails.
-pub fn compared(targets: &[TargetCell], timing: &Timing) -> anyhow::Result<Fitted> {
+pub fn compared(targets: &[TargetCell], timing: &Timing) -> anyhow::Result<CalibrationFit> {
     let all: Vec<&TargetCell> = targets.iter().collect();
     let simulated = simulate(&all, std::slice::from_ref(timing))?;
     let compared = targets.iter().zip(simulated).flat_map(|(target, simulated)| compare(target, simulated)).collect();
@@ -114,7 +114,7 @@ pub fn compared(targets: &[TargetCell], timing: &Timing) -> anyhow::Result<Fitte
             counted.push(CountedCell { cell: target.cell.name.clone(), count, real, simulated });
         }
     }
-    Ok(Fitted { timing: timing.clone(), compared, counted, tried: 1 })
+    Ok(CalibrationFit { timing: timing.clone(), compared, counted, tried: 1 })
 }
 
 /// Changes the service times, starting at `from`, as long as the error decreases. Service times that the run does not
@@ -152,8 +152,8 @@ fn descend(
     Ok((best, off, tried))
 }
 
-fn compare(target: &TargetCell, simulated: Vec<Option<Nanos>>) -> impl Iterator<Item = Compared> {
-    target.real.iter().zip(simulated).map(|(&(measure, real_ns), simulated_ns)| Compared {
+fn compare(target: &TargetCell, simulated: Vec<Option<Nanos>>) -> impl Iterator<Item = MedianComparison> {
+    target.real.iter().zip(simulated).map(|(&(measure, real_ns), simulated_ns)| MedianComparison {
         cell: target.cell.name.clone(),
         measure,
         real_ns,

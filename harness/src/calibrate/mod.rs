@@ -3,5 +3,5 @@
 mod fit;
 mod target;
 
-pub use fit::{Compared, CountedCell, Fitted, compared, fit};
+pub use fit::{CalibrationFit, CountedCell, MedianComparison, compared, fit};
 pub use target::{Count, FittedMeasure, TargetCell, targets};

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hustings_workloads::coordination::{
-    CreateMode, Created, Op, OpError, Refusal, Session, SessionEnd, SessionState, Stat, States, Watch, WatchEvent,
+    CreateMode, CreatedZnode, Op, OpError, Refusal, Session, SessionEnd, SessionState, Stat, States, Watch, WatchEvent,
 };
 use zookeeper_client as zk;
 
@@ -116,13 +116,13 @@ impl Session for ZkSession {
         self.requests.get()
     }
 
-    async fn create(&self, path: &str, data: &[u8], mode: CreateMode) -> Result<Created, OpError> {
+    async fn create(&self, path: &str, data: &[u8], mode: CreateMode) -> Result<CreatedZnode, OpError> {
         let (stat, sequence) = self.count().create(path, data, &options(mode, self.acls)).await.map_err(op_error)?;
         let path = match mode {
             CreateMode::EphemeralSequential => format!("{path}{sequence}"),
             _ => path.to_owned(),
         };
-        Ok(Created { path, czxid: stat.czxid })
+        Ok(CreatedZnode { path, czxid: stat.czxid })
     }
 
     async fn delete(&self, path: &str, version: Option<i32>) -> Result<(), OpError> {

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{CommandFactory as _, Parser as _};
 
-use super::Cli;
+use super::{Cli, INTERNAL};
 
 /// Options of other tools: of the script that builds adapters, of Docker, and of a program in an example.
-const OF_OTHERS: [&str; 4] = ["build", "path", "ulimit", "zk"];
+const OF_OTHERS: [&str; 5] = ["build", "path", "pids-limit", "ulimit", "zk"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
@@ -101,4 +101,11 @@ fn every_option_that_a_text_names_is_one() {
         }
     }
     assert!(unknown.is_empty(), "{unknown:#?}");
+}
+
+#[test]
+fn the_commands_that_no_help_shows_are_those_of_the_harness() {
+    let command = Cli::command();
+    let hidden = command.get_subcommands().filter(|one| one.is_hide_set()).map(|one| one.get_name());
+    assert_eq!(hidden.collect::<Vec<_>>(), INTERNAL);
 }

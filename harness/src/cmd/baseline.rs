@@ -14,7 +14,7 @@ use crate::cmd::files;
 use crate::cmd::report::{read_summary, width};
 use crate::console::exit::{Exit, Failure, with_codes};
 use crate::console::output::{inform, is_coloured, say, write_error_as_it_is};
-use hustings_reports::analysis::Examine;
+use hustings_reports::analysis::MutationTesting;
 
 /// Default folder of baselines.
 pub(super) const FOLDER: &str = "baselines";
@@ -38,6 +38,7 @@ pub(super) struct BaselineArgs {
 enum BaselineAction {
     /// Keep the figures of a record under this name; what was there is replaced
     Save {
+        /// Its name, of letters, digits, `-`, `_` and `.`
         #[arg(value_name = "NAME", value_parser = name)]
         name: String,
         /// Folder of the record
@@ -48,6 +49,7 @@ enum BaselineAction {
     List,
     /// Show one as a run's summary is shown
     Show {
+        /// Its name, as `hustings baseline list` has it
         #[arg(value_name = "NAME", value_parser = name)]
         name: String,
     },
@@ -84,7 +86,7 @@ fn path(folder: &Path, name: &str) -> PathBuf {
 
 /// Only a passing record is a useful baseline. Excluded repetitions do not count.
 fn save(folder: &Path, name: &str, record: &Path) -> Result<Exit, Failure> {
-    let summary = read_summary(record, Damage::Refused, Examine::Nothing)?;
+    let summary = read_summary(record, Damage::Refused, MutationTesting::Nothing)?;
     let verdict = decided(&summary);
     if verdict != Verdict::Pass {
         let note = summary.notes.first().filter(|_| summary.whole > Verdict::Pass);
@@ -94,17 +96,22 @@ fn save(folder: &Path, name: &str, record: &Path) -> Result<Exit, Failure> {
     }
     let path = path(folder, name);
     if path.symlink_metadata().is_ok_and(|there| !there.is_file()) {
-        return Err(Failure::infrastructure(anyhow!("{}: it is no plain file, as baselines are", path.display())));
+        let why = "it is no plain file, as baselines are; remove it, or choose another name";
+        return Err(Failure::infrastructure(anyhow!("{}: {why}", path.display())));
     }
     files::refuse_records("--baselines", &path)?;
-    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string()).map_err(Failure::infrastructure)?;
+    std::fs::create_dir_all(folder).map_err(|error| unusable(folder, &error))?;
     files::save(&path, &render::json(&summary))?;
     inform!("{}: {} of {}", path.display(), plural(summary.cells.len() as u64, "cell", "cells"), summary.manifest.run);
     Ok(Exit::Pass)
 }
 
+fn unusable(folder: &Path, error: &std::io::Error) -> Failure {
+    Failure::infrastructure(anyhow!("{}: {error}; choose another folder by --baselines", folder.display()))
+}
+
 fn list(folder: &Path) -> Result<Exit, Failure> {
-    let failed = |error: std::io::Error| Failure::infrastructure(anyhow!("{}: {error}", folder.display()));
+    let failed = |error: std::io::Error| unusable(folder, &error);
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -142,7 +149,7 @@ pub(super) fn find(folder: &Path, named: &str) -> Result<Summary, Failure> {
     let kept = name(named).ok().map(|name| path(folder, &name)).filter(|path| path.exists());
     match kept {
         Some(path) => load(&path),
-        None if Path::new(named).is_dir() => read_summary(Path::new(named), Damage::Refused, Examine::Nothing),
+        None if Path::new(named).is_dir() => read_summary(Path::new(named), Damage::Refused, MutationTesting::Nothing),
         None => Err(Failure::usage(anyhow!(
             "{named} is neither a baseline in {} (`hustings baseline list`) nor the folder of a record",
             folder.display()

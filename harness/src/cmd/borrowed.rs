@@ -8,18 +8,18 @@ use tokio::runtime::Builder;
 
 use crate::access::Access;
 use crate::console::output::inform;
-use crate::ensemble::external::{Debt, debt};
+use crate::ensemble::external::{ZnodeCleanup, debt};
 use crate::links::proxy_debt;
 
 /// Objects of one kind in one place that a run may have left there.
-struct Owed {
+struct PendingCleanup {
     place: String,
     prefix: String,
     pay: Box<dyn FnOnce() -> Result<u64, String>>,
 }
 
 /// Texts for one kind of object: its name, its name prefix, and the system that contains it.
-struct BorrowedKind {
+struct CleanupKind {
     what: &'static str,
     begins: &'static str,
     lender: &'static str,
@@ -28,14 +28,14 @@ struct BorrowedKind {
     gone: &'static str,
 }
 
-const PROXIES: BorrowedKind = BorrowedKind {
+const PROXIES: CleanupKind = CleanupKind {
     what: "proxies",
     begins: "hustings",
     lender: "Toxiproxy",
     reached: "the Toxiproxy can be reached",
     gone: "it is gone for good",
 };
-const ZNODES: BorrowedKind = BorrowedKind {
+const ZNODES: CleanupKind = CleanupKind {
     what: "znodes",
     begins: "/hustings",
     lender: "ensemble",
@@ -48,7 +48,7 @@ const ZNODES: BorrowedKind = BorrowedKind {
 /// removes nothing.
 pub(super) fn clear(folder: &Path, run: &str, keys: &Access, dry_run: bool) -> bool {
     let proxies = proxy_debt(folder, run).map(|debt| {
-        debt.map(|debt| Owed {
+        debt.map(|debt| PendingCleanup {
             place: format!("the Toxiproxy at {}", debt.url),
             prefix: debt.prefix.clone(),
             pay: Box::new(move || debt.pay().map(|count| count as u64).map_err(|why| why.to_string())),
@@ -56,7 +56,7 @@ pub(super) fn clear(folder: &Path, run: &str, keys: &Access, dry_run: bool) -> b
     });
     let keys = keys.clone();
     let znodes = debt(folder, run).map(|debt| {
-        debt.map(|debt| Owed {
+        debt.map(|debt| PendingCleanup {
             place: debt.servers.clone(),
             prefix: debt.prefix.clone(),
             pay: Box::new(move || pay(&debt, &keys)),
@@ -67,10 +67,15 @@ pub(super) fn clear(folder: &Path, run: &str, keys: &Access, dry_run: bool) -> b
     clear_one(&ZNODES, znodes, (folder, run), dry_run) && proxies
 }
 
-fn clear_one(kind: &BorrowedKind, owed: io::Result<Option<Owed>>, (folder, run): (&Path, &str), dry_run: bool) -> bool {
-    let BorrowedKind { what, begins, lender, reached, gone } = kind;
+fn clear_one(
+    kind: &CleanupKind,
+    owed: io::Result<Option<PendingCleanup>>,
+    (folder, run): (&Path, &str),
+    dry_run: bool,
+) -> bool {
+    let CleanupKind { what, begins, lender, reached, gone } = kind;
     let at = folder.display();
-    let Owed { place, prefix, pay } = match owed {
+    let PendingCleanup { place, prefix, pay } = match owed {
         Ok(None) => return true,
         Ok(Some(owed)) => owed,
         Err(error) => {
@@ -100,7 +105,7 @@ fn clear_one(kind: &BorrowedKind, owed: io::Result<Option<Owed>>, (folder, run):
     }
 }
 
-fn pay(debt: &Debt, keys: &Access) -> Result<u64, String> {
+fn pay(debt: &ZnodeCleanup, keys: &Access) -> Result<u64, String> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(|error: io::Error| error.to_string())?;
     runtime.block_on(debt.pay(keys))
 }

@@ -8,7 +8,7 @@ use hustings_record::{Damage, EnsembleKind, Record};
 use hustings_workloads::scenario::Scenario;
 use hustings_workloads::simulation::Timing;
 
-use crate::calibrate::{Compared, CountedCell, Fitted, compared, fit, targets};
+use crate::calibrate::{CalibrationFit, CountedCell, MedianComparison, compared, fit, targets};
 use crate::cmd::files::{Output, check_outputs};
 use crate::cmd::report::read;
 use crate::console::exit::{Exit, Failure, with_codes};
@@ -87,7 +87,7 @@ fn shared_cores(record: &Record) -> u64 {
     if elsewhere { 0 } else { record.manifest.machine.cores.into() }
 }
 
-fn tell(args: &CalibrateArgs, fitted: &Fitted) -> Result<(), Failure> {
+fn tell(args: &CalibrateArgs, fitted: &CalibrationFit) -> Result<(), Failure> {
     if args.json {
         return say(
             serde_json::json!({ "timing": fitted.timing, "compared": fitted.compared, "counted": fitted.counted, "tried": fitted.tried }),
@@ -107,7 +107,7 @@ fn toml(timing: &Timing) -> anyhow::Result<String> {
     Ok(format!("# Service times in microseconds, for `hustings simulate --timing`.\n{}", toml::to_string(timing)?))
 }
 
-fn table(compared: &[Compared]) -> Table {
+fn table(compared: &[MedianComparison]) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_header(["cell", "median of", "measured", "simulated", "ratio", ""]);
     for row in compared {
@@ -143,7 +143,7 @@ fn counts(counted: &[CountedCell]) -> Table {
 }
 
 /// The ratio furthest from one, for fitted and for held-out cells.
-fn worst(compared: &[Compared]) -> String {
+fn worst(compared: &[MedianComparison]) -> String {
     let far = |ratio: f64| ratio.ln().abs();
     let worst = |held_out: bool| {
         let ratios = compared.iter().filter(|row| row.held_out == held_out).filter_map(|row| row.ratio);

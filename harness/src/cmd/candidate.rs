@@ -1,6 +1,6 @@
 //! `hustings candidate`: examines foreign programs, and runs this program as one.
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use hustings_record::StepDown;
 use hustings_reports::verdict::Verdict;
 use hustings_workloads::adapters::PROTOCOL_DOCUMENT;
@@ -13,8 +13,8 @@ use serde_json::Value;
 use crate::cmd::programs::is_there;
 use crate::console::exit::{Exit, Failure, with_codes};
 use crate::console::output::{inform, put, say};
-use crate::foreign::kit::{CheckOutcome, Command, Examined, KitFinding, Need, examine, run_of};
-use crate::foreign::own::{Flaw, Own, stand};
+use crate::foreign::kit::{CheckOutcome, Command, ExaminationReport, KitFinding, Need, examine, run_of};
+use crate::foreign::own::{Flaw, OwnRecipe, stand};
 use crate::process::interrupt::Interrupt;
 
 /// Examine any program that stands for election, or stand as one.
@@ -54,6 +54,7 @@ enum CandidateAction {
     Protocol,
     /// Stand by a recipe of this program's, as told on standard input
     Stand {
+        /// The recipe, as `hustings list` has it
         #[arg(value_name = "RECIPE")]
         recipe: RecipeKind,
         /// When a leader that lost its connection stops to believe; as it is told where this is left out
@@ -78,7 +79,7 @@ pub(super) async fn run(args: CandidateArgs) -> Result<Exit, Failure> {
             Ok(Exit::Pass)
         }
         CandidateAction::Stand { recipe, step_down, poll_interval_ms, flaw } => {
-            stand(Own { recipe, step_down, poll_interval_ms, flaw }).await.map_err(Failure::usage)?;
+            stand(OwnRecipe { recipe, step_down, poll_interval_ms, flaw }).await.map_err(Failure::usage)?;
             Ok(Exit::Pass)
         }
     }
@@ -115,7 +116,7 @@ fn speaks(line: &[String]) -> anyhow::Result<()> {
 async fn check(command: Command, json: bool) -> Result<Exit, Failure> {
     speaks(&command.line).and_then(|()| is_there(&command.line)).map_err(Failure::usage)?;
     let exe = std::env::current_exe().map_err(Failure::infrastructure)?;
-    let interrupt = Interrupt::listen().context("signals cannot be listened to").map_err(Failure::infrastructure)?;
+    let interrupt = Interrupt::take_over();
     // Dropping the future ends the programs and removes its folder.
     let examined = tokio::select! {
         examined = examine(&exe, command, |what| inform!("… {what}")) => examined.map_err(Failure::infrastructure)?,
@@ -128,7 +129,7 @@ async fn check(command: Command, json: bool) -> Result<Exit, Failure> {
     Ok(if examined.passes() { Verdict::Pass } else { Verdict::Fail }.into())
 }
 
-fn tell(examined: &Examined) {
+fn tell(examined: &ExaminationReport) {
     for (need, head) in [(Need::Required, "required"), (Need::Optional, "optional"), (Need::Advised, "advised")] {
         inform!("{head}:");
         examined.of(need).for_each(line);

@@ -6,19 +6,20 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, anyhow};
 use hustings_record::words::round_duration;
 use hustings_record::{Damage, RunState};
-use hustings_reports::analysis::Examine;
+use hustings_reports::analysis::MutationTesting;
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
-use hustings_workloads::scenario::{Cell, PlanView, Possible, Scenario, explain_as, random};
+use hustings_workloads::scenario::{Cell, PlanView, RunCapabilities, Scenario, explain_as, random};
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 use serde::Serialize;
 
 use crate::cmd::dry::not_asked;
+use crate::cmd::files::with_what_is_left;
 use crate::cmd::report;
 use crate::console::exit::{Exit, Failure};
 use crate::console::output::{inform, say};
-use crate::coordinator::{Chosen, RunError, RunOptions, run as perform};
+use crate::coordinator::{CellSelection, RunError, RunOptions, run as perform};
 use crate::ensemble::start::EnsembleRequest;
 use crate::recording::folder::RecordFolder;
 
@@ -68,12 +69,12 @@ struct FailedRound {
 /// inconclusive rounds beside one that passed do not count.
 ///
 /// # Errors
-/// The folder of the records cannot be used or the scenario has no cell with candidates (exit code 2), or a round was
-/// aborted or its record cannot be read, made or removed (4; 1 if the aborted round had failed before).
+/// The scenario has no cell with candidates (exit code 2), or the folder of the records cannot be used, or a round was
+/// aborted, or its record cannot be read, made or removed (4; 1 if the aborted round had failed before).
 pub(super) async fn run(asked: &ChaosOptions<'_>, mut options: RunOptions) -> Result<Exit, Failure> {
     let (began, interrupt, possible) = (Instant::now(), options.interrupt.clone(), possible(&options));
     let seed = asked.seed.map_or_else(fresh_seed, Ok).map_err(Failure::infrastructure)?;
-    let reserved = RecordFolder::new(asked.out, "chaos").map_err(Failure::usage)?;
+    let reserved = RecordFolder::new(asked.out, "chaos").map_err(Failure::output)?;
     let folder = reserved.path();
     // Each round prints its own line here.
     options.quiet = true;
@@ -124,15 +125,15 @@ pub(super) fn dry(asked: &ChaosOptions<'_>, options: &RunOptions) -> Result<Exit
     Ok(Exit::Pass)
 }
 
-fn possible(options: &RunOptions) -> Possible {
+fn possible(options: &RunOptions) -> RunCapabilities {
     let request = &options.request;
-    Possible {
+    RunCapabilities {
         own_servers: !request.is_external(),
         reading_links: request.toxiproxy().is_none() && !request.is_docker(),
     }
 }
 
-fn drawn(asked: &ChaosOptions<'_>, seed: u64, round: u64, possible: Possible) -> Result<Scenario, Failure> {
+fn drawn(asked: &ChaosOptions<'_>, seed: u64, round: u64, possible: RunCapabilities) -> Result<Scenario, Failure> {
     let none = || anyhow!("{}: no cell of this scenario has candidates, and chaos is for them", asked.base.name);
     random(asked.base, asked.cells, seed, round, possible).ok_or_else(|| Failure::usage(none()))
 }
@@ -148,11 +149,11 @@ async fn one(
     let names: Vec<String> = cells.iter().map(|cell| cell.name.clone()).collect();
     let text = scenario.to_toml().map_err(Failure::infrastructure)?;
     options.seed = scenario.seed.unwrap_or_default();
-    options.chosen = Chosen { scenario, only: names.clone(), verbatim: text.clone(), resolved: text };
+    options.chosen = CellSelection { scenario, only: names.clone(), verbatim: text.clone(), resolved: text };
     let (place, servers) = (options.out.clone(), cells[0].servers);
     let recipes = cells.iter().all(|cell| cell.program.is_none());
     let outcome = perform(options).await.inspect_err(|_| _ = std::fs::remove_dir(&place))?;
-    let (summary, _) = report::make_silently(&place, Damage::Refused, Examine::Nothing)?;
+    let (summary, _) = report::make_silently(&place, Damage::Refused, MutationTesting::Nothing)?;
     if !asked.quiet {
         let round = place.file_name().unwrap_or_default().display();
         inform!("{round}: {servers} servers, {}: {}", names.join(", "), summary.verdict);
@@ -171,7 +172,7 @@ async fn one(
     match outcome.trouble {
         None => Ok(()),
         Some(why) => {
-            let why = format!("{why}; what was recorded until then is in {}", place.display());
+            let why = with_what_is_left(&why, &place);
             Err(Failure { exit: Exit::of(&summary), error: anyhow!(why) })
         }
     }

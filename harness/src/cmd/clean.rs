@@ -18,7 +18,7 @@ use crate::files::workdir::temp_root;
   hustings clean
   hustings clean --auth-file secret               of servers that know the killed run by that
   HUSTINGS_TMP=/scratch hustings clean            where the killed run had its temporary files"))]
-pub(crate) struct Args {
+pub(crate) struct CleanArgs {
     /// Only say what would be done.
     #[arg(long)]
     dry_run: bool,
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     access: AccessArgs,
 }
 
-pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &CleanArgs) -> Result<Exit, Failure> {
     let keys = args.access.access().map_err(Failure::usage)?;
     let root = temp_root();
     let survey = leftovers::survey(&root).with_context(|| {

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use hustings_record::EnsembleKind;
-use hustings_reports::analysis::Examine;
-use hustings_reports::compare::{Comparing, Rules, compare, names, noise, overall, sides_of};
+use hustings_reports::analysis::MutationTesting;
+use hustings_reports::compare::{ComparisonReport, Rules, compare, names, noise, overall, sides_of};
 use hustings_reports::render;
 use hustings_reports::summary::Summary;
 
-use crate::cmd::only::Only;
+use crate::cmd::only::NameFilter;
 use crate::cmd::report::{damage, read_summary, width};
 use crate::console::exit::{Exit, Failure, with_codes};
 use crate::console::output::{inform, is_coloured, say};
@@ -68,11 +68,11 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
 /// Compares two records, or the two sides of one.
 pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let rules = Rules { alpha: args.alpha, ..rules(args.delta) };
-    let only = Only::new(&args.only);
+    let only = NameFilter::new(&args.only);
     let wanted = |name: &str| only.wants(name);
     let damage = damage(args.salvage);
-    let base = read_summary(&args.base, damage, Examine::Nothing)?;
-    let new = args.new.as_ref().map(|new| read_summary(new, damage, Examine::Nothing)).transpose()?;
+    let base = read_summary(&args.base, damage, MutationTesting::Nothing)?;
+    let new = args.new.as_ref().map(|new| read_summary(new, damage, MutationTesting::Nothing)).transpose()?;
     if let (Some(path), Some(new)) = (&args.new, &new) {
         refuse_one((&args.base, &base), (path, new))?;
     }
@@ -128,7 +128,7 @@ pub(super) fn of_run(summary: &Summary, rules: Rules, json: bool) -> Result<Exit
     Ok(overall.into())
 }
 
-fn tell(comparing: &Comparing, json: bool) -> Result<Exit, Failure> {
+fn tell(comparing: &ComparisonReport, json: bool) -> Result<Exit, Failure> {
     inform!("{}", render::comparison(comparing, width(), is_coloured()));
     if json {
         say(serde_json::to_string_pretty(comparing).map_err(Failure::infrastructure)?)?;

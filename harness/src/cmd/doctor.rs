@@ -1,13 +1,16 @@
 //! `hustings doctor`: reports before a run why it would fail, and measures the pauses of a machine.
 
-use std::fs::OpenOptions;
-use std::path::{Path, PathBuf};
+use std::fs::{self, File};
+use std::io::{self, BufReader, Write};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::anyhow;
 use hustings_record::words::{duration, plural};
+use hustings_reports::tune::pauses;
 
+use crate::cmd::files::{Output, create_new, distinct};
 use crate::cmd::run::some_time;
 use crate::doctor::{self, Context, DoctorFinding, Status};
 use crate::process::interrupt;
@@ -22,7 +25,7 @@ use crate::console::output::{inform, say};
   hustings doctor --zookeeper-home ~/apache-zookeeper-3.9.3-bin
   hustings doctor --json | jq '.findings[] | select(.status != \"ok\")'
   hustings doctor --watch pauses.hlog --for 7days     then: hustings tune --pauses pauses.hlog"))]
-pub(crate) struct Args {
+pub(crate) struct DoctorArgs {
     /// Write the findings to standard output, as JSON.
     #[arg(long)]
     json: bool,
@@ -32,17 +35,16 @@ pub(crate) struct Args {
     /// Check nothing: watch how long this machine stands still, and write it to this file, for `hustings tune --pauses`. What stops
     /// one process alone, as a collection of its garbage, does not show in it
     #[arg(long, value_name = "FILE", conflicts_with = "zookeeper_home")]
-    watch: Option<PathBuf>,
+    watch: Option<Output>,
     /// Watch for so long, as `90s`, `12h`, `7days` [default: until Ctrl-C]
     #[arg(long = "for", value_name = "TIME", value_parser = some_time, requires = "watch")]
     long: Option<Duration>,
 }
 
-pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
-    if let Some(file) = &args.watch {
-        return watch(file, args.long, args.json);
+pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
+    if let Some(output) = &args.watch {
+        return watch(output, args.long, args.json);
     }
-    interrupt::ends(|| ()).map_err(Failure::infrastructure)?;
     let mut context = Context::from_env();
     if args.zookeeper_home.is_some() {
         context.places.zookeeper_home.clone_from(&args.zookeeper_home);
@@ -73,15 +75,17 @@ fn tell(finding: &DoctorFinding) {
 }
 
 /// If no duration is given, Ctrl-C is the regular end and no interruption.
-fn watch(path: &Path, long: Option<Duration>, json: bool) -> Result<Exit, Failure> {
-    let shown = path.display();
-    let made = OpenOptions::new().write(true).create_new(true).open(path);
-    let file = made.with_context(|| format!("{shown} cannot be made; choose another name")).map_err(Failure::usage)?;
-    let stop = interrupt::flag().map_err(Failure::infrastructure)?;
-    inform!("watching {}, into {shown}", long.map_or("until Ctrl-C".to_owned(), |long| format!("for {long:?}")));
-    let seen = doctor::watch(file, long, &stop).with_context(|| shown.to_string()).map_err(Failure::infrastructure)?;
+fn watch(output: &Output, long: Option<Duration>, json: bool) -> Result<Exit, Failure> {
+    distinct(&[("--json", json.then_some(&Output::Standard)), ("--watch", Some(output))], &[])?;
+    let stop = interrupt::flag();
+    let log: Box<dyn Write> = match output {
+        Output::Standard => Box::new(io::stdout()),
+        Output::File(path) => Box::new(create_new(path)?),
+    };
+    inform!("watching {}, into {output}", long.map_or("until Ctrl-C".to_owned(), |long| format!("for {long:?}")));
+    let seen = doctor::watch(log, long, &stop).map_err(|cause| cut_short(output, cause))?;
     inform!(
-        "watched for {}: it stood still for {} at most, and {} for more than 10 ms; now: hustings tune --pauses {shown}",
+        "watched for {}: it stood still for {} at most, and {} for more than 10 ms; now: hustings tune --pauses {output}",
         duration(seen.watched_ns),
         duration(seen.longest_ns),
         plural(seen.over_10_ms, "time", "times"),
@@ -92,4 +96,16 @@ fn watch(path: &Path, long: Option<Duration>, json: bool) -> Result<Exit, Failur
     // Without a given duration, Ctrl-C is the regular end.
     let is_cut = long.is_some() && stop.load(Ordering::Relaxed);
     Ok(if is_cut { Exit::Interrupted } else { Exit::Pass })
+}
+
+/// Keeps what was watched until then. A log of nothing is removed.
+fn cut_short(output: &Output, cause: io::Error) -> Failure {
+    let failure = output.unwritten(cause);
+    let Output::File(path) = output else { return failure };
+    let log = File::open(path).ok().and_then(|file| pauses::read(BufReader::new(file)).ok());
+    if log.is_none_or(|log| log.pauses.is_empty()) {
+        let _ = fs::remove_file(path);
+        return failure;
+    }
+    Failure { error: anyhow!("{:#}; what was watched until then is in it", failure.error), ..failure }
 }

@@ -5,17 +5,16 @@ use hustings_workloads::scenario::{Cell, ExternalServers, PlanView, Scenario, ex
 
 use crate::console::exit::{Exit, Failure};
 use crate::console::output::say;
-use crate::coordinator::{Against, Chosen, RunError, corrected_by};
+use crate::coordinator::{CellSelection, ComparisonBase, RunError, corrected_by};
 use crate::ensemble::external::{ReportedServers, connections_needed};
 use crate::ensemble::start::{EnsembleRequest, ExternalRequest};
-use crate::process::interrupt;
 
 /// Shows the plan: a line for each cell, and if there is only one, or if `verbose`, when each fault hits. Servers of
 /// somebody else are asked about themselves first, and nothing is changed there. Of local ones the installation is looked for.
 pub(super) async fn dry(
     request: &EnsembleRequest,
-    own: &Chosen,
-    against: Option<&Against>,
+    own: &CellSelection,
+    against: Option<&ComparisonBase>,
     seed: u64,
     verbose: bool,
 ) -> Result<Exit, Failure> {
@@ -29,7 +28,6 @@ pub(super) async fn dry(
         request.check_install().map_err(RunError::from)?;
         return Ok(Exit::Pass);
     };
-    interrupt::ends(|| ()).map_err(Failure::infrastructure)?;
     match external.ask(Cell::most_sessions(&cells), Cell::largest_group(&cells)).await {
         Ok((servers, usable)) => {
             let (scenario, warnings) = corrected_by(&own.scenario, &servers);

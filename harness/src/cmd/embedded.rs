@@ -10,7 +10,7 @@ use tokio::runtime::Builder;
 use tokio::task::LocalSet;
 
 use crate::ensemble::embedded::{ORDER_BYTES_MAX, OrderOutcome, ServerOrder};
-use crate::process::{child, limits};
+use crate::process::{child, interrupt, limits};
 use crate::sidecar::Sidecar;
 use crate::wire::serve::EmbeddedServers;
 
@@ -19,12 +19,12 @@ use crate::wire::serve::EmbeddedServers;
 /// Prints one line of JSON, {"servers":["ADDRESS",…]}, once all of them listen. Then it takes orders, one a line of standard
 /// input, and answers each by a line of standard output, until standard input ends.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct EmbeddedArgs {
     /// How many servers
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=9))]
     servers: u16,
     /// ZooKeeper's tickTime
-    #[arg(long, value_name = "MS", default_value_t = 2_000)]
+    #[arg(long, value_name = "MS", default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(1..))]
     tick_ms: u64,
     /// ZooKeeper's syncLimit
     #[arg(long, value_name = "TICKS", default_value_t = 5)]
@@ -36,11 +36,11 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// End when the process with this pid, which must be the parent, ends
-    #[arg(long, value_name = "PID")]
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     die_with_parent: Option<u32>,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+pub(crate) fn run(args: &EmbeddedArgs) -> anyhow::Result<()> {
     if let Some(parent) = args.die_with_parent {
         child::die_with_parent(parent).with_context(|| format!("--die-with-parent {parent} cannot be granted"))?;
     }
@@ -52,7 +52,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     served
 }
 
-async fn serve(args: &Args) -> anyhow::Result<()> {
+async fn serve(args: &EmbeddedArgs) -> anyhow::Result<()> {
+    interrupt::survive_file_size_limit().context("signals cannot be listened to")?;
     let options = Options {
         tick_ms: args.tick_ms,
         timeout_min_ms: 2 * args.tick_ms,
@@ -64,10 +65,6 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
     let port = |server: u16| if args.first_port == 0 { 0 } else { args.first_port.saturating_add(server) };
     let addresses: Vec<SocketAddr> =
         (0..args.servers).map(|server| (Ipv4Addr::LOCALHOST, port(server)).into()).collect();
-    anyhow::ensure!(
-        (1..=9).contains(&args.servers) && args.tick_ms > 0,
-        "ask for 1 to 9 servers and a tick of 1 ms or more"
-    );
     let servers = EmbeddedServers::start(options, &addresses).context("a server cannot listen")?;
     let said: Vec<String> = servers.addresses().iter().map(ToString::to_string).collect();
     let mut out = tokio::io::stdout();

@@ -13,7 +13,7 @@ use crate::cmd::connect::{address, servers_and_chroot, word};
 use crate::coordinator::links_of_largest_cell;
 use crate::ensemble::docker::{TOXIPROXY_IMAGE, TOXIPROXY_IMAGE_VARIABLE, ZOOKEEPER_IMAGE, ZOOKEEPER_IMAGE_VARIABLE};
 use crate::ensemble::start::{DockerRequest, EmbeddedRequest, EnsembleRequest, ExternalRequest, LocalRequest};
-use crate::links::External;
+use crate::links::ExternalToxiproxy;
 
 /// Names an unpacked release for local servers.
 const HOME_VARIABLE: &str = "ZOOKEEPER_HOME";
@@ -127,6 +127,8 @@ impl EnsembleArgs {
         ]
         .into_iter()
         .find_map(|(given, option)| given.then_some(option))
+        .or_else(|| self.access.given())
+        .or_else(|| Some(self.of_other_servers(EnsembleChoice::Embedded)?.0))
     }
 
     /// The first option that names what servers are started from, and is for servers of another kind than `choice`; and
@@ -165,7 +167,8 @@ impl EnsembleArgs {
             Some(choice) => choice,
         };
         self.check(choice)?;
-        let toxiproxy = self.toxiproxy.as_deref().map(|url| External::at(url, self.toxiproxy_ports)).transpose()?;
+        let toxiproxy =
+            self.toxiproxy.as_deref().map(|url| ExternalToxiproxy::at(url, self.toxiproxy_ports)).transpose()?;
         let upstreams = Some(self.toxiproxy_upstreams).filter(|upstreams| !upstreams.is_empty());
         let (zookeeper_home, base_port) = (self.zookeeper_home, self.base_port);
         // An empty variable counts as unset.
@@ -258,14 +261,14 @@ mod tests {
     use super::{EnsembleArgs, EnsembleRequest, ZOOKEEPER_IMAGE};
 
     #[derive(clap::Parser)]
-    struct Alone {
+    struct EnsembleParser {
         #[command(flatten)]
         args: EnsembleArgs,
     }
 
     fn request(words: &str) -> Result<EnsembleRequest, String> {
         let words = std::iter::once("hustings").chain(words.split_whitespace());
-        Alone::try_parse_from(words).map_err(|e| e.to_string())?.args.request().map_err(|e| e.to_string())
+        EnsembleParser::try_parse_from(words).map_err(|e| e.to_string())?.args.request().map_err(|e| e.to_string())
     }
 
     #[test]

@@ -7,7 +7,7 @@ use hustings_reports::definitions::{self, Definition};
 use hustings_reports::gate::{FIGURES, Figure};
 use hustings_workloads::adapters::{ADAPTERS, Adapter};
 use hustings_workloads::recipes::{Case, RecipeKind, cases};
-use hustings_workloads::scenario::{Shipped, meant};
+use hustings_workloads::scenario::{ShippedScenario, meant};
 
 use crate::console::exit::{Exit, Failure, with_codes};
 use crate::console::output::say;
@@ -29,7 +29,7 @@ pub(super) struct ExplainArgs {
 /// Explains everything with this name.
 pub(super) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     let name = args.name.as_str();
-    let scenario = Shipped::find(name).map(scenario).transpose()?;
+    let scenario = ShippedScenario::find(name).map(scenario).transpose()?;
     let recipe = RecipeKind::all().find(|recipe| recipe.name() == name).map(recipe);
     let program = Adapter::find(name.strip_prefix("foreign:").unwrap_or(name)).map(program);
     let fault = FaultKind::ALL.iter().find(|kind| kind.name() == name).map(|kind| fault(*kind));
@@ -62,7 +62,7 @@ fn names() -> Vec<String> {
     known.chain(bugs).chain(terms).collect()
 }
 
-fn scenario(shipped: Shipped) -> Result<String, Failure> {
+fn scenario(shipped: ShippedScenario) -> Result<String, Failure> {
     let scenario = shipped.parse(&[]).map_err(Failure::usage)?;
     let cells: Vec<String> = scenario.cells().into_iter().map(|cell| format!("  {}", cell.name)).collect();
     Ok(format!(

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use hustings_record::{Damage, Record};
-use hustings_reports::analysis::Examine;
+use hustings_reports::analysis::MutationTesting;
 use hustings_reports::export::{handovers, interval_log, withheld};
 use hustings_reports::render::league;
 
@@ -38,7 +38,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<Exit, Failure> {
     let ExportArgs { csv, hdr, table, .. } = args;
     check_outputs(&[("--csv", csv.as_ref()), ("--hdr", hdr.as_ref()), ("--table", table.as_ref())], &[])?;
     if let Some(table) = table {
-        table.written("written", &league(&read_summary(&args.record, Damage::Refused, Examine::Nothing)?))?;
+        table.written("written", &league(&read_summary(&args.record, Damage::Refused, MutationTesting::Nothing)?))?;
         if csv.is_none() && hdr.is_none() {
             return Ok(Exit::Pass);
         }

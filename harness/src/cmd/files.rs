@@ -1,21 +1,24 @@
-//! Files that commands read and write. All errors name the file.
+//! Files that commands read and write. All errors name the file. `Failure::output` has the exit code of all that cannot
+//! be written.
 
-use std::ffi::OsString;
-use std::fs::OpenOptions;
-use std::io::{self, Write as _};
+use std::fmt::{self, Display};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
+use clap::builder::{MapValueParser, PathBufValueParser, TypedValueParser as _, ValueParserFactory};
 use hustings_record::{Damage, MANIFEST_FILE, RecordError};
 use hustings_reports::summary::Summary;
 use hustings_workloads::scenario::in_words;
 use serde::de::DeserializeOwned;
 
 use crate::console::exit::Failure;
-use crate::console::output::{inform, put};
+use crate::console::output::{self, inform, put};
 use crate::files::bounded;
 use crate::files::replace::{check, folder_of, followed, replace};
+use crate::files::write_error::WriteError;
 
 /// Maximum depth of a record's files below its folder.
 const RECORD_DEPTH: usize = 3;
@@ -24,7 +27,7 @@ const SUMMARY_BYTES_MAX: u64 = 256 << 20;
 
 /// Replaces the file atomically, or leaves its old content.
 pub(super) fn save(path: &Path, content: &str) -> Result<(), Failure> {
-    replace(path, content.as_bytes()).map_err(|error| unwritten(path, error))
+    replace(path, content.as_bytes()).map_err(|cause| unwritten(path, cause))
 }
 
 /// Parses a TOML file that a user named.
@@ -44,23 +47,53 @@ fn toml_error(text: &str, error: &toml::de::Error) -> String {
     format!("{place}{}", in_words(error.message().trim_end()))
 }
 
-/// Appends to a file.
-pub(super) fn append(path: &Path, content: &str) -> Result<(), Failure> {
-    let file = OpenOptions::new().create(true).append(true).open(path);
-    let add = |mut file: std::fs::File| {
-        let before = file.metadata()?;
-        let added = file.write_all(content.as_bytes());
-        // A partial line would corrupt the following ones.
-        if added.is_err() && before.is_file() {
-            file.set_len(before.len())?;
-        }
-        added
-    };
-    file.and_then(add).map_err(|error| unwritten(path, error))
+/// Creates a file that must not exist yet.
+pub(super) fn create_new(path: &Path) -> Result<File, Failure> {
+    File::create_new(path).map_err(|cause| unwritten(path, cause))
 }
 
-fn unwritten(path: &Path, error: io::Error) -> Failure {
-    Failure::infrastructure(anyhow::Error::new(error).context(path.display().to_string()))
+/// Appends to a file.
+pub(super) fn append(path: &Path, content: &str) -> Result<(), Failure> {
+    add(path, content).map_err(|cause| unwritten(path, cause))
+}
+
+/// Adds all of it or nothing: a partial line would corrupt the following ones.
+fn add(path: &Path, content: &str) -> io::Result<()> {
+    let (mut file, made) = match OpenOptions::new().append(true).open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let place = followed(path)?;
+            (OpenOptions::new().create(true).append(true).open(&place)?, Some(place))
+        }
+        there => (there?, None),
+    };
+    let before = file.metadata()?;
+    let added = file.write_all(content.as_bytes());
+    if added.is_err() {
+        match made {
+            Some(made) => fs::remove_file(made)?,
+            None if before.is_file() => file.set_len(before.len())?,
+            None => {}
+        }
+    }
+    added
+}
+
+/// The failure to write this file.
+fn unwritten(path: &Path, cause: io::Error) -> Failure {
+    Failure::output(WriteError::file(path)(cause))
+}
+
+/// Adds to the reason why a run was aborted what is left of its record.
+pub(super) fn with_what_is_left(why: &str, record: &Path) -> String {
+    let shown = record.display();
+    if record.exists() {
+        format!(
+            "{why}; what was recorded until then is in {shown}, an incomplete record: `hustings check` says what can be \
+             read of it"
+        )
+    } else {
+        format!("{why}; nothing is left of {shown}")
+    }
 }
 
 /// Output of a command, as given in an option. `-` is standard output.
@@ -70,13 +103,44 @@ pub(super) enum Output {
     File(PathBuf),
 }
 
-impl From<OsString> for Output {
-    fn from(text: OsString) -> Self {
-        if text == "-" { Self::Standard } else { Self::File(text.into()) }
+/// Refuses an empty path, as the parser of all other paths does.
+impl ValueParserFactory for Output {
+    type Parser = MapValueParser<PathBufValueParser, fn(PathBuf) -> Self>;
+
+    fn value_parser() -> Self::Parser {
+        PathBufValueParser::new().map(Self::at)
+    }
+}
+
+impl Display for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Standard => f.write_str("-"),
+            Self::File(path) => path.display().fmt(f),
+        }
     }
 }
 
 impl Output {
+    fn at(path: PathBuf) -> Self {
+        if path.as_os_str() == "-" { Self::Standard } else { Self::File(path) }
+    }
+
+    /// The failure to write to it.
+    pub(super) fn unwritten(&self, cause: io::Error) -> Failure {
+        match self {
+            Self::Standard => output::unwritten(cause),
+            Self::File(path) => unwritten(path, cause),
+        }
+    }
+
+    pub(super) fn append(&self, content: &str) -> Result<(), Failure> {
+        match self {
+            Self::Standard => put(content),
+            Self::File(path) => append(path, content),
+        }
+    }
+
     pub(super) fn write(&self, content: &str) -> Result<(), Failure> {
         match self {
             Self::Standard => put(content),
@@ -153,7 +217,7 @@ pub(super) fn check_outputs(outputs: &[(&str, Option<&Output>)], inputs: &[&Path
     distinct(outputs, inputs)?;
     for output in outputs.iter().filter_map(|(_, output)| *output) {
         if let Output::File(path) = output {
-            check(path).map_err(|error| unwritten(path, error))?;
+            check(path).map_err(|cause| unwritten(path, cause))?;
         }
     }
     Ok(())
@@ -167,13 +231,13 @@ pub(super) fn kept_summary(path: &Path) -> anyhow::Result<Summary> {
 
 /// The failure of a command that cannot read a record.
 pub(super) fn unread(folder: &Path, error: RecordError, damage: Damage) -> Failure {
-    let cells = error.is_of_a_cell();
     let shown = folder.display();
-    let error = anyhow::Error::new(error);
-    Failure::infrastructure(match damage {
-        Damage::Refused if cells => error.context(format!(
-            "{shown}: the record is damaged; `hustings report --salvage {shown}` leaves out the cells that are"
-        )),
-        Damage::Refused | Damage::LeftOut => error.context(shown.to_string()),
-    })
+    let what = if error.is_of_a_cell() && damage == Damage::Refused {
+        format!("{shown}: the record is damaged; `hustings report --salvage {shown}` leaves out the cells that are")
+    } else if matches!(error, RecordError::Forged { .. } | RecordError::Mismatch { .. }) {
+        format!("{shown}: the record is not as it was written; take its files from a copy, or run its scenario again")
+    } else {
+        shown.to_string()
+    };
+    Failure::infrastructure(anyhow::Error::new(error).context(what))
 }

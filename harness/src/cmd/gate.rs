@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use hustings_record::Damage;
-use hustings_reports::compare::{Comparing, compare, sides_of};
+use hustings_reports::compare::{ComparisonReport, compare, sides_of};
 use hustings_reports::gate::{
-    FIGURES, GateRequirements, Gated, Limits, annotations, bencher, benchmark_action, gate, history, markdown,
+    FIGURES, GateRequirements, GateResult, Limits, annotations, bencher, benchmark_action, gate, history, markdown,
 };
 use hustings_reports::render::side_names;
 use hustings_reports::summary::Summary;
@@ -21,7 +21,7 @@ use crate::cmd::report::read_summary;
 use crate::console::exit::{Exit, Failure, with_codes};
 use crate::console::output::{inform, say};
 use crate::files::bounded;
-use hustings_reports::analysis::Examine;
+use hustings_reports::analysis::MutationTesting;
 
 /// A history has one line per run.
 const HISTORY_BYTES_MAX: u64 = 1 << 30;
@@ -86,7 +86,7 @@ pub(super) struct GateArgs {
     benchmark_action: Option<Output>,
     /// Add a line to a CSV file, once for each run: time, run, commit, verdict and all figures
     #[arg(long, value_name = "FILE")]
-    history: Option<PathBuf>,
+    history: Option<Output>,
     /// The commit that --history and --benchmark-action name [default: $GITHUB_SHA, else $CI_COMMIT_SHA]
     #[arg(long, value_name = "COMMIT", value_parser = commit)]
     commit: Option<String>,
@@ -107,14 +107,13 @@ pub(super) fn run(args: &GateArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Pass);
     }
     let standard = args.json.then_some(&Output::Standard).or_else(|| args.github.then_some(&Output::Standard));
-    let history = args.history.clone().map(Output::File);
     let outputs = [
         (if args.json { "--json" } else { "--github" }, standard),
         ("--junit", args.junit.as_ref()),
         ("--markdown", args.markdown.as_ref()),
         ("--bencher", args.bencher.as_ref()),
         ("--benchmark-action", args.benchmark_action.as_ref()),
-        ("--history", history.as_ref()),
+        ("--history", args.history.as_ref()),
     ];
     let inputs: Vec<&Path> = args.limits.iter().map(PathBuf::as_path).collect();
     distinct(&outputs, &inputs)?;
@@ -123,7 +122,7 @@ pub(super) fn run(args: &GateArgs) -> Result<Exit, Failure> {
     }
     let record = args.record.as_deref().context("no record is named").map_err(Failure::usage)?;
     let limits = args.limits.as_deref().map(read_toml::<Limits>).transpose()?;
-    let summary = read_summary(record, Damage::Refused, Examine::Checks)?;
+    let summary = read_summary(record, Damage::Refused, MutationTesting::Checks)?;
     let allowed = limits.as_ref().and_then(|limits| limits.allowed_regression_percent).map(|percent| percent / 100.0);
     let rules = rules(args.delta.or(allowed));
     let comparing = match &args.baseline {
@@ -170,7 +169,12 @@ fn commit_of(args: &GateArgs) -> String {
     args.commit.clone().or_else(of_pipeline).unwrap_or_default()
 }
 
-fn write_all(args: &GateArgs, summary: &Summary, gated: &Gated, comparing: Option<&Comparing>) -> Result<(), Failure> {
+fn write_all(
+    args: &GateArgs,
+    summary: &Summary,
+    gated: &GateResult,
+    comparing: Option<&ComparisonReport>,
+) -> Result<(), Failure> {
     if let Some(path) = &args.junit {
         path.write(&junit(gated).map_err(Failure::infrastructure)?)?;
     }
@@ -184,16 +188,20 @@ fn write_all(args: &GateArgs, summary: &Summary, gated: &Gated, comparing: Optio
     if let Some(path) = &args.benchmark_action {
         path.write(&pretty(benchmark_action(summary, &commit_of(args)))?)?;
     }
-    if let Some(path) = &args.history {
-        let there = match bounded::stored_text(path, HISTORY_BYTES_MAX) {
+    if let Some(output) = &args.history {
+        let there = match output {
+            Output::Standard => Ok(String::new()),
+            Output::File(path) => bounded::stored_text(path, HISTORY_BYTES_MAX),
+        };
+        let there = match there {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(Failure::infrastructure(anyhow!("{}: {error}", path.display()))),
+            Err(error) => return Err(Failure::output(anyhow!("{output}: {error}"))),
         };
-        let named = |error| Failure::usage(anyhow::Error::new(error).context(path.display().to_string()));
+        let named = |error| Failure::usage(anyhow::Error::new(error).context(output.to_string()));
         match history(summary, gated, &commit_of(args), &there).map_err(named)? {
-            Some(lines) => append(path, &lines)?,
-            None => inform!("{} has a line of this run already, which stays as it is", path.display()),
+            Some(lines) => output.append(&lines)?,
+            None => inform!("{output} has a line of this run already, which stays as it is"),
         }
     }
     if args.github {
@@ -207,7 +215,7 @@ fn write_all(args: &GateArgs, summary: &Summary, gated: &Gated, comparing: Optio
     Ok(())
 }
 
-fn tell(gated: &Gated, comparing: Option<&Comparing>) {
+fn tell(gated: &GateResult, comparing: Option<&ComparisonReport>) {
     if let Some(why) = &gated.hopeless {
         inform!("! {why}");
     }

@@ -12,11 +12,11 @@ use anyhow::Context;
 
 /// Become PROGRAM, and die with the parent
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct GuardArgs {
     /// Pid of the process that starts this one.
     ///
-    /// The kernel ties the life of a child to the parent *thread* that started it: start guarded programs from the main
-    /// thread (the harness's runtime is a current-thread one), or from a thread that lives as long as the process.
+    /// The kernel ties the life of a child to the parent *thread* that started it: start guarded programs from the thread
+    /// of the harness's runtime (a current-thread one), or from another that lives as long as the process.
     #[arg(long)]
     parent: u32,
     /// The program and its arguments.
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     program: Vec<OsString>,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Infallible> {
+pub(crate) fn run(args: &GuardArgs) -> anyhow::Result<Infallible> {
     child::die_with_parent(args.parent).context("cannot tie this process to its parent's life")?;
     let (program, arguments) = args.program.split_first().context("no program was given")?;
     let me = ProcessId::of(std::process::id()).context("/proc does not show this process")?;

@@ -3,14 +3,14 @@
 
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
-use hustings_reports::gate::{Gated, Item};
+use hustings_reports::gate::{GateResult, Item};
 use hustings_reports::verdict::Verdict;
 
 /// The gate's result as a file for CI systems.
 ///
 /// # Errors
 /// None that is known of.
-pub(super) fn junit(gated: &Gated) -> Result<String, SerializeError> {
+pub(super) fn junit(gated: &GateResult) -> Result<String, SerializeError> {
     let mut report = Report::new(format!("hustings gate: {}", gated.scenario));
     for (name, items) in gated.by_cell() {
         let mut suite = TestSuite::new(name.unwrap_or("record"));

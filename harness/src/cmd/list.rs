@@ -21,7 +21,7 @@ use crate::console::output::say;
   hustings list --runs                            the records in the folder runs, the last one last
   hustings list --runs --page runs/index.html     the same as a page, with the failovers from run to run"))]
 pub(super) struct ListArgs {
-    /// List the records in a folder instead
+    /// List the records in a folder instead, by what their summaries say; `hustings check` recounts one
     #[arg(long)]
     runs: bool,
     /// The folder that the records are in

@@ -36,6 +36,7 @@ mod search;
 mod simulate;
 mod tune;
 
+use anyhow::Context as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use hustings_reports::render::clean_prose;
@@ -49,6 +50,7 @@ use crate::console::output::inform;
 use crate::host;
 use crate::process::capacity::check_descriptors;
 use crate::process::interrupt;
+use crate::process::limits::on_usual_stack;
 
 /// Benchmark ZooKeeper leader elections, and break them on purpose
 ///
@@ -79,67 +81,48 @@ enum Command {
     Export(export::ExportArgs),
     Schema(schema::SchemaArgs),
     Baseline(baseline::BaselineArgs),
-    Proxy(proxy::Args),
+    Proxy(proxy::ProxyArgs),
     Candidate(candidate::CandidateArgs),
-    Doctor(doctor::Args),
-    Clean(clean::Args),
+    Doctor(doctor::DoctorArgs),
+    Clean(clean::CleanArgs),
     Completions(pages::CompletionsArgs),
     Man(pages::ManArgs),
     #[command(hide = true)]
-    Guard(guard::Args),
+    Guard(guard::GuardArgs),
     #[command(hide = true)]
-    Embedded(embedded::Args),
+    Embedded(embedded::EmbeddedArgs),
     /// One host of candidates; started by `run`
     #[command(hide = true)]
     Host(host::HostArgs),
 }
 
-impl Command {
-    /// Whether the command needs no cleanup on a stop request: it starts nothing, and writes files atomically. Other
-    /// commands handle signals themselves.
-    fn ends_at_once(&self) -> bool {
-        match self {
-            Self::Calibrate(_)
-            | Self::Init(_)
-            | Self::List(_)
-            | Self::Explain(_)
-            | Self::Completions(_)
-            | Self::Man(_)
-            | Self::Check(_)
-            | Self::Report(_)
-            | Self::Compare(_)
-            | Self::Export(_)
-            | Self::Schema(_)
-            | Self::Gate(_)
-            | Self::Baseline(_)
-            | Self::Clean(_) => true,
-            Self::Run(_)
-            | Self::Host(_)
-            | Self::Simulate(_)
-            | Self::Tune(_)
-            | Self::Proxy(_)
-            | Self::Embedded(_)
-            | Self::Candidate(_)
-            | Self::Doctor(_)
-            | Self::Guard(_) => false,
-        }
-    }
-}
+/// The commands that only the harness starts. Stop requests are for their parent, which ends them.
+const INTERNAL: [&str; 3] = ["guard", "embedded", "host"];
 
 /// Names from outside may be as long as files.
 const ERROR_CHARS_MAX: usize = 4_000;
 
-/// Parses the command line, executes it, and reports errors.
+/// Executes the command line on a stack that is large enough.
 #[must_use]
 pub fn main() -> Exit {
+    on_usual_stack(command_line).unwrap_or_else(|error| {
+        inform!("error: the stack (ulimit -s) is too small, and there can be no other: {error}");
+        Exit::Infrastructure
+    })
+}
+
+/// Parses the command line, executes it, and reports errors. Its stack is not that of its caller, which may be small.
+#[inline(never)]
+fn command_line() -> Exit {
     tell_of_bugs();
+    let ready = get_ready();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return unparsed(readable(without_false_tips(error))),
     };
     log_if_asked();
     let command = cli.command.unwrap_or_else(|| Command::Run(Box::new(run::RunArgs::of_quick())));
-    let done = dispatch(command);
+    let done = ready.and_then(|()| dispatch(command));
     interrupt::unless_ending();
     match done {
         Ok(exit) => exit,
@@ -148,6 +131,15 @@ pub fn main() -> Exit {
             exit
         }
     }
+}
+
+/// The first step of every command: from then on a stop request ends it with exit code 130, at any time.
+fn get_ready() -> Result<(), Failure> {
+    check_descriptors().map_err(Failure::infrastructure)?;
+    if std::env::args_os().nth(1).is_some_and(|word| INTERNAL.iter().any(|name| word == *name)) {
+        return Ok(());
+    }
+    interrupt::listen().context("signals cannot be listened to").map_err(Failure::infrastructure)
 }
 
 /// An error's text, without its end if it is too long.
@@ -163,6 +155,11 @@ fn unparsed(error: clap::Error) -> Exit {
         error.exit();
     }
     inform!("{}", begun(error.render().to_string().trim_end()));
+    if error.kind() == ErrorKind::InvalidUtf8
+        && let Some(word) = std::env::args_os().find(|word| word.to_str().is_none())
+    {
+        inform!("it is {:?}", shortened(&word.to_string_lossy()));
+    }
     Exit::Usage
 }
 
@@ -215,10 +212,6 @@ fn in_full(error: &anyhow::Error) -> String {
 }
 
 fn dispatch(command: Command) -> Result<Exit, Failure> {
-    check_descriptors().map_err(Failure::infrastructure)?;
-    if command.ends_at_once() {
-        interrupt::ends(|| ()).map_err(Failure::infrastructure)?;
-    }
     match command {
         Command::Run(args) => block_on(run::run(*args, typed())),
         Command::Host(args) => {
@@ -258,7 +251,7 @@ fn log_if_asked() {
     }
 }
 
-/// Runs a future on this thread: children end with the thread that starts them, and the main thread lives longest.
+/// Runs a future on this thread: children end with the thread that starts them, and this one lives longest.
 fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::infrastructure)?;
     let done = LocalSet::new().block_on(&runtime, future);

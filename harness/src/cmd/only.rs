@@ -5,9 +5,9 @@ use hustings_record::words::as_typed;
 use wildmatch::WildMatch;
 
 /// Name patterns. Without patterns, every name is selected.
-pub(super) struct Only<'a>(Vec<(&'a str, WildMatch)>);
+pub(super) struct NameFilter<'a>(Vec<(&'a str, WildMatch)>);
 
-impl<'a> Only<'a> {
+impl<'a> NameFilter<'a> {
     pub(super) fn new(patterns: &'a [String]) -> Self {
         Self(patterns.iter().map(|pattern| (pattern.as_str(), WildMatch::new(pattern))).collect())
     }

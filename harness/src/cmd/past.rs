@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use hustings_record::{Damage, MANIFEST_FILE, Reading};
-use hustings_reports::history::Past;
+use hustings_reports::history::HistoryEntry;
 use hustings_reports::render::{self, clean_line};
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
@@ -17,6 +17,8 @@ use crate::console::output::{inform, say};
 
 /// Default folder of records.
 pub(super) const FOLDER: &str = "runs";
+/// The remedies where there are no records.
+const ELSEWHERE: &str = "--in names the folder that records lie in, and `hustings run` makes a record";
 
 /// Lists the records by their stored summaries. Records without a summary are named, and so are those that are not what
 /// their summaries were made of: these have no verdict.
@@ -27,17 +29,17 @@ pub(super) fn list(folder: &Path, page: Option<&Output>, json: bool) -> Result<E
         let name = record.file_name().unwrap_or_default().to_string_lossy().into_owned();
         match kept_summary(&record.join(SUMMARY_FILE)) {
             Ok(summary) => match fits(&record, &summary) {
-                Ok(()) => runs.push(Past::of(name, &summary)),
+                Ok(()) => runs.push(HistoryEntry::of(name, &summary)),
                 Err(error) => {
                     inform!("{name} is damaged: {error:#}; `hustings check` says what can be read of it");
-                    damaged.push(Past::of(name, &summary));
+                    damaged.push(HistoryEntry::of(name, &summary));
                 }
             },
             Err(error) => inform!("no summary of {name}: {error:#}; `hustings report` makes one"),
         }
     }
     if runs.is_empty() && damaged.is_empty() {
-        inform!("there is no record with a summary in {}; --in names the folder that records lie in", folder.display());
+        inform!("there is no record with a summary in {}; {ELSEWHERE}", folder.display());
     }
     runs.sort_by(by_time);
     if let Some(page) = page {
@@ -48,11 +50,11 @@ pub(super) fn list(folder: &Path, page: Option<&Output>, json: bool) -> Result<E
         say(serde_json::to_string_pretty(&runs).map_err(Failure::infrastructure)?)?;
     } else {
         let sound = runs.iter().map(|run| (run, run.verdict.to_string()));
-        let mut rows: Vec<(&Past, String)> =
+        let mut rows: Vec<(&HistoryEntry, String)> =
             sound.chain(damaged.iter().map(|run| (run, "damaged".to_owned()))).collect();
         rows.sort_by(|one, other| by_time(one.0, other.0));
         for (run, verdict) in rows {
-            let Past { started_utc, ensemble, cells, scenario, folder, .. } = run;
+            let HistoryEntry { started_utc, ensemble, cells, scenario, folder, .. } = run;
             let [started_utc, scenario, folder] = [started_utc, scenario, folder].map(|text| clean_line(text));
             say(format_args!(
                 "{started_utc:<20}  {verdict:<12}  {ensemble:<9}  {cells:>4} cells  {scenario:<18}  {folder}"
@@ -62,7 +64,7 @@ pub(super) fn list(folder: &Path, page: Option<&Output>, json: bool) -> Result<E
     Ok(Exit::Pass)
 }
 
-fn by_time(one: &Past, other: &Past) -> Ordering {
+fn by_time(one: &HistoryEntry, other: &HistoryEntry) -> Ordering {
     (&one.started_utc, &one.folder).cmp(&(&other.started_utc, &other.folder))
 }
 
@@ -71,6 +73,9 @@ fn fits(record: &Path, summary: &Summary) -> anyhow::Result<()> {
     let reading = Reading::begin(record, Damage::Refused)?;
     if reading.manifest != summary.manifest {
         bail!("its summary was made of another manifest than the one that is there");
+    }
+    if !summary.is_consistent() {
+        bail!("the verdict in its summary is not that of the checks there; `hustings report` makes it anew");
     }
     if let Some(file) = reading.missing_segment() {
         bail!("{file}: named by the manifest, but it is not there as it was written");
@@ -84,7 +89,7 @@ fn fits(record: &Path, summary: &Summary) -> anyhow::Result<()> {
 
 /// The subfolders that contain a manifest.
 fn records(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    let entries = std::fs::read_dir(folder).map_err(|error| anyhow!("{}: {error}; {ELSEWHERE}", folder.display()))?;
     let mut found = Vec::new();
     for entry in entries {
         let path = entry.with_context(|| folder.display().to_string())?.path();

@@ -33,12 +33,12 @@ use tokio::task::LocalSet;
   See what went through, reset all connections:
     curl localhost:8474/proxies/zk/stats
     curl -X POST localhost:8474/proxies/zk/disconnect"))]
-pub(crate) struct Args {
+pub(crate) struct ProxyArgs {
     /// Where the API listens; it has no authentication, so keep it local. Port 0 takes any free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8474")]
     listen: SocketAddr,
     /// End when the process with this pid, which must be the parent, ends
-    #[arg(long, value_name = "PID")]
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     die_with_parent: Option<u32>,
     /// Take the segments to write own stalls to from standard input
     #[arg(long, hide = true)]
@@ -54,7 +54,7 @@ pub(crate) struct Args {
     plain: bool,
 }
 
-pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &ProxyArgs) -> Result<Exit, Failure> {
     if let Some(parent) = args.die_with_parent {
         child::die_with_parent(parent)
             .with_context(|| format!("--die-with-parent {parent} cannot be granted"))
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     served
 }
 
-async fn serve(args: &Args) -> Result<Exit, Failure> {
+async fn serve(args: &ProxyArgs) -> Result<Exit, Failure> {
     let options = Options { listen: args.listen, lie: args.lie.clone(), plain: args.plain, seed: args.seed };
     let server = ProxyServer::bind(options).with_context(|| {
         format!("cannot listen on {}: is a Toxiproxy running there? Choose another with --listen", args.listen)
@@ -77,7 +77,7 @@ async fn serve(args: &Args) -> Result<Exit, Failure> {
     let server = server.map_err(Failure::infrastructure)?;
     let taps = server.taps();
     // As the first process of a container, it receives only signals that it listens to.
-    let interrupt = Interrupt::listen().context("cannot listen to signals").map_err(Failure::infrastructure)?;
+    let interrupt = Interrupt::take_over();
     let address = server.address().map_err(Failure::infrastructure)?;
     say(json!({ "api": address.to_string() }))?;
     let failed = tokio::select! {

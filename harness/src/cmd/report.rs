@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use hustings_record::{Damage, Reading, Record, RecordError};
-use hustings_reports::analysis::{Examine, summarise_read};
+use hustings_reports::analysis::{MutationTesting, summarise_read};
 use hustings_reports::render;
 use hustings_reports::summary::Summary;
 
@@ -87,7 +87,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     if args.mutations {
         return mutations::mutations(&args.record, damage(args.salvage), args.json);
     }
-    let summary = read_summary(&args.record, damage(args.salvage), Examine::Checks)?;
+    let summary = read_summary(&args.record, damage(args.salvage), MutationTesting::Checks)?;
     tell(&summary, &ReportOutput { json: args.json, quiet: false })?;
     Ok(Exit::of(&summary))
 }
@@ -103,7 +103,7 @@ pub(super) fn make(folder: &Path, told: &ReportOutput) -> Result<Summary, Failur
 }
 
 fn make_but(folder: &Path, damage: Damage, told: &ReportOutput) -> Result<Summary, Failure> {
-    let (summary, path) = make_silently(folder, damage, Examine::Checks)?;
+    let (summary, path) = make_silently(folder, damage, MutationTesting::Checks)?;
     tell(&summary, told)?;
     if !told.quiet {
         inform!("report: {}", path.display());
@@ -112,7 +112,11 @@ fn make_but(folder: &Path, damage: Damage, told: &ReportOutput) -> Result<Summar
 }
 
 /// As [`make`], without output. Also returns the path of the report.
-pub(super) fn make_silently(folder: &Path, damage: Damage, examine: Examine) -> Result<(Summary, PathBuf), Failure> {
+pub(super) fn make_silently(
+    folder: &Path,
+    damage: Damage,
+    examine: MutationTesting,
+) -> Result<(Summary, PathBuf), Failure> {
     for name in [SUMMARY_FILE, REPORT_FILE] {
         refuse_links(&folder.join(name))?;
     }
@@ -140,11 +144,11 @@ fn forget_verdict(folder: &Path, error: &RecordError) {
 }
 
 /// The summary of a record. Writes no files.
-pub(super) fn read_summary(folder: &Path, damage: Damage, examine: Examine) -> Result<Summary, Failure> {
+pub(super) fn read_summary(folder: &Path, damage: Damage, examine: MutationTesting) -> Result<Summary, Failure> {
     summed(folder, damage, examine).map_err(|error| unread(folder, error, damage))
 }
 
-fn summed(folder: &Path, damage: Damage, examine: Examine) -> Result<Summary, RecordError> {
+fn summed(folder: &Path, damage: Damage, examine: MutationTesting) -> Result<Summary, RecordError> {
     summarise_read(Reading::begin(folder, damage)?, examine)
 }
 

@@ -1,6 +1,6 @@
 //! `hustings run`: runs a scenario on a real ensemble, and writes a record and a report.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,25 +9,28 @@ use anyhow::{Context as _, bail, ensure};
 use clap::Parser as _;
 use hustings_record::words::as_typed;
 use hustings_record::{Damage, FaultKind, REPETITIONS_MAX, Reading, RunState};
-use hustings_reports::analysis::{Examine, summarise_read};
+use hustings_reports::analysis::{MutationTesting, summarise_read};
 use hustings_reports::compare::undecided;
 use hustings_reports::sound::to_run_again;
 use hustings_reports::summary::Summary;
+use hustings_workloads::plan::plan;
 use hustings_workloads::scenario::{
-    Cell, ForeignSpec, SHIPPED, Scenario, ScenarioError, Shipped, check_rounds, declared_program, meant,
+    Cell, ForeignSpec, SHIPPED, Scenario, ScenarioError, ShippedScenario, cell_duration_ms, check_rounds,
+    declared_program, meant,
 };
 
 use crate::cmd::chaos;
 use crate::cmd::compare;
 use crate::cmd::dry::dry;
 use crate::cmd::ensemble::{EnsembleArgs, check_base_port};
+use crate::cmd::files::with_what_is_left;
 use crate::cmd::in_full;
-use crate::cmd::only::Only;
+use crate::cmd::only::NameFilter;
 use crate::cmd::programs;
 use crate::cmd::report::{self, ReportOutput};
 use crate::console::exit::{Exit, Failure, with_codes};
 use crate::console::output::{inform, is_screen};
-use crate::coordinator::{Again, Against, Chosen, RunError, RunOptions, run as perform};
+use crate::coordinator::{CellSelection, ComparisonBase, RetrySelectors, RunError, RunOptions, run as perform};
 use crate::doctor::load_warning;
 use crate::ensemble::start::EnsembleRequest;
 use crate::files::bounded;
@@ -153,7 +156,7 @@ pub(super) struct RunArgs {
 
 /// The text of a shipped scenario by its name, else of a file.
 pub(super) fn text(name: &str) -> Result<String, Failure> {
-    if let Some(shipped) = Shipped::find(name) {
+    if let Some(shipped) = ShippedScenario::find(name) {
         return Ok(shipped.text.to_owned());
     }
     bounded::text(Path::new(name), bounded::SMALL).map_err(|error| {
@@ -170,12 +173,12 @@ impl RunArgs {
     /// The run of `hustings` without arguments.
     #[must_use]
     pub(super) fn of_quick() -> Self {
-        Alone::parse_from(["hustings"]).run
+        RunParser::parse_from(["hustings"]).run
     }
 }
 
 #[derive(clap::Parser)]
-struct Alone {
+struct RunParser {
     #[command(flatten)]
     run: RunArgs,
 }
@@ -184,7 +187,7 @@ struct Alone {
 fn so_far(record: &Path) -> anyhow::Result<Summary> {
     let mut reading = Reading::begin(record, Damage::Refused)?;
     reading.manifest.state = RunState::Completed;
-    Ok(summarise_read(reading, Examine::Nothing)?)
+    Ok(summarise_read(reading, MutationTesting::Nothing)?)
 }
 
 /// Refuses faults on external servers, and cells that need different servers: their number and tick are fixed.
@@ -299,7 +302,7 @@ pub(super) fn repeated(scenario: Scenario, repeat: Option<u32>) -> Result<Scenar
 /// selected cells, because they show what those cells' passes are worth.
 pub(super) fn chosen(scenario: &Scenario, only: &[String]) -> anyhow::Result<Vec<Cell>> {
     let cells = scenario.cells();
-    let only = Only::new(only);
+    let only = NameFilter::new(only);
     only.check(&cells.iter().map(|cell| cell.name.as_str()).collect::<Vec<_>>())?;
     let is_chosen = |cell: &&Cell| !cell.self_test && only.wants(&cell.name);
     let faults: BTreeSet<String> = cells.iter().filter(is_chosen).map(|cell| cell.fault_name.clone()).collect();
@@ -322,7 +325,7 @@ fn side(
     set: &[String],
     program: Option<&ProgramOption<'_>>,
     request: &EnsembleRequest,
-) -> Result<Chosen, Failure> {
+) -> Result<CellSelection, Failure> {
     let verbatim = text(name)?;
     let choose = || {
         let mut scenario = repeated(Scenario::parse(&verbatim, name, set)?, args.repeat)?;
@@ -339,7 +342,7 @@ fn side(
         let cells = chosen(&scenario, &args.only)?;
         let only = cells.into_iter().map(|cell| cell.name).collect();
         let resolved = scenario.to_toml()?;
-        anyhow::Ok(Chosen { scenario, only, verbatim: verbatim.clone(), resolved })
+        anyhow::Ok(CellSelection { scenario, only, verbatim: verbatim.clone(), resolved })
     };
     choose().map_err(Failure::usage)
 }
@@ -354,22 +357,25 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
         return Err(Failure::usage(anyhow::anyhow!(why)));
     }
     let seed = args.seed.or(scenario.seed).unwrap_or(DEFAULT_SEED);
-    args.out.as_deref().map_or(Ok(()), Archive::check).map_err(Failure::usage)?;
+    args.out.as_deref().map_or(Ok(()), Archive::check).map_err(Failure::output)?;
     let exe = std::env::current_exe().context("this executable cannot be found").map_err(Failure::infrastructure)?;
     let against = against(&args, &request, &exe).await?;
     let all = own.all(against.as_ref(), Clone::clone).map_err(Failure::usage)?;
-    check_rounds(&all, scenario.rounds_max()).map_err(|problem| Failure::usage(anyhow::anyhow!("{problem}")))?;
+    check_rounds(&all, scenario.repetition_number_max())
+        .map_err(|problem| Failure::usage(anyhow::anyhow!("{problem}")))?;
     programs::can_be_started(&all).map_err(Failure::usage)?;
     check_base_port(&request, &all).map_err(Failure::usage)?;
     if args.dry_run && !args.chaos {
         return dry(&request, &own, against.as_ref(), seed, args.verbose).await;
     }
-    let interrupt = Interrupt::listen().context("signals cannot be listened to").map_err(Failure::infrastructure)?;
+    let interrupt = Interrupt::take_over();
     let (request, why) = tokio::select! {
         chosen = request.choose() => chosen.map_err(RunError::from)?,
         () = interrupt.first() => return Err(RunError::Interrupted.into()),
     };
     let rules = compare::rules(args.delta);
+    let durations_ms: BTreeMap<String, u64> =
+        all.iter().map(|cell| (cell.name.clone(), cell_duration_ms(cell, &plan(cell, seed)))).collect();
     let mut options = RunOptions {
         chosen: own,
         against,
@@ -380,11 +386,14 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
         interrupt,
         lying_proxy: args.lying_proxy,
         exe,
-        again: Again {
+        again: RetrySelectors {
             spoilt: Arc::new(|record| {
                 Ok(to_run_again(&so_far(record)?).into_iter().map(|name| (name, u32::MAX)).collect())
             }),
-            undecided: Arc::new(move |record| Ok(undecided(&so_far(record)?, rules))),
+            undecided: Arc::new(move |record| {
+                let duration_ms = |of: &str| durations_ms.get(of).copied().unwrap_or_default();
+                Ok(undecided(&so_far(record)?, rules, duration_ms))
+            }),
         },
         command,
         screen: is_screen(),
@@ -406,7 +415,7 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     if let Some(why) = load_warning() {
         inform!("warning: {why}");
     }
-    let folder = RecordFolder::new(args.out.as_deref(), &scenario.name).map_err(Failure::usage)?;
+    let folder = RecordFolder::new(args.out.as_deref(), &scenario.name).map_err(Failure::output)?;
     folder.path().clone_into(&mut options.out);
     let outcome = perform(&options).await.map_err(|error| or_simulated(error, &args.scenario, &all))?;
     let held = options.against.is_some();
@@ -415,10 +424,8 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     if let Some(why) = outcome.trouble {
         let exit = made.as_ref().map_or(Exit::Infrastructure, Exit::of);
         let unreported = made.err().map(|failure| format!("; no report was made: {}", in_full(&failure.error)));
-        let (record, unreported) = (outcome.folder.display(), unreported.unwrap_or_default());
-        let rest = if outcome.folder.exists() { "what was recorded until then is in" } else { "nothing is left of" };
-        let why = format!("{why}; {rest} {record}{unreported}");
-        return Err(Failure { exit, error: anyhow::anyhow!(why) });
+        let why = with_what_is_left(&why, &outcome.folder);
+        return Err(Failure { exit, error: anyhow::anyhow!("{why}{}", unreported.unwrap_or_default()) });
     }
     let summary = made?;
     if outcome.state == RunState::Interrupted {
@@ -439,7 +446,7 @@ fn or_simulated(error: RunError, name: &str, cells: &[Cell]) -> Failure {
 }
 
 /// The other side of the comparison, if any.
-async fn against(args: &RunArgs, request: &EnsembleRequest, own_exe: &Path) -> Result<Option<Against>, Failure> {
+async fn against(args: &RunArgs, request: &EnsembleRequest, own_exe: &Path) -> Result<Option<ComparisonBase>, Failure> {
     let other = args.against.is_some() || args.against_exe.is_some() || args.against_candidate.is_some();
     if !other && args.against_set.is_empty() {
         return Ok(None);
@@ -458,5 +465,5 @@ async fn against(args: &RunArgs, request: &EnsembleRequest, own_exe: &Path) -> R
         }
         None => own_exe.to_owned(),
     };
-    Ok(Some(Against { chosen, exe }))
+    Ok(Some(ComparisonBase { chosen, exe }))
 }

@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use hustings_record::words::duration;
-use hustings_reports::summary::Excused;
+use hustings_reports::summary::ExcusedOverlaps;
 use hustings_workloads::model::Bugs;
 use hustings_workloads::scenario::{Cell, Scenario};
 use serde::Serialize;
@@ -16,7 +16,7 @@ use crate::console::output::{inform, is_screen, say};
 use crate::console::progress::Progress;
 use crate::process::clock;
 use crate::process::interrupt;
-use crate::simulate::{Found, Search, Searched, own_cell, search, shrink};
+use crate::simulate::{FailingSeed, Search, SearchTotals, own_cell, search, shrink};
 
 /// Maximum number of further seeds that are printed for the same failure.
 const OTHERS_MAX: usize = 20;
@@ -47,7 +47,7 @@ struct SearchResult {
     not_enrolled: u64,
     handovers: u64,
     took_ns: u64,
-    excused_overlaps: Excused,
+    excused_overlaps: ExcusedOverlaps,
     excused_writes: u64,
     excused_handovers: u64,
     found: Vec<FoundFailure>,
@@ -71,7 +71,7 @@ struct FoundFailure {
 pub(super) fn run(args: &SearchOptions<'_>, scenario: &Scenario, seeds: Range<u64>) -> Result<Exit, Failure> {
     let mut tried: Vec<Cell> = Vec::new();
     let mut told = Vec::new();
-    let asked_to_end = interrupt::flag().context("signals cannot be listened to").map_err(Failure::infrastructure)?;
+    let asked_to_end = interrupt::flag();
     for cell in scenario.cells().into_iter().filter(|cell| cell.groups > 0) {
         let own = own_cell(cell.clone());
         let same = |other: &Cell| {
@@ -110,8 +110,8 @@ pub(super) fn run(args: &SearchOptions<'_>, scenario: &Scenario, seeds: Range<u6
 }
 
 /// Groups seeds by failure: the first seed that shows it, and the others.
-fn by_kind(found: Vec<Found>) -> Vec<(Found, Vec<u64>)> {
-    let mut kinds: Vec<(Found, Vec<u64>)> = Vec::new();
+fn by_kind(found: Vec<FailingSeed>) -> Vec<(FailingSeed, Vec<u64>)> {
+    let mut kinds: Vec<(FailingSeed, Vec<u64>)> = Vec::new();
     for found in found {
         match kinds.iter_mut().find(|(first, _)| first.failed == found.failed) {
             Some((_, others)) => others.push(found.seed),
@@ -150,7 +150,7 @@ fn search_one(
     let took_ns = clock::now() - began;
     progress.finish();
     summed_up(cell, &searched, took_ns);
-    let Searched {
+    let SearchTotals {
         seeds: tried,
         next,
         not_enrolled,
@@ -183,7 +183,7 @@ fn shown(
     args: &SearchOptions<'_>,
     name: &str,
     cell: &Cell,
-    found: &Found,
+    found: &FailingSeed,
     others: Vec<u64>,
 ) -> Result<FoundFailure, Failure> {
     let (numbers, steps) = shrink(cell, Bugs::default(), found).map_err(Failure::infrastructure)?;
@@ -216,7 +216,7 @@ fn tell(told: &SearchResult) -> Result<(), Failure> {
 }
 
 /// Prints one line about the search.
-fn summed_up(cell: &Cell, searched: &Searched, took_ns: u64) {
+fn summed_up(cell: &Cell, searched: &SearchTotals, took_ns: u64) {
     inform!(
         "{} {}: {} seeds in {} ({:.0} a second), {} handovers ({:.1} a seed), {} that show what must not be; excused: {} \
          overlaps on waking, {} after a forced expiry unheard of, {} stale writes then, {} handovers while servers were hit; {} \

@@ -181,10 +181,10 @@ fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> 
         None => (chosen_cells(&scenario, &args.only).map_err(Failure::usage)?, None),
     };
     can_be_simulated(&cells, "leave it out with --only")?;
-    let folder = RecordFolder::new(args.out.as_deref(), &scenario.name).map_err(Failure::usage)?;
-    let out = folder.path().to_owned();
     // A partial record could be mistaken for a complete one.
-    interrupt::ends(folder.removal()).map_err(Failure::infrastructure)?;
+    let make = || RecordFolder::new(args.out.as_deref(), &scenario.name);
+    let folder = interrupt::removed_at_request(make, RecordFolder::removal).map_err(Failure::output)?;
+    let out = folder.path().to_owned();
     let progress = Progress::new(cells.len() as u64 * u64::from(scenario.repeat), "cells", is_screen(), args.quiet);
     let command = replay(args, seed);
     let out_of = out.clone();
@@ -250,7 +250,6 @@ fn known_bugs(args: &SimulateArgs, name: &str) -> Result<Exit, Failure> {
         let meant = meant(name, &known);
         return Err(Failure::usage(anyhow!("no known bug is called {name:?}{meant} (there are {})", known.join(", "))));
     }
-    interrupt::ends(|| ()).map_err(Failure::infrastructure)?;
     let (mut missed, began) = (0, clock::now());
     for &case in &chosen {
         let began = clock::now();

@@ -1,7 +1,6 @@
 //! `hustings tune`: recommends a session timeout. It uses the pauses of the user's processes, their measured effect on
 //! sessions of a real ensemble, and the duration of failovers there.
 
-use std::fs::File;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use hustings_record::{Damage, EnsembleKind, StepDown};
 use hustings_reports::render;
 use hustings_reports::tune::pauses::{self, PauseLog};
 use hustings_reports::tune::{
-    Advice, Client, Curve, Failover, Grade, Left, Measured, Question, Setting, advise, bands,
+    Advice, Client, Curve, ExcludedSessions, Failover, Grade, Question, RunMeasurements, Setting, advise, bands,
 };
 use hustings_workloads::recipes::RecipeKind;
 
@@ -22,6 +21,7 @@ use crate::cmd::report;
 use crate::cmd::run::{self, RunArgs};
 use crate::console::exit::{Exit, Failure, with_codes};
 use crate::console::output::{inform, say};
+use crate::files::bounded;
 use crate::process::interrupt;
 use crate::recording::folder::RecordFolder;
 
@@ -161,15 +161,12 @@ struct MeasuredRecord {
     servers: String,
     /// Whether the servers are real.
     real: bool,
-    measured: Measured,
+    measured: RunMeasurements,
 }
 
 /// Answers the question.
 pub(super) async fn run(args: TuneArgs, command: String) -> Result<Exit, Failure> {
     in_range(&args).map_err(Failure::usage)?;
-    if args.model || args.record.is_some() {
-        interrupt::ends(|| ()).map_err(Failure::infrastructure)?;
-    }
     let outputs = [("--json", args.json.then_some(&Output::Standard)), ("--page", args.page.as_ref())];
     check_outputs(&outputs, &args.pauses.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
     // Reads the pauses before anything is measured for them.
@@ -266,7 +263,7 @@ fn read(path: &Path) -> anyhow::Result<PauseLog> {
     if path == Path::new("-") {
         return log(&mut io::stdin().lock());
     }
-    log(&mut BufReader::new(File::open(path)?))
+    log(&mut BufReader::new(bounded::open(path)?))
 }
 
 fn weeks(args: &TuneArgs, log: &PauseLog) -> anyhow::Result<f64> {
@@ -281,7 +278,8 @@ fn weeks(args: &TuneArgs, log: &PauseLog) -> anyhow::Result<f64> {
 
 /// Runs the scenario and returns the folder of its record.
 async fn measure(args: &TuneArgs, command: String) -> Result<PathBuf, Failure> {
-    let folder = RecordFolder::new(args.out.as_deref(), SCENARIO).map_err(Failure::usage)?;
+    let make = || RecordFolder::new(args.out.as_deref(), SCENARIO);
+    let folder = interrupt::removed_at_request(make, RecordFolder::removal).map_err(Failure::output)?;
     let out = folder.path().to_owned();
     let mut asked = RunArgs::of_quick();
     asked.scenario = SCENARIO.to_owned();
@@ -317,7 +315,7 @@ fn basis_of(folder: PathBuf) -> Result<Basis, Failure> {
             left(&measured.left)
         );
         // A record without any session in a pause is of another kind.
-        let is_other = measured.pairs.is_empty() && measured.left == Left::default();
+        let is_other = measured.pairs.is_empty() && measured.left == ExcludedSessions::default();
         Failure { exit: if is_other { Exit::Usage } else { Exit::Inconclusive }, error: anyhow!(what) }
     })?;
     let real = match record.manifest.ensemble_kind {
@@ -333,7 +331,7 @@ fn basis_of(folder: PathBuf) -> Result<Basis, Failure> {
 }
 
 /// Sessions that no figure includes, and why.
-fn left(left: &Left) -> String {
+fn left(left: &ExcludedSessions) -> String {
     let reasons = [
         (left.unverified, "whose pause is not verified"),
         (left.stalled, "beside which the machine stalled"),

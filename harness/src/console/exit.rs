@@ -27,7 +27,7 @@ const CODES: &str = "Exit codes:
   1    a verdict failed; a search found something, or missed a known bug
   2    the command line, a scenario or another file given to it is wrong
   3    inconclusive: the evidence does not reach for a verdict
-  4    infrastructure: what a run needs is missing, a record unreadable, or a file unwritable
+  4    infrastructure: what a run needs is missing, a record unreadable, a file unwritable or taken
   130  interrupted: Ctrl-C, SIGTERM, SIGQUIT, or a closed terminal";
 
 /// A command's examples, followed by the exit codes.
@@ -101,5 +101,11 @@ impl Failure {
     /// The user must fix the machine.
     pub fn infrastructure(error: impl Into<anyhow::Error>) -> Self {
         Self { exit: Exit::Infrastructure, error: error.into() }
+    }
+
+    /// The machine refuses an output: its folder is missing, it is taken, or it cannot be written. What is wrong with
+    /// its name alone, such as an empty path, is [`usage`](Self::usage), and the parser of the command line says so.
+    pub fn output(error: impl Into<anyhow::Error>) -> Self {
+        Self::infrastructure(error)
     }
 }

@@ -1,11 +1,13 @@
 //! Standard output: the requested result. Everything else goes to standard error, whose errors are ignored: a closed
 //! terminal must not abort the cleanup.
+//!
+//! A closed standard output counts as `/dev/null`: Rust's runtime opens that in its place before `main`, and only unsafe
+//! code runs earlier.
 
 use std::env::var_os;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
 
-use anyhow::Context as _;
 use hustings_reports::render::clean_prose;
 
 use crate::console::exit::Failure;
@@ -29,11 +31,14 @@ pub fn say(text: impl Display) -> Result<(), Failure> {
 pub fn put(text: impl Display) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match write!(out, "{text}").and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(error).context("standard output cannot be written").map_err(Failure::infrastructure)
-        }
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(unwritten(error)),
         _ => Ok(()),
     }
+}
+
+/// The failure to write to standard output.
+pub(crate) fn unwritten(cause: io::Error) -> Failure {
+    Failure::output(anyhow::Error::new(cause).context("standard output cannot be written"))
 }
 
 /// Writes a line for people to standard error.

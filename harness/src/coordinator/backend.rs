@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerLoad, ServerMetrics, ServerState};
 use hustings_workloads::driver::{
-    Backend, Effect, EnrolmentProgress, FloorPair, FloorTaken, Injury, Remedy, State, Verification, as_planned,
+    Backend, Effect, EnrolmentProgress, FloorPair, FloorTaken, InjectedFault, Remedy, State, Verification, as_planned,
 };
-use hustings_workloads::plan::{Hit, PlannedFault};
+use hustings_workloads::plan::{PlannedFault, ResolvedTarget};
 use hustings_workloads::write_gaps::TIMEOUT;
 
 use super::faults;
 use crate::client::session::ZkSession;
-use crate::coordinator::cut_short::CutShort;
+use crate::coordinator::cut_short::CellInterruption;
 use crate::coordinator::hosts::{Weight, process_weight};
 use crate::coordinator::live_cell::LiveCell;
 use crate::coordinator::{floor, set_up, tear_down};
@@ -30,7 +30,7 @@ const LOAD_EVERY: Duration = Duration::from_secs(1);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 impl Backend for LiveCell {
-    type Error = CutShort;
+    type Error = CellInterruption;
     type Session = ZkSession;
 
     fn state(&self) -> &State {
@@ -57,11 +57,11 @@ impl Backend for LiveCell {
         self.environment.progress.line(&format!("  {what}"));
     }
 
-    async fn set_up(self: &Rc<Self>) -> Result<(), CutShort> {
+    async fn set_up(self: &Rc<Self>) -> Result<(), CellInterruption> {
         set_up::set_up(self).await
     }
 
-    async fn cut_short(&self) -> CutShort {
+    async fn cut_short(&self) -> CellInterruption {
         let mut trouble = self.status.trouble.subscribe();
         let observed = self.watching.borrow().as_ref().map(|watching| watching.journal.clone());
         let unobserved = async {
@@ -72,18 +72,18 @@ impl Backend for LiveCell {
         };
         tokio::select! {
             biased;
-            Ok(what) = trouble.wait_for(Option::is_some) => CutShort::Aborted(what.clone().unwrap_or_default()),
-            what = self.journal.failed() => CutShort::Aborted(what),
-            what = unobserved => CutShort::Aborted(what),
-            () = self.environment.interrupt.first() => CutShort::Interrupted,
+            Ok(what) = trouble.wait_for(Option::is_some) => CellInterruption::Aborted(what.clone().unwrap_or_default()),
+            what = self.journal.failed() => CellInterruption::Aborted(what),
+            what = unobserved => CellInterruption::Aborted(what),
+            () = self.environment.interrupt.first() => CellInterruption::Interrupted,
         }
     }
 
-    async fn tear_down(self: &Rc<Self>) -> Result<(), CutShort> {
+    async fn tear_down(self: &Rc<Self>) -> Result<(), CellInterruption> {
         Ok(tear_down::tear_down(self).await?)
     }
 
-    async fn start_hosts(self: &Rc<Self>) -> Result<(), CutShort> {
+    async fn start_hosts(self: &Rc<Self>) -> Result<(), CellInterruption> {
         Ok(self.hosts.start().await?)
     }
 
@@ -204,7 +204,13 @@ impl Backend for LiveCell {
         self.let_winner_go();
     }
 
-    async fn inject(self: &Rc<Self>, id: u32, planned: &PlannedFault, hit: &Hit, effect: &Effect) -> Injury {
+    async fn inject(
+        self: &Rc<Self>,
+        id: u32,
+        planned: &PlannedFault,
+        hit: &ResolvedTarget,
+        effect: &Effect,
+    ) -> InjectedFault {
         faults::inject(self, id, planned, hit, effect).await
     }
 

@@ -2,13 +2,12 @@
 
 use std::rc::Rc;
 
-use anyhow::Context as _;
 use hustings_record::{EnsembleKind, Event, LinkUse};
 use hustings_workloads::driver;
 use hustings_workloads::scenario::Cell;
 use tokio::task::{JoinHandle, spawn_local};
 
-use crate::coordinator::cut_short::{CutShort, first_trouble};
+use crate::coordinator::cut_short::{CellInterruption, first_trouble};
 use crate::coordinator::environment::Environment;
 use crate::coordinator::inbox;
 use crate::coordinator::live_cell::LiveCell;
@@ -22,12 +21,12 @@ use crate::recording::stall;
 ///
 /// # Errors
 /// Why it did not come to its end: the first trouble of all.
-pub(super) async fn run(cell: Rc<Cell>, environment: Environment) -> Result<(), CutShort> {
+pub(super) async fn run(cell: Rc<Cell>, environment: Environment) -> Result<(), CellInterruption> {
     let archive = environment.archive.clone();
     archive.borrow_mut().begin_cell(cell.index, &cell.name)?;
     let segment = archive.borrow_mut().add_segment("coordinator")?;
     let owner = SegmentOwner { cell: cell.index, writer: "coordinator", host: None, generation: 0 };
-    let journal = Journal::create(&segment, &owner).with_context(|| segment.display().to_string())?;
+    let journal = Journal::create(&segment, &owner).map_err(anyhow::Error::from)?;
     let own_servers = environment.ensemble.kind() != EnsembleKind::External;
     let info = cell.info(link_use(environment.links.as_deref()), own_servers);
     journal.push(&Event::Cell { t: clock::now(), info: Box::new(info) });
@@ -43,13 +42,13 @@ pub(super) async fn run(cell: Rc<Cell>, environment: Environment) -> Result<(), 
     });
     let ran = driver::run(&live).await;
     // A host may fail at its very last write.
-    let ran = ran.and(live.status.trouble.borrow().clone().map_or(Ok(()), |what| Err(CutShort::Aborted(what))));
+    let ran = ran.and(live.status.trouble.borrow().clone().map_or(Ok(()), |what| Err(CellInterruption::Aborted(what))));
     deaf.abort();
     liveness_monitor.abort();
     helpers.iter().for_each(JoinHandle::abort);
-    let ran = first_trouble(ran, journal.end().map_err(CutShort::Aborted));
+    let ran = first_trouble(ran, journal.end().map_err(CellInterruption::Aborted));
     let sealed = archive.borrow_mut().end_cell(ran.is_ok());
-    first_trouble(ran, sealed.map_err(CutShort::from))
+    first_trouble(ran, sealed.map_err(CellInterruption::from))
 }
 
 fn link_use(links: Option<&RunLinks>) -> LinkUse {

@@ -7,7 +7,7 @@ use hustings_workloads::scenario::{Cell, Scenario, sides};
 
 /// Selected cells of a scenario.
 #[derive(Clone)]
-pub struct Chosen {
+pub struct CellSelection {
     pub scenario: Scenario,
     /// Names of the cells to run.
     pub only: Vec<String>,
@@ -18,13 +18,13 @@ pub struct Chosen {
 
 /// The base with which they are compared.
 #[derive(Clone)]
-pub struct Against {
-    pub chosen: Chosen,
+pub struct ComparisonBase {
+    pub chosen: CellSelection,
     /// The executable from which its hosts are started.
     pub exe: PathBuf,
 }
 
-impl Chosen {
+impl CellSelection {
     fn cells(&self, scenario: &Scenario) -> Vec<Cell> {
         scenario.cells().into_iter().filter(|cell| self.only.contains(&cell.name)).collect()
     }
@@ -35,11 +35,11 @@ impl Chosen {
     /// A cell has no counterpart to be compared with.
     pub fn all(
         &self,
-        against: Option<&Against>,
+        against: Option<&ComparisonBase>,
         corrected: impl Fn(&Scenario) -> Scenario,
     ) -> anyhow::Result<Vec<Cell>> {
         let own = self.cells(&corrected(&self.scenario));
-        let Some(Against { chosen, .. }) = against else { return Ok(own) };
+        let Some(ComparisonBase { chosen, .. }) = against else { return Ok(own) };
         sides(&chosen.cells(&corrected(&chosen.scenario)), &own).map_err(|problem| anyhow!("{problem}"))
     }
 }

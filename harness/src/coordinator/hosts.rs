@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use crate::access::{AUTH_VARIABLE, SASL_VARIABLE};
 use crate::process::child::SECRET_VARIABLE;
 use crate::process::clock;
+use crate::process::limits::explained;
 use crate::process::procfs::ProcessId;
 use crate::protocol::{FromHost, HostSetUp, Receiver, Sender, ToHost, split};
 
@@ -111,7 +112,11 @@ impl HostFactory {
         while !starting.is_empty() {
             let hello = match tokio::time::timeout_at(until, self.accept_one()).await {
                 Ok(hello) => hello?,
-                Err(_) => bail!("{} host processes did not report within {HELLO_AT_MOST:?}", starting.len()),
+                Err(_) => bail!(
+                    "{} host processes did not report within {HELLO_AT_MOST:?}; their errors are above, or this machine is \
+                     too busy: end other processes, or use fewer hosts (--set election.hosts=…)",
+                    starting.len()
+                ),
             };
             let Some((host, generation, sender, receiver)) = hello else { continue };
             let Some((child, set_up)) = starting.remove(&(host, generation)) else { continue };
@@ -121,8 +126,8 @@ impl HostFactory {
         Ok(started)
     }
 
-    // The kernel ties a child's death to the thread that started it. This runtime is single-threaded and on the main
-    // thread, which lives as long as the process.
+    // The kernel ties a child's death to the thread that started it. This runtime is single-threaded, and its thread
+    // lives as long as the process.
     fn spawn(&self, host: u16, generation: u32) -> anyhow::Result<Child> {
         let mut command = Command::new(&self.exe);
         command
@@ -138,7 +143,8 @@ impl HostFactory {
             .kill_on_drop(true)
             // Ctrl-C on the terminal goes to the coordinator, which stops hosts in order.
             .process_group(0);
-        command.spawn().with_context(|| format!("a host process cannot be started from {}", self.exe.display()))
+        let started = command.spawn().map_err(explained);
+        started.with_context(|| format!("a host process cannot be started from {}", self.exe.display()))
     }
 
     /// Accepts one connection that knows the secret; None for any other.

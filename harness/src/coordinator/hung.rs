@@ -11,7 +11,7 @@ const KEPT_MAX: usize = 1 << 16;
 
 /// A received write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Waiting {
+pub(super) struct UnansweredWrite {
     pub(super) host: u16,
     pub(super) generation: u32,
     pub(super) cand: u32,
@@ -22,9 +22,9 @@ pub(super) struct Waiting {
 
 /// The hosts whose writes hang, and these writes.
 #[derive(Debug, Default)]
-pub(crate) struct Hung(RefCell<BTreeMap<u16, Vec<Waiting>>>);
+pub(crate) struct UnansweredWrites(RefCell<BTreeMap<u16, Vec<UnansweredWrite>>>);
 
-impl Hung {
+impl UnansweredWrites {
     /// Withholds the writes of this host from now on. False: that is already in effect.
     pub(crate) fn begin(&self, host: u16) -> bool {
         let mut hung = self.0.borrow_mut();
@@ -32,7 +32,7 @@ impl Hung {
     }
 
     /// Stops withholding. Returns the withheld writes.
-    pub(super) fn end(&self, host: u16) -> Vec<Waiting> {
+    pub(super) fn end(&self, host: u16) -> Vec<UnansweredWrite> {
         self.0.borrow_mut().remove(&host).unwrap_or_default()
     }
 
@@ -42,7 +42,7 @@ impl Hung {
     }
 
     /// Withholds a write of a host whose writes hang; returns any other.
-    pub(super) fn keep(&self, write: Waiting) -> Option<Waiting> {
+    pub(super) fn keep(&self, write: UnansweredWrite) -> Option<UnansweredWrite> {
         let mut hung = self.0.borrow_mut();
         let Some(kept) = hung.get_mut(&write.host) else { return Some(write) };
         if kept.len() < KEPT_MAX {
@@ -56,13 +56,13 @@ impl Hung {
 mod tests {
     use super::*;
 
-    fn write(host: u16) -> Waiting {
-        Waiting { host, generation: 0, cand: 1, token: Token { czxid: 1, session: 1 }, sent: None }
+    fn write(host: u16) -> UnansweredWrite {
+        UnansweredWrite { host, generation: 0, cand: 1, token: Token { czxid: 1, session: 1 }, sent: None }
     }
 
     #[test]
     fn writes_hang_from_the_beginning_to_the_end_and_are_not_lost() {
-        let hung = Hung::default();
+        let hung = UnansweredWrites::default();
         assert_eq!(hung.keep(write(1)), Some(write(1)));
         assert!(hung.begin(1) && !hung.begin(1));
         assert_eq!((hung.keep(write(1)), hung.keep(write(2))), (None, Some(write(2))));

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::coordinator::batch::in_order_of_sending;
 use crate::coordinator::hosts::Inbound;
-use crate::coordinator::hung::Waiting;
+use crate::coordinator::hung::UnansweredWrite;
 use crate::coordinator::live_cell::LiveCell;
 use crate::process::clock;
 use crate::protocol::{FromHost, ToHost};
@@ -62,7 +62,7 @@ fn take(cell: &Rc<LiveCell>, host: u16, generation: u32, message: FromHost) {
         }
         FromHost::Write { cand, token, node, sent, is_stamped } => {
             let token = node.map_or(token, |node| cell.token_of(cand, token, &node));
-            let write = Waiting { host, generation, cand, token, sent: is_stamped.then_some(sent) };
+            let write = UnansweredWrite { host, generation, cand, token, sent: is_stamped.then_some(sent) };
             if let Some(write) = cell.hung.keep(write) {
                 cell.take(write);
             }

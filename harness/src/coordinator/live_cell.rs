@@ -13,9 +13,9 @@ use crate::coordinator::cell_hosts::CellHosts;
 use crate::coordinator::cell_status::CellStatus;
 use crate::coordinator::environment::Environment;
 use crate::coordinator::hosts::{Inbound, Inbox};
-use crate::coordinator::hung::{Hung, Waiting};
+use crate::coordinator::hung::{UnansweredWrite, UnansweredWrites};
 use crate::coordinator::sync_point::SyncPoint;
-use crate::coordinator::watching::Watching;
+use crate::coordinator::watching::ObserverTask;
 use crate::process::clock;
 use crate::protocol::{ToHost, WriteAnswer};
 use crate::recording::journal::Journal;
@@ -34,11 +34,11 @@ pub(crate) struct LiveCell {
     pub(super) status: Rc<CellStatus>,
     pub(super) hosts: CellHosts,
     /// Set by the set-up; without candidates there is nothing to observe.
-    pub(super) watching: RefCell<Option<Watching>>,
+    pub(super) watching: RefCell<Option<ObserverTask>>,
     pub(super) floor: RefCell<Option<mpsc::Sender<FloorSaid>>>,
     pub(super) sync_point: SyncPoint,
     /// Writes that the resource withholds for now.
-    pub(super) hung: Hung,
+    pub(super) hung: UnansweredWrites,
     pub(super) background_tasks: BackgroundTasks,
 }
 
@@ -58,14 +58,14 @@ impl LiveCell {
             watching: RefCell::default(),
             floor: RefCell::default(),
             sync_point: SyncPoint::default(),
-            hung: Hung::default(),
+            hung: UnansweredWrites::default(),
         };
         (Rc::new(live), receiver)
     }
 
     /// Passes a write to the resource and sends the reply.
-    pub(super) fn take(&self, write: Waiting) {
-        let Waiting { host, generation, cand, token, sent } = write;
+    pub(super) fn take(&self, write: UnansweredWrite) {
+        let UnansweredWrite { host, generation, cand, token, sent } = write;
         let Some(group) = self.state.leaders.borrow().group_of(cand) else { return };
         let taken = self.state.resource.borrow_mut().write(group as usize, cand, token);
         self.journal.push(&taken.event((sent, clock::now()), group, (cand, host), token));

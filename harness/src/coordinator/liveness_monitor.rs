@@ -20,14 +20,14 @@ const PAUSE_PER_LOOK: u32 = 20;
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);
 
 /// A process that was found gone.
-struct Gone {
+struct MissingProcess {
     who: String,
     why: String,
 }
 
 /// Since when a process has not been observed running: its last such observation, and when the monitor noticed.
 #[derive(Clone, Copy)]
-struct Idle {
+struct InactivityStart {
     from: Nanos,
     seen: Nanos,
 }
@@ -36,15 +36,15 @@ struct Idle {
 pub(super) async fn watch(cell: Rc<LiveCell>) {
     // When every process that was not idle was last observed running.
     let mut whole = clock::now();
-    let mut idle: BTreeMap<String, Idle> = BTreeMap::new();
+    let mut idle: BTreeMap<String, InactivityStart> = BTreeMap::new();
     loop {
         let begun = clock::now();
         let looked = look(&cell).await;
         let now = clock::now();
-        let since = |who: &str| idle.get(who).copied().unwrap_or(Idle { from: whole, seen: now });
+        let since = |who: &str| idle.get(who).copied().unwrap_or(InactivityStart { from: whole, seen: now });
         match looked {
             Ok(names) => idle = names.into_iter().map(|who| (who.clone(), since(&who))).collect(),
-            Err(Gone { who, why }) => {
+            Err(MissingProcess { who, why }) => {
                 cell.journal.push(&Event::Outage { from: since(&who).from, to: None, who });
                 return cell.status.fail(why);
             }
@@ -77,7 +77,7 @@ pub(super) async fn death(ensemble: &dyn Ensemble) -> EnsembleError {
 }
 
 /// Names of the processes that do not run.
-async fn look(cell: &LiveCell) -> Result<Vec<String>, Gone> {
+async fn look(cell: &LiveCell) -> Result<Vec<String>, MissingProcess> {
     let mut idle = match cell.environment.ensemble.check_alive().await {
         Ok(idle) => idle,
         Err(error) => vec![gone_or_unknown(error.gone(), &error, "the ensemble")?],
@@ -92,9 +92,9 @@ async fn look(cell: &LiveCell) -> Result<Vec<String>, Gone> {
 }
 
 /// A process named by the error is gone. An error without a name means that the check failed: the state is unknown.
-fn gone_or_unknown(who: Option<String>, error: &dyn std::error::Error, all: &str) -> Result<String, Gone> {
+fn gone_or_unknown(who: Option<String>, error: &dyn std::error::Error, all: &str) -> Result<String, MissingProcess> {
     match who {
-        Some(who) => Err(Gone { who, why: error.to_string() }),
+        Some(who) => Err(MissingProcess { who, why: error.to_string() }),
         None => {
             tracing::warn!(%error, "it could not be looked whether all is well");
             Ok(all.to_owned())

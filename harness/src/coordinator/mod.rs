@@ -33,8 +33,8 @@ pub mod warm;
 mod watching;
 mod winner;
 
-pub use chosen::{Against, Chosen};
+pub use chosen::{CellSelection, ComparisonBase};
 pub(crate) use correction::corrected_by;
-pub use further::Again;
+pub use further::RetrySelectors;
 pub use run::{RunError, RunOptions, RunOutcome, run};
 pub(crate) use run_links::most as links_of_largest_cell;

@@ -42,7 +42,7 @@ pub enum QuorumQuestion {
 }
 
 /// What to observe, and where.
-pub struct Observed<'a> {
+pub struct ObserverConfig<'a> {
     pub question: QuorumQuestion,
     pub access: Access,
     pub servers: Vec<SocketAddr>,
@@ -106,8 +106,8 @@ struct OwnerAnswer {
 impl Observer {
     /// `client`: its first session.
     #[must_use]
-    pub fn new(client: zk::Client, journal: Journal, observed: Observed<'_>) -> Self {
-        let Observed { question, access, servers, chroot, leads, groups } = observed;
+    pub fn new(client: zk::Client, journal: Journal, observed: ObserverConfig<'_>) -> Self {
+        let ObserverConfig { question, access, servers, chroot, leads, groups } = observed;
         let numbers = groups.iter().enumerate().map(|(number, name)| (name.clone(), number as u32)).collect();
         Self {
             journal,

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
-use hustings_record::{Event, ObserverWeight, ServerMetrics, WATCHES_FIRED, WatchEvent, Weighed};
+use hustings_record::{Event, ObserverWeight, ServerMetrics, WATCHES_FIRED, WatchCounts, WatchEvent};
 use hustings_workloads::scenario::ROOT;
 use zookeeper_client as zk;
 
@@ -22,7 +22,7 @@ const APPLIED: Duration = Duration::from_millis(100);
 pub(super) async fn measure(environment: &Environment, journal: &Journal) {
     let event = match weigh(environment).await {
         Ok(counted) => {
-            let [per_deletion, per_creation, per_change] = Weighed::per_change(&counted);
+            let [per_deletion, per_creation, per_change] = WatchCounts::per_change(&counted);
             let (per_creation, per_change) = (Some(per_creation), Some(per_change));
             Event::ObserverWeight(Box::new(ObserverWeight {
                 t: clock::now(),
@@ -42,7 +42,7 @@ pub(super) async fn measure(environment: &Environment, journal: &Journal) {
 }
 
 /// The counts of each server for deletions, creations and data changes.
-async fn weigh(environment: &Environment) -> anyhow::Result<Vec<Weighed>> {
+async fn weigh(environment: &Environment) -> anyhow::Result<Vec<WatchCounts>> {
     let client = admin::connect(&environment.access, &environment.servers, &environment.chroot).await?;
     let options = zk::CreateMode::Persistent.with_acls(environment.access.acls());
     let before = environment.ensemble.metrics().await?;
@@ -56,7 +56,7 @@ async fn weigh(environment: &Environment) -> anyhow::Result<Vec<Weighed>> {
     let after = environment.ensemble.metrics().await?;
     let weighed = before.iter().map(|(&server, before)| {
         let after = after.get(&server).with_context(|| format!("server {server} does not tell any more"))?;
-        Ok(Weighed { server, znodes: ZNODES, before: fired(server, before)?, after: fired(server, after)? })
+        Ok(WatchCounts { server, znodes: ZNODES, before: fired(server, before)?, after: fired(server, after)? })
     });
     weighed.collect()
 }

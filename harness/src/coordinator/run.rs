@@ -17,32 +17,32 @@ use crate::console::exit::{Exit, Failure};
 use crate::console::progress::Progress;
 use crate::coordinator::again::until_it_works;
 use crate::coordinator::cell;
-use crate::coordinator::chosen::{Against, Chosen};
-use crate::coordinator::cut_short::CutShort;
+use crate::coordinator::chosen::{CellSelection, ComparisonBase};
+use crate::coordinator::cut_short::CellInterruption;
 use crate::coordinator::environment::Environment;
-use crate::coordinator::further::{Again, Further};
+use crate::coordinator::further::{FurtherRounds, RetrySelectors};
 use crate::coordinator::hosts::HostFactory;
-use crate::coordinator::run_links::Named;
+use crate::coordinator::run_links::ToxiproxyLinks;
 use crate::coordinator::{correction, debts, liveness_monitor, run_links, warm};
 use crate::ensemble::server_options::{ServerOptions, heap_mb_for};
-use crate::ensemble::start::{EnsembleRequest, Needs, start};
+use crate::ensemble::start::{EnsembleRequest, EnsembleRequirements, start};
 use crate::ensemble::{Ensemble, external, look};
 use crate::files::workdir::WorkDir;
 use crate::foreign::adapters;
 use crate::links::LinkError;
-use crate::process::capacity::{Demand, OnHost, check_capacity};
+use crate::process::capacity::{Demand, SessionPlacement, check_capacity};
 use crate::process::interrupt::Interrupt;
 use crate::process::{clock, limits, machine, utc};
-use crate::recording::archive::{AGAINST_FILE, Archive};
+use crate::recording::archive::{Archive, KeptScenario};
 
 /// Servers that were hit in a cell serve again within this after it.
 const WHOLE_AT_MOST: Duration = Duration::from_secs(30);
 
 /// What a run is told.
 pub struct RunOptions {
-    pub chosen: Chosen,
+    pub chosen: CellSelection,
     /// What its cells are compared with, in turn.
-    pub against: Option<Against>,
+    pub against: Option<ComparisonBase>,
     pub seed: u64,
     /// The record's folder.
     pub out: PathBuf,
@@ -55,7 +55,7 @@ pub struct RunOptions {
     /// This executable: what hosts and proxies are started from.
     pub exe: PathBuf,
     /// What says which cells of a record are to be run again.
-    pub again: Again,
+    pub again: RetrySelectors,
     /// What was typed.
     pub command: String,
     /// Standard error is a terminal on which lines can be drawn over.
@@ -196,7 +196,7 @@ async fn on_ensembles(run: &RunContext<'_>, cells: &[Cell]) -> Result<RunOutcome
     {
         end = match on_ensemble(run, cells, numbers, named.as_ref(), &mut record).await {
             Err(error) if record.is_none() => return Err(error),
-            Err(RunError::Interrupted) => Err(CutShort::Interrupted),
+            Err(RunError::Interrupted) => Err(CellInterruption::Interrupted),
             Err(error) => Err(anyhow::Error::from(error).into()),
             Ok(end) => end,
         };
@@ -222,19 +222,21 @@ async fn on_ensembles(run: &RunContext<'_>, cells: &[Cell]) -> Result<RunOutcome
 async fn further_rounds(
     run: &RunContext<'_>,
     cells: &[Cell],
-    named: Option<&Named>,
+    named: Option<&ToxiproxyLinks>,
     record: &Rc<RefCell<Archive>>,
-) -> Result<(), CutShort> {
-    let RunContext { options: RunOptions { chosen: Chosen { scenario, .. }, against, again, .. }, progress, .. } = run;
+) -> Result<(), CellInterruption> {
+    let RunContext {
+        options: RunOptions { chosen: CellSelection { scenario, .. }, against, again, .. }, progress, ..
+    } = run;
     let folder = record.borrow().folder().to_owned();
-    let further = Further { again: again.clone(), cells, folder, two_sides: against.is_some(), progress };
+    let further = FurtherRounds { again: again.clone(), cells, folder, two_sides: against.is_some(), progress };
     let more = async |cells: Vec<Cell>, numbers: RangeInclusive<u32>| {
         let planned = cells.len() as u32 * numbers.clone().count() as u32;
         record.borrow_mut().update(|manifest| manifest.cells_planned += planned)?;
         let mut there = Some(record.clone());
         for cells in cells.chunk_by(Cell::same_ensemble) {
             match on_ensemble(run, cells, &numbers, named, &mut there).await {
-                Err(RunError::Interrupted) => return Err(CutShort::Interrupted),
+                Err(RunError::Interrupted) => return Err(CellInterruption::Interrupted),
                 Err(error) => return Err(anyhow::Error::from(error).into()),
                 Ok(end) => end?,
             }
@@ -250,9 +252,9 @@ async fn on_ensemble(
     run: &RunContext<'_>,
     cells: &[Cell],
     numbers: &RangeInclusive<u32>,
-    named: Option<&Named>,
+    named: Option<&ToxiproxyLinks>,
     record: &mut Record,
-) -> Result<Result<(), CutShort>, RunError> {
+) -> Result<Result<(), CellInterruption>, RunError> {
     let RunContext { options: RunOptions { request, interrupt, .. }, run_id, work, progress, .. } = run;
     progress.now("starting the ensemble");
     let ensemble = tokio::select! {
@@ -305,10 +307,10 @@ async fn on_links(
     run: &RunContext<'_>,
     (cells, numbers): (Vec<Cell>, &RangeInclusive<u32>),
     warnings: Vec<Warning>,
-    named: Option<&Named>,
+    named: Option<&ToxiproxyLinks>,
     ensemble: &Rc<dyn Ensemble>,
     record: &mut Record,
-) -> Result<Result<(), CutShort>, RunError> {
+) -> Result<Result<(), CellInterruption>, RunError> {
     let RunContext { options, run_id, progress, .. } = run;
     let interrupt = &options.interrupt;
     let links = run_links::of_run(&options.exe, options.lying_proxy, &cells, named, &**ensemble).await?;
@@ -370,11 +372,10 @@ fn recorded(
         return Ok(archive.clone());
     }
     let manifest = manifest(run, warnings, ensemble);
-    let Chosen { verbatim, resolved, .. } = &options.chosen;
-    let mut archive = Archive::create(&options.out, manifest, verbatim, resolved)?;
-    if let Some(Against { chosen, .. }) = &options.against {
-        archive.keep_scenario(AGAINST_FILE, &chosen.verbatim, &chosen.resolved)?;
-    }
+    let own = KeptScenario { verbatim: &options.chosen.verbatim, resolved: &options.chosen.resolved };
+    let against = options.against.as_ref().map(|against| &against.chosen);
+    let against = against.map(|chosen| KeptScenario { verbatim: &chosen.verbatim, resolved: &chosen.resolved });
+    let archive = Archive::create(&options.out, manifest, &own, against.as_ref())?;
     Ok(record.insert(Rc::new(RefCell::new(archive))).clone())
 }
 
@@ -396,11 +397,11 @@ async fn whole(ensemble: &dyn Ensemble) -> anyhow::Result<()> {
 }
 
 /// Writes down how the run ended. Whatever ended it, what was recorded until then is a record.
-fn conclude(archive: &RefCell<Archive>, end: Result<(), CutShort>) -> RunOutcome {
+fn conclude(archive: &RefCell<Archive>, end: Result<(), CellInterruption>) -> RunOutcome {
     let (state, trouble) = match end {
         Ok(()) => (RunState::Completed, None),
-        Err(CutShort::Interrupted) => (RunState::Interrupted, None),
-        Err(CutShort::Aborted(why)) => (RunState::Aborted, Some(why)),
+        Err(CellInterruption::Interrupted) => (RunState::Interrupted, None),
+        Err(CellInterruption::Aborted(why)) => (RunState::Aborted, Some(why)),
     };
     let closed = archive.borrow_mut().update(|manifest| {
         manifest.state = state;
@@ -426,18 +427,18 @@ fn demand(cell: &Cell, request: &EnsembleRequest) -> Demand {
         links: cell.over_links,
         tunnel: request.access().tls.is_some(),
         a_session: match (&cell.program, cell.equal_paths) {
-            (Some(_), _) => OnHost::Beside,
-            (None, true) => OnHost::Relayed,
-            (None, false) => OnHost::Direct,
+            (Some(_), _) => SessionPlacement::Beside,
+            (None, true) => SessionPlacement::Relayed,
+            (None, false) => SessionPlacement::Direct,
         },
     }
 }
 
 /// What cells ask of the ensemble that they share.
-fn needs(run: &RunContext<'_>, cells: &[Cell]) -> Needs {
+fn needs(run: &RunContext<'_>, cells: &[Cell]) -> EnsembleRequirements {
     let first = &cells[0];
     let sessions = Cell::most_sessions(cells);
-    Needs {
+    EnsembleRequirements {
         servers: ServerOptions {
             count: first.servers,
             tick_ms: first.tick_ms,

@@ -11,19 +11,19 @@ use crate::ensemble::start::EnsembleRequest;
 use crate::ensemble::{Ensemble, four_letter};
 use crate::files::borrowed::Note;
 use crate::files::workdir::WorkDir;
-use crate::links::{External, LinkError, RunLinks, borrow, prefix, processes_needed};
+use crate::links::{ExternalToxiproxy, LinkError, RunLinks, borrow, prefix, processes_needed};
 use crate::process::capacity::Limits;
 
 /// How long the first answer over a link may take.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 /// The Toxiproxy that was named, with the note in the run's folder that it is used.
-pub(super) struct Named {
+pub(super) struct ToxiproxyLinks {
     links: Rc<RunLinks>,
     note: Note,
 }
 
-impl Named {
+impl ToxiproxyLinks {
     /// Takes all links of the run away: a cell does that with its own, if it comes so far.
     pub(super) async fn settle(self) -> Result<(), LinkError> {
         self.links.depopulate().await?;
@@ -38,15 +38,15 @@ pub(super) async fn named(
     request: &EnsembleRequest,
     cells: &[Cell],
     (work, run_id): (&WorkDir, &str),
-) -> anyhow::Result<Option<Named>> {
+) -> anyhow::Result<Option<ToxiproxyLinks>> {
     let Some(place) = request.toxiproxy().filter(|_| cells.iter().any(|cell| cell.over_links)) else { return Ok(None) };
     check_room(place, cells, request.servers())?;
-    let place = External { names: prefix(run_id), ..place.clone() };
+    let place = ExternalToxiproxy { names: prefix(run_id), ..place.clone() };
     let url = place.url.clone();
     let links = RunLinks::external(place).await?;
     check_reading(&links, cells)?;
     let note = borrow(work.path(), &url).context("the use of Toxiproxy cannot be noted")?;
-    Ok(Some(Named { links: Rc::new(links), note }))
+    Ok(Some(ToxiproxyLinks { links: Rc::new(links), note }))
 }
 
 /// The links of the run: over the Toxiproxy that was named, or the ensemble's own, or embedded proxies; None if no cell has
@@ -55,7 +55,7 @@ pub(super) async fn of_run(
     exe: &Path,
     lying_proxy: bool,
     cells: &[Cell],
-    named: Option<&Named>,
+    named: Option<&ToxiproxyLinks>,
     ensemble: &dyn Ensemble,
 ) -> Result<Option<Rc<RunLinks>>, LinkError> {
     if !cells.iter().any(|cell| cell.over_links) {
@@ -85,7 +85,7 @@ pub(crate) fn most(cells: &[Cell]) -> usize {
     linked.map(|cell| usize::from(cell.hosts) * cell.servers as usize).max().unwrap_or(0)
 }
 
-fn check_room(place: &External, cells: &[Cell], servers: Option<u32>) -> Result<(), LinkError> {
+fn check_room(place: &ExternalToxiproxy, cells: &[Cell], servers: Option<u32>) -> Result<(), LinkError> {
     let mut linked = cells.iter().filter(|cell| cell.over_links);
     linked.try_for_each(|cell| place.check_room(usize::from(cell.hosts), servers.unwrap_or(cell.servers) as usize))
 }

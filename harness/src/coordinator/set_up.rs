@@ -10,19 +10,19 @@ use hustings_workloads::scenario::{Cell, POLICY_BY_COMMAND, ROOT, placeholder};
 use crate::client::session::ZkSession;
 use crate::coordinator::again::until_it_works;
 use crate::coordinator::cell_hosts::{CellHost, writer_name};
-use crate::coordinator::cut_short::CutShort;
+use crate::coordinator::cut_short::CellInterruption;
 use crate::coordinator::environment::Environment;
 use crate::coordinator::live_cell::LiveCell;
-use crate::coordinator::watching::Watching;
+use crate::coordinator::watching::ObserverTask;
 use crate::coordinator::{admin, observer_weight};
 use crate::foreign::adapters::{BUILD_VARIABLE, build_folder, plain_sleep};
 use crate::foreign::faketime;
 use crate::foreign::words::fill;
-use crate::protocol::{HostSetUp, ProgramSetUp, Stands};
+use crate::protocol::{HostCandidates, HostSetUp, ProgramSetUp};
 use crate::witness::HostSlots;
 
 /// Sets up everything that a cell needs before its hosts are started.
-pub(super) async fn set_up(live: &LiveCell) -> Result<(), CutShort> {
+pub(super) async fn set_up(live: &LiveCell) -> Result<(), CellInterruption> {
     let (cell, environment) = (&live.state.cell, &live.environment);
     // A cancelled layout leaves only znodes of a chroot that no other cell uses.
     tokio::select! {
@@ -76,7 +76,7 @@ async fn observe(live: &LiveCell) -> anyhow::Result<()> {
     let environment = &live.environment;
     if live.state.cell.groups > 0 {
         let segment = environment.archive.borrow_mut().add_segment("observer")?;
-        live.watching.replace(Some(Watching::begin(&live.state.cell, environment, &segment).await?));
+        live.watching.replace(Some(ObserverTask::begin(&live.state.cell, environment, &segment).await?));
         observer_weight::measure(environment, &live.journal).await;
     }
     Ok(())
@@ -120,9 +120,9 @@ fn host_set_ups(live: &LiveCell) -> anyhow::Result<BTreeMap<u16, HostSetUp>> {
 }
 
 /// A recipe, or a program with the known values filled into its command.
-fn stands(cell: &Cell, environment: &Environment) -> anyhow::Result<Stands> {
+fn stands(cell: &Cell, environment: &Environment) -> anyhow::Result<HostCandidates> {
     if let Some(recipe) = cell.recipe.own() {
-        return Ok(Stands::Recipe(recipe));
+        return Ok(HostCandidates::Recipe(recipe));
     }
     let program = cell.program.as_ref().with_context(|| format!("there is no program {}", cell.recipe))?;
     let known = [
@@ -135,7 +135,7 @@ fn stands(cell: &Cell, environment: &Environment) -> anyhow::Result<Stands> {
         (placeholder::POLL_INTERVAL_MS, cell.poll_interval_ms.to_string()),
     ];
     let config = program.config.iter().map(|(key, value)| Ok((key.clone(), serde_json::to_value(value)?)));
-    Ok(Stands::Program(ProgramSetUp {
+    Ok(HostCandidates::Program(ProgramSetUp {
         name: program.name.clone(),
         command: fill(&program.command, &known),
         speaks: program.speaks(),
@@ -150,9 +150,14 @@ fn stands(cell: &Cell, environment: &Environment) -> anyhow::Result<Stands> {
 }
 
 /// If clocks jump in this cell, starts a program under libfaketime, which reads the wall clock from a file of its host.
-fn with_wall_clock(mut stands: Stands, host: u16, cell: &Cell, environment: &Environment) -> anyhow::Result<Stands> {
+fn with_wall_clock(
+    mut stands: HostCandidates,
+    host: u16,
+    cell: &Cell,
+    environment: &Environment,
+) -> anyhow::Result<HostCandidates> {
     let steps = cell.kinds().any(|kind| kind == FaultKind::ClockStep);
-    let Stands::Program(program) = &mut stands else { return Ok(stands) };
+    let HostCandidates::Program(program) = &mut stands else { return Ok(stands) };
     if !steps {
         return Ok(stands);
     }

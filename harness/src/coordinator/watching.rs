@@ -14,13 +14,13 @@ use crate::coordinator::admin;
 use crate::coordinator::again::until_it_works;
 use crate::coordinator::environment::Environment;
 use crate::coordinator::observed_group::ObservedGroup;
-use crate::coordinator::observer::{Observed, Observer, QuorumQuestion};
+use crate::coordinator::observer::{Observer, ObserverConfig, QuorumQuestion};
 use crate::recording::journal::{Journal, SegmentOwner};
 
 const STOPS_AT_MOST: Duration = Duration::from_secs(5);
 
 /// The observer's task, and how to end it.
-pub(super) struct Watching {
+pub(super) struct ObserverTask {
     pub(super) stop: Rc<Notify>,
     pub(super) journal: Journal,
     pub(super) task: JoinHandle<()>,
@@ -29,17 +29,17 @@ pub(super) struct Watching {
     flushing: JoinHandle<()>,
 }
 
-impl Watching {
+impl ObserverTask {
     /// Starts the observer and waits until its watch is armed.
     pub(super) async fn begin(cell: &Cell, environment: &Environment, segment: &Path) -> anyhow::Result<Self> {
         let owner = SegmentOwner { cell: cell.index, writer: "observer", host: None, generation: 0 };
-        let journal = Journal::create(segment, &owner).with_context(|| segment.display().to_string())?;
+        let journal = Journal::create(segment, &owner)?;
         let Environment { access, servers, chroot, .. } = environment;
         let connect = async |_| admin::connect(access, servers, chroot).await;
         let client = until_it_works(connect).await.context("the observer got no session")?;
         // Only server faults cut a server off; without them, the observer adds no transactions to the servers' load.
         let question = if cell.watch_ms.is_some() { QuorumQuestion::Transaction } else { QuorumQuestion::Sync };
-        let observed = Observed {
+        let observed = ObserverConfig {
             question,
             access: access.clone(),
             servers: servers.clone(),
@@ -69,7 +69,7 @@ impl Watching {
     }
 }
 
-impl Drop for Watching {
+impl Drop for ObserverTask {
     fn drop(&mut self) {
         self.task.abort();
         self.flushing.abort();

@@ -1,10 +1,10 @@
 //! Checks whether a Docker engine answers and has the images that runs use. Only runs on Docker need one.
 
-use super::{Context, Found};
+use super::{CheckFinding, Context};
 use crate::ensemble::docker::{DockerOptions, look};
 use crate::ensemble::server_options::ServerOptions;
 
-pub(super) fn docker(_: &Context) -> Found {
+pub(super) fn docker(_: &Context) -> CheckFinding {
     let options = DockerOptions::new(ServerOptions::of(3));
     let images = [options.zookeeper_image.as_str(), options.toxiproxy_image.as_str()];
     match look(&images) {
@@ -12,8 +12,8 @@ pub(super) fn docker(_: &Context) -> Found {
             let told = images.iter().zip(there).map(|(image, there)| {
                 format!("the image {image} {}", if there { "is there" } else { "would have to be pulled" })
             });
-            Found::info(format!("{engine}; {}", told.collect::<Vec<_>>().join(", ")))
+            CheckFinding::info(format!("{engine}; {}", told.collect::<Vec<_>>().join(", ")))
         }
-        Err(error) => Found::info(error.to_string()),
+        Err(error) => CheckFinding::info(error.to_string()),
     }
 }

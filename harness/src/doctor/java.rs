@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use super::{Context, Found};
+use super::{CheckFinding, Context};
 use crate::ensemble::EnsembleError;
 use crate::ensemble::local::Install;
 
@@ -16,41 +16,41 @@ const POLL: Duration = Duration::from_millis(10);
 
 const INSTALL: &str = "run ci/setup.sh";
 
-pub(super) fn java(context: &Context) -> Found {
+pub(super) fn java(context: &Context) -> CheckFinding {
     let java = match context.places.java() {
         Ok(java) => java,
         Err(e) => return lacks(&e),
     };
     match version(&java) {
-        Ok(version) => Found::ok(format!("{} ({version})", java.display())),
-        Err(why) => Found::failed(
+        Ok(version) => CheckFinding::ok(format!("{} ({version})", java.display())),
+        Err(why) => CheckFinding::failed(
             format!("{} does not tell its version: {why}", java.display()),
             format!("{INSTALL}, or set JAVA_HOME to a Java runtime that works"),
         ),
     }
 }
 
-pub(super) fn zookeeper(context: &Context) -> Found {
+pub(super) fn zookeeper(context: &Context) -> CheckFinding {
     match Install::find(&context.places) {
         Ok(install) => {
             let version = install.version.as_deref().unwrap_or("of unknown version");
-            Found::ok(format!("{version}, {} ({} jars)", install.describe(), install.jars.len()))
+            CheckFinding::ok(format!("{version}, {} ({} jars)", install.describe(), install.jars.len()))
         }
-        Err(e @ EnsembleError::NoJava { .. }) => Found::warning("not looked for, without Java", remedy(&e)),
+        Err(e @ EnsembleError::NoJava { .. }) => CheckFinding::warning("not looked for, without Java", remedy(&e)),
         Err(e) => lacks(&e),
     }
 }
 
 /// Without real servers, runs use embedded ones, unless others were configured. The ensemble's errors end in their
 /// remedy, after a semicolon.
-fn lacks(error: &EnsembleError) -> Found {
+fn lacks(error: &EnsembleError) -> CheckFinding {
     let text = error.to_string();
     let found = text.rsplit_once("; ").map_or(text.as_str(), |(found, _)| found);
     match error {
         EnsembleError::NoJava { .. } | EnsembleError::NoZooKeeper { .. } => {
-            Found::warning(format!("{found}; without Docker, runs get embedded servers"), remedy(error))
+            CheckFinding::warning(format!("{found}; without Docker, runs get embedded servers"), remedy(error))
         }
-        _ => Found::failed(found, remedy(error)),
+        _ => CheckFinding::failed(found, remedy(error)),
     }
 }
 

@@ -3,9 +3,9 @@
 use hustings_record::words::count;
 use rustix::process::{Resource, getrlimit};
 
-use super::{Context, Found};
+use super::{CheckFinding, Context};
 use crate::ensemble::local::count_free;
-use crate::process::capacity::{Demand, Limits, OnHost, PROCESS_DESCRIPTORS, SERVER_DESCRIPTORS};
+use crate::process::capacity::{Demand, Limits, PROCESS_DESCRIPTORS, SERVER_DESCRIPTORS, SessionPlacement};
 
 /// As in the scenarios that ship with Hustings.
 const HOSTS: u32 = 5;
@@ -16,7 +16,7 @@ const SESSIONS_OF_A_LARGE_RUN: u32 = 5_000;
 /// Client, quorum and election ports of three servers.
 const PORTS_NEEDED: u16 = 9;
 
-pub(super) fn descriptors(_: &Context) -> Found {
+pub(super) fn descriptors(_: &Context) -> CheckFinding {
     let limits = Limits::of_this_machine();
     let most = |links| {
         let demand = Demand {
@@ -26,7 +26,7 @@ pub(super) fn descriptors(_: &Context) -> Found {
             local_servers: true,
             links,
             tunnel: false,
-            a_session: OnHost::Direct,
+            a_session: SessionPlacement::Direct,
         };
         demand.sessions_max(limits)
     };
@@ -44,25 +44,28 @@ pub(super) fn descriptors(_: &Context) -> Found {
     );
     let remedy = "raise the hard limit (ulimit -Hn, LimitNOFILE= of a service, --ulimit nofile= of a container)";
     match most(true) {
-        n if n < SESSIONS_NEEDED => Found::failed(text, remedy),
-        n if n < SESSIONS_OF_A_LARGE_RUN => Found::warning(text, remedy),
-        _ => Found::ok(text),
+        n if n < SESSIONS_NEEDED => CheckFinding::failed(text, remedy),
+        n if n < SESSIONS_OF_A_LARGE_RUN => CheckFinding::warning(text, remedy),
+        _ => CheckFinding::ok(text),
     }
 }
 
-pub(super) fn ports(_: &Context) -> Found {
+pub(super) fn ports(_: &Context) -> CheckFinding {
     let (free, range) = count_free(PORTS_NEEDED * 4);
     let asked = PORTS_NEEDED * 4;
     let text = format!("{free} of {asked} ports tried between {} and {} are free", range.start, range.end);
     if range.is_empty() {
         let text = format!("no ports are left between {} and those of outgoing connections", range.start);
-        return Found::warning(
+        return CheckFinding::warning(
             text,
             "raise the lower end of net.ipv4.ip_local_port_range, or servers may lose a port while they start",
         );
     }
     if free < usize::from(PORTS_NEEDED) {
-        return Found::failed(text, "end what listens there, or raise the lower end of net.ipv4.ip_local_port_range");
+        return CheckFinding::failed(
+            text,
+            "end what listens there, or raise the lower end of net.ipv4.ip_local_port_range",
+        );
     }
-    Found::ok(text)
+    CheckFinding::ok(text)
 }

@@ -54,13 +54,13 @@ pub struct DoctorFinding {
 }
 
 /// A finding without its check's name.
-struct Found {
+struct CheckFinding {
     status: Status,
     found: String,
     remedy: Option<String>,
 }
 
-impl Found {
+impl CheckFinding {
     fn ok(found: impl Into<String>) -> Self {
         Self { status: Status::Ok, found: found.into(), remedy: None }
     }
@@ -78,7 +78,7 @@ impl Found {
     }
 }
 
-type Check = fn(&Context) -> Found;
+type Check = fn(&Context) -> CheckFinding;
 
 const CHECKS: [(&str, Check); 10] = [
     ("java", java::java),
@@ -97,7 +97,7 @@ const CHECKS: [(&str, Check); 10] = [
 #[must_use]
 pub fn examine(context: &Context) -> Vec<DoctorFinding> {
     let run = |(name, check): (&'static str, Check)| {
-        let Found { status, found, remedy } = check(context);
+        let CheckFinding { status, found, remedy } = check(context);
         DoctorFinding { check: name, status, found, remedy }
     };
     CHECKS.into_iter().map(run).collect()
@@ -106,7 +106,7 @@ pub fn examine(context: &Context) -> Vec<DoctorFinding> {
 /// The warning of the check of the processors, on one line. `None`: the machine has enough, and is idle.
 #[must_use]
 pub fn load_warning() -> Option<String> {
-    let Found { status, found, remedy } = machine::cpu(&Context::from_env());
+    let CheckFinding { status, found, remedy } = machine::cpu(&Context::from_env());
     (status >= Status::Warning).then(|| format!("{found}; {}", remedy.unwrap_or_default()))
 }
 

@@ -8,7 +8,7 @@ use super::EnsembleError;
 pub type ServerEvidence = Result<String, EnsembleError>;
 
 /// The same for servers that were cut off, with the counted and decoded evidence where a counter exists.
-pub type SeenApart = Result<(String, Option<hustings_record::Evidence>), EnsembleError>;
+pub type PartitionEvidence = Result<(String, Option<hustings_record::Evidence>), EnsembleError>;
 
 /// Faults on servers. Every method returns when its effect on the process, container or network was observed, with that
 /// observation. Others observe the consequences for the ensemble. Repeating an action that is already in effect is an
@@ -28,10 +28,10 @@ pub trait ServerControl {
 
     /// Blocks all traffic between these servers and the others. Clients reach all of them as before. Calls `in_effect`
     /// when the cut is in effect, before it is observed for a while.
-    fn cut_noting<'a>(&'a self, servers: &'a [u32], in_effect: &'a dyn Fn()) -> LocalBoxFuture<'a, SeenApart>;
+    fn cut_noting<'a>(&'a self, servers: &'a [u32], in_effect: &'a dyn Fn()) -> LocalBoxFuture<'a, PartitionEvidence>;
 
     /// The same, for callers that do not need the moment.
-    fn cut<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, SeenApart> {
+    fn cut<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, PartitionEvidence> {
         self.cut_noting(servers, &|| ())
     }
 

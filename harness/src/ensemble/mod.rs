@@ -25,7 +25,7 @@ pub mod start;
 pub use control::ServerControl;
 use four_letter::FourLetterError;
 
-use crate::links::{External, LinkError};
+use crate::links::{ExternalToxiproxy, LinkError};
 use crate::recording::archive::AddSegment;
 
 /// A started ensemble. Servers are numbered from 1, in the order of [`servers`](Self::servers).
@@ -41,7 +41,7 @@ pub trait Ensemble {
     }
 
     /// The Toxiproxy in front of its servers; None: the run provides its own links.
-    fn toxiproxy(&self) -> Option<External> {
+    fn toxiproxy(&self) -> Option<ExternalToxiproxy> {
         None
     }
 

@@ -17,7 +17,7 @@ const SRVR_WITHIN_MAX: Duration = Duration::from_secs(5);
 const PROBE_SESSION: Duration = Duration::from_secs(10);
 
 /// Servers that have been started, of any kind. They are numbered from 1, in the order of their addresses.
-pub(super) trait Starting {
+pub(super) trait StartingServers {
     fn addrs(&self) -> Vec<SocketAddr>;
 
     /// Fails if one of them has ended.
@@ -29,7 +29,10 @@ pub(super) trait Starting {
 
 /// Waits until every server reports a mode that fits the ensemble, then opens a session through every one. A session is
 /// a write, which only a quorum can acknowledge. Returns the first server's reply to `srvr`.
-pub(super) async fn wait_until_serving(servers: &mut impl Starting, within: Duration) -> Result<String, EnsembleError> {
+pub(super) async fn wait_until_serving(
+    servers: &mut impl StartingServers,
+    within: Duration,
+) -> Result<String, EnsembleError> {
     let addrs = servers.addrs();
     let until = Instant::now() + within;
     let mut first = String::new();
@@ -94,7 +97,7 @@ async fn open_session(addr: SocketAddr, until: Instant) -> Result<(), String> {
     }
 }
 
-async fn not_serving(servers: &impl Starting, index: usize, within: Duration, why: String) -> EnsembleError {
+async fn not_serving(servers: &impl StartingServers, index: usize, within: Duration, why: String) -> EnsembleError {
     let server = u32::try_from(index + 1).unwrap_or(u32::MAX);
     EnsembleError::NotServing { server, within, why, log: servers.log_tail(server).await }
 }

@@ -12,7 +12,7 @@ use super::server_options::ServerOptions;
 use super::{Ensemble, EnsembleError};
 use crate::access::Access;
 use crate::files::workdir::WorkDir;
-use crate::links::External;
+use crate::links::ExternalToxiproxy;
 
 /// Servers of somebody else that are just starting are waited for so long.
 const STARTING: Duration = Duration::from_secs(10);
@@ -41,7 +41,7 @@ pub struct LocalRequest {
     pub zookeeper_home: Option<PathBuf>,
     pub base_port: Option<u16>,
     /// The Toxiproxy for the links; None: embedded proxies.
-    pub toxiproxy: Option<External>,
+    pub toxiproxy: Option<ExternalToxiproxy>,
 }
 
 impl LocalRequest {
@@ -64,7 +64,7 @@ pub struct DockerRequest {
 pub struct EmbeddedRequest {
     pub base_port: Option<u16>,
     /// The Toxiproxy for the links; None: embedded proxies.
-    pub toxiproxy: Option<External>,
+    pub toxiproxy: Option<ExternalToxiproxy>,
 }
 
 /// Servers that somebody else runs.
@@ -75,7 +75,7 @@ pub struct ExternalRequest {
     /// The same servers as the Toxiproxy reaches them, in the same order; None: at the same addresses.
     pub upstreams: Option<Vec<String>>,
     /// The Toxiproxy for the links; None: embedded proxies.
-    pub toxiproxy: Option<External>,
+    pub toxiproxy: Option<ExternalToxiproxy>,
     /// What its clients need.
     pub access: Access,
 }
@@ -110,7 +110,7 @@ impl ExternalRequest {
 
 /// What a run needs of its ensemble: the most that any of its cells asks for.
 #[derive(Clone, Debug)]
-pub struct Needs {
+pub struct EnsembleRequirements {
     pub servers: ServerOptions,
     pub sessions: u64,
     pub group_size: u64,
@@ -127,7 +127,7 @@ pub struct Needs {
 impl EnsembleRequest {
     /// The Toxiproxy that was named; it is there before the ensemble is.
     #[must_use]
-    pub fn toxiproxy(&self) -> Option<&External> {
+    pub fn toxiproxy(&self) -> Option<&ExternalToxiproxy> {
         match self {
             Self::Auto { local, .. } | Self::Local(local) => local.toxiproxy.as_ref(),
             Self::Embedded(embedded) => embedded.toxiproxy.as_ref(),
@@ -246,7 +246,7 @@ async fn auto(
 /// As for the ensemble's own start.
 pub async fn start(
     request: &EnsembleRequest,
-    needs: Needs,
+    needs: EnsembleRequirements,
     work: &WorkDir,
     run_id: &str,
 ) -> Result<Rc<dyn Ensemble>, EnsembleError> {
@@ -267,7 +267,7 @@ pub async fn start(
     })
 }
 
-fn embedded_options(embedded: &EmbeddedRequest, needs: Needs) -> EmbeddedOptions {
+fn embedded_options(embedded: &EmbeddedRequest, needs: EnsembleRequirements) -> EmbeddedOptions {
     EmbeddedOptions {
         sessions: needs.sessions,
         base_port: embedded.base_port,
@@ -276,7 +276,7 @@ fn embedded_options(embedded: &EmbeddedRequest, needs: Needs) -> EmbeddedOptions
     }
 }
 
-fn docker_options(docker: &DockerRequest, needs: Needs) -> DockerOptions {
+fn docker_options(docker: &DockerRequest, needs: EnsembleRequirements) -> DockerOptions {
     DockerOptions {
         zookeeper_image: docker.zookeeper_image.clone(),
         toxiproxy_image: docker.toxiproxy_image.clone(),
@@ -291,7 +291,7 @@ fn places(local: &LocalRequest) -> Places {
     Places { zookeeper_home: local.zookeeper_home.clone(), ..Places::from_env() }
 }
 
-fn local_options(local: &LocalRequest, needs: Needs) -> LocalOptions {
+fn local_options(local: &LocalRequest, needs: EnsembleRequirements) -> LocalOptions {
     LocalOptions {
         quorum_links: needs.quorum_links,
         base_port: local.base_port,

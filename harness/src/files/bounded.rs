@@ -1,12 +1,63 @@
 //! Reads files that users name, up to a size limit: a path may lead to an endless device.
 
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io::{self, Read};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::Builder;
+use std::time::Duration;
+
+use crate::console::output::inform;
 
 const BOM: char = '\u{feff}';
 /// Scenarios, limits, keys and similar files are far shorter.
 pub const SMALL: u64 = 16 << 20;
+
+/// A pipe may be silent for so long before a user is told that it is waited for.
+const SILENT_PIPE: Duration = Duration::from_secs(2);
+
+/// An open file that a user named.
+#[derive(Debug)]
+pub struct UserFile {
+    file: File,
+    /// Its drop ends the wait for the first bytes.
+    wait: Option<Sender<()>>,
+}
+
+/// Opens the file. A pipe is waited for, as a shell's `<(…)` needs it. If nobody writes for a moment, that is said once.
+///
+/// # Errors
+/// It cannot be opened.
+pub fn open(path: &Path) -> io::Result<UserFile> {
+    let wait = wait_for(path);
+    Ok(UserFile { file: File::open(path)?, wait })
+}
+
+impl Read for UserFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer);
+        drop(self.wait.take());
+        read
+    }
+}
+
+/// Begins the wait for a pipe. None: it is no pipe.
+fn wait_for(path: &Path) -> Option<Sender<()>> {
+    if !fs::metadata(path).is_ok_and(|there| there.file_type().is_fifo()) {
+        return None;
+    }
+    let (wait, end) = channel();
+    let shown = path.display().to_string();
+    let told = move || {
+        if end.recv_timeout(SILENT_PIPE) == Err(RecvTimeoutError::Timeout) {
+            inform!("waiting for {shown}, a pipe that nobody writes to");
+        }
+    };
+    // Without a thread it is waited for all the same.
+    let _ = Builder::new().name("pipe".to_owned()).spawn(told);
+    Some(wait)
+}
 
 /// The content of the file.
 ///
@@ -14,7 +65,7 @@ pub const SMALL: u64 = 16 << 20;
 /// It cannot be read, or is longer than `most` bytes.
 pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
-    File::open(path)?.take(most + 1).read_to_end(&mut content)?;
+    open(path)?.take(most + 1).read_to_end(&mut content)?;
     if content.len() as u64 > most {
         return Err(io::Error::new(
             io::ErrorKind::FileTooLarge,

@@ -4,3 +4,4 @@ pub(crate) mod borrowed;
 pub mod bounded;
 pub(crate) mod replace;
 pub mod workdir;
+pub mod write_error;

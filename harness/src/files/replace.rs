@@ -3,15 +3,12 @@
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
 /// Number of links that the kernel follows before it reports a loop.
 const LINKS_MAX: usize = 40;
-/// Permissions of new files, before the umask is applied.
-const MODE: u32 = 0o666;
 
 /// Replaces the content of this file. Symbolic links are followed. A device, a pipe or the path of an open descriptor
 /// is written to.
@@ -42,7 +39,8 @@ pub(crate) fn rename_over(path: &Path, content: &[u8]) -> io::Result<()> {
 
 fn written_beside(path: &Path, content: &[u8]) -> io::Result<NamedTempFile> {
     let mut file = beside(path)?;
-    file.write_all(content)?;
+    // By the file itself: its wrapper's errors name the temporary file, which no user knows.
+    file.as_file_mut().write_all(content)?;
     Ok(file)
 }
 
@@ -112,7 +110,10 @@ fn beside(path: &Path) -> io::Result<NamedTempFile> {
     if !folder.is_dir() {
         return Err(io::Error::new(ErrorKind::NotFound, format!("there is no folder {}", folder.display())));
     }
-    Builder::new().prefix(".hustings-").permissions(Permissions::from_mode(MODE)).tempfile_in(folder)
+    // Created here for the same reason, and with the rights of any new file.
+    Builder::new()
+        .prefix(".hustings-")
+        .make_in(folder, |path| OpenOptions::new().write(true).create_new(true).open(path))
 }
 
 /// The folder that contains it.
@@ -122,7 +123,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;
 
@@ -195,9 +196,11 @@ mod tests {
     #[test]
     fn what_cannot_be_written_is_told_before_and_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        for path in [folder.path().to_owned(), folder.path().join("no/such"), "/proc/version/x".into(), "".into()] {
+        let missing = folder.path().join("no/such");
+        for path in [folder.path().to_owned(), missing, "/proc/version/x".into(), "/proc/x".into(), "".into()] {
             let told = check(&path).expect_err("it cannot be").to_string();
             assert_eq!(replace(&path, b"").unwrap_err().to_string(), told);
+            assert!(!told.contains(".hustings"), "a temporary name: {told}");
         }
         assert!(check(&folder.path().join("new")).is_ok() && !folder.path().join("new").exists());
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use hustings_record::{Event, Grade, Misbehaviour, Nanos, RevokeReason, Token};
 
-use super::intake::Said;
+use super::intake::WriteStatement;
 use super::message::FromProgram;
 use crate::witness::EphemeralNode;
 
@@ -24,7 +24,7 @@ pub(crate) struct BeliefOutcome {
 }
 
 /// Why a report or write is rejected.
-pub(crate) type Odd = (Misbehaviour, String);
+pub(crate) type ProtocolViolation = (Misbehaviour, String);
 
 /// What a slot holds, as observed on its connections.
 #[derive(Clone, Debug, Default)]
@@ -122,7 +122,7 @@ impl ProgramBeliefs {
         heard: Nanos,
         said: &FromProgram,
         held: &HeldZnodes,
-    ) -> Result<BeliefOutcome, Odd> {
+    ) -> Result<BeliefOutcome, ProtocolViolation> {
         match said {
             FromProgram::Grant { slot, term, t0, t1, node, token, session } => {
                 let own = Token0 { czxid: token.or(held.token.czxid), session: session.or(held.token.session) };
@@ -143,7 +143,7 @@ impl ProgramBeliefs {
         term: u32,
         times: (Nanos, Nanos),
         lead: TermBasis,
-    ) -> Result<BeliefOutcome, Odd> {
+    ) -> Result<BeliefOutcome, ProtocolViolation> {
         self.in_time(heard, slot, times, "grant")?;
         let by_report = self.by == Grade::Report;
         let terms = self.of(slot)?;
@@ -175,7 +175,7 @@ impl ProgramBeliefs {
         term: u32,
         times: (Nanos, Nanos),
         reason: Option<&str>,
-    ) -> Result<BeliefOutcome, Odd> {
+    ) -> Result<BeliefOutcome, ProtocolViolation> {
         self.in_time(heard, slot, times, "revoke")?;
         let by_report = self.by == Grade::Report;
         let terms = self.of(slot)?;
@@ -193,7 +193,13 @@ impl ProgramBeliefs {
     }
 
     /// Checks a report's times: in order, after the previous term, and not in the future.
-    fn in_time(&mut self, heard: Nanos, slot: u32, (t0, t1): (Nanos, Nanos), what: &str) -> Result<(), Odd> {
+    fn in_time(
+        &mut self,
+        heard: Nanos,
+        slot: u32,
+        (t0, t1): (Nanos, Nanos),
+        what: &str,
+    ) -> Result<(), ProtocolViolation> {
         let uncertain = self.uncertain_ns;
         let report = self.by == Grade::Report;
         let terms = self.of(slot)?;
@@ -214,7 +220,7 @@ impl ProgramBeliefs {
         }
     }
 
-    fn of(&mut self, slot: u32) -> Result<&mut Terms, Odd> {
+    fn of(&mut self, slot: u32) -> Result<&mut Terms, ProtocolViolation> {
         let unknown = || (Misbehaviour::UnknownSlot, format!("it spoke of slot {slot}, which it was not given"));
         self.slots.get_mut(&slot).ok_or_else(unknown)
     }
@@ -225,7 +231,7 @@ impl ProgramBeliefs {
     pub(crate) fn written_by(
         &self,
         slot: u32,
-        said: &Said,
+        said: &WriteStatement,
         held: HeldZnodes,
         told: impl Fn(&str) -> Option<i64>,
     ) -> TermBasis {
@@ -246,7 +252,7 @@ impl ProgramBeliefs {
     ///
     /// # Errors
     /// It was not.
-    pub(crate) fn may_write(&self, slot: u32, term: Option<u32>) -> Result<(), Odd> {
+    pub(crate) fn may_write(&self, slot: u32, term: Option<u32>) -> Result<(), ProtocolViolation> {
         let (Some(terms), Some(term)) = (self.slots.get(&slot), term) else { return Ok(()) };
         if self.by == Grade::Report && term > terms.last {
             let text = format!("slot {slot} wrote in term {term}, whose grant it had not reported by then");

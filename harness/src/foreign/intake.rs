@@ -37,7 +37,7 @@ const ANSWERED_WITHIN: Duration = Duration::from_secs(120);
 
 /// A leader's statement about its write. All parts are optional: the path identifies the slot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Said {
+pub struct WriteStatement {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub term: Option<u32>,
     /// The czxid of the znode on which the leadership rests.
@@ -53,7 +53,7 @@ pub struct Said {
 pub struct Incoming {
     pub t: Nanos,
     pub slot: u32,
-    pub said: Said,
+    pub said: WriteStatement,
     pub answer: oneshot::Sender<ResourceAnswer>,
 }
 
@@ -62,20 +62,20 @@ pub struct Incoming {
 pub struct ResourceAnswer {
     /// Its position in the order of all writes.
     pub seq: u64,
-    pub fenced: Fenced,
+    pub fenced: FenceDecision,
 }
 
 /// The decision of a resource with a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Fenced {
+pub enum FenceDecision {
     Taken,
     Refused,
 }
 
 impl From<WriteAnswer> for ResourceAnswer {
     fn from(WriteAnswer { seq, refused }: WriteAnswer) -> Self {
-        Self { seq, fenced: if refused { Fenced::Refused } else { Fenced::Taken } }
+        Self { seq, fenced: if refused { FenceDecision::Refused } else { FenceDecision::Taken } }
     }
 }
 
@@ -133,7 +133,7 @@ async fn write(State(shared): State<Arc<IntakeState>>, Path(path): Path<String>,
     let Some(&slot) = shared.slots.get(&path) else {
         return refused(StatusCode::NOT_FOUND, "no slot writes here: use the address that `start` gave");
     };
-    let said = if body.is_empty() { Ok(Said::default()) } else { serde_json::from_slice(&body) };
+    let said = if body.is_empty() { Ok(WriteStatement::default()) } else { serde_json::from_slice(&body) };
     let said = match said {
         Ok(said) => said,
         Err(error) => return refused(StatusCode::BAD_REQUEST, &format!("the write is no JSON object: {error}")),
@@ -184,7 +184,7 @@ mod tests {
         let takes = tokio::spawn(async move {
             let mut all = Vec::new();
             while let Some(Incoming { slot, said, answer, .. }) = incoming.recv().await {
-                let fenced = if slot == 3 { Fenced::Taken } else { Fenced::Refused };
+                let fenced = if slot == 3 { FenceDecision::Taken } else { FenceDecision::Refused };
                 answer.send(ResourceAnswer { seq: all.len() as u64, fenced }).unwrap();
                 all.push((slot, said));
             }
@@ -198,7 +198,10 @@ mod tests {
         assert_eq!(sent(&three, &"x".repeat(4_000)).await.0, 413);
         drop(intake);
         let all = takes.await.unwrap();
-        assert_eq!(all, [(3, Said { term: Some(1), token: Some(77), t: None }), (4, Said::default())]);
+        assert_eq!(
+            all,
+            [(3, WriteStatement { term: Some(1), token: Some(77), t: None }), (4, WriteStatement::default())]
+        );
     }
 
     #[test]

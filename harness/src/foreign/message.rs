@@ -15,7 +15,7 @@ pub const PROTOCOL: u32 = 1;
 #[serde(tag = "m", rename_all = "snake_case")]
 pub enum ToProgram {
     /// Enrol in this slot, and again after every loss of leadership or session, until ordered otherwise.
-    Start(Start),
+    Start(SlotStart),
     /// Reply at once with this number and the time of CLOCK_MONOTONIC.
     Sync { n: u64 },
     /// Resign leadership, or the place in the queue; enrol again after the pause given in `start`.
@@ -26,7 +26,7 @@ pub enum ToProgram {
 
 /// One slot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Start {
+pub struct SlotStart {
     pub slot: u32,
     /// Path of the election; its znode exists already.
     pub group: String,
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn orders_are_one_line_each() {
-        let start = Start {
+        let start = SlotStart {
             slot: 3,
             group: "/election/g0001".into(),
             connect: "127.0.0.1:1/c".into(),

@@ -8,21 +8,21 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use hustings_record::{Event, Nanos, SessionUse, StepDown};
-use hustings_workloads::driver::{self, End, Process, Sessions, live, work};
+use hustings_workloads::driver::{self, Process, SessionClosure, Sessions, live, work};
 use hustings_workloads::host::{Departure, Host, Order, Predecessor, Token};
 use hustings_workloads::recipes::{Election, RecipeKind};
 use rand::TryRng as _;
 use rand::rngs::SysRng;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Mutex, mpsc, watch};
 use tokio::task::{JoinSet, spawn_local};
 
-use super::intake::Said;
+use super::intake::WriteStatement;
 use super::lines::StreamLines;
-use super::message::{Ability, FromProgram, PROTOCOL, Start, ToProgram};
+use super::message::{Ability, FromProgram, PROTOCOL, SlotStart, ToProgram};
 use super::resource::Resource;
 use crate::client::session::ZkSession;
 use crate::process::clock;
+use crate::process::interrupt::Interrupt;
 
 const ORDERS_MAX: usize = 8;
 /// Deadline for all slots together to close their sessions.
@@ -32,7 +32,7 @@ const CONNECT_CONCURRENCY: u32 = 16;
 
 /// The recipe to run.
 #[derive(Clone, Copy, Debug)]
-pub struct Own {
+pub struct OwnRecipe {
     pub recipe: RecipeKind,
     /// None: as ordered.
     pub step_down: Option<StepDown>,
@@ -77,17 +77,17 @@ const DIES_AFTER_NS: Nanos = 4_000_000_000;
 /// Enrols as ordered on standard input, until that ends.
 ///
 /// # Errors
-/// SIGTERM cannot be listened to, an order cannot be read or understood, or its flaw is to end by itself.
-pub async fn stand(own: Own) -> anyhow::Result<()> {
+/// An order cannot be read or understood, or its flaw is to end by itself.
+pub async fn stand(own: OwnRecipe) -> anyhow::Result<()> {
     let name = own.recipe.to_string();
     let can = vec![Ability::Report, Ability::Token, Ability::Session, Ability::Resign, Ability::Many];
     say(&FromProgram::Hello { protocol: PROTOCOL, name, version: env!("CARGO_PKG_VERSION").into(), can });
     let (stop, stopping) = watch::channel(false);
     let mut slots: BTreeMap<u32, (Rc<OwnSlot>, mpsc::Sender<Order>)> = BTreeMap::new();
-    let mut lives: JoinSet<End> = JoinSet::new();
+    let mut lives: JoinSet<SessionClosure> = JoinSet::new();
     let resource = Resource::default();
     let mut lines = StreamLines::of(tokio::io::stdin());
-    let mut terminated = signal(SignalKind::terminate())?;
+    let interrupt = Interrupt::take_over();
     let (mut told, began) = (false, clock::now());
     loop {
         let line = tokio::select! {
@@ -95,7 +95,7 @@ pub async fn stand(own: Own) -> anyhow::Result<()> {
             () = clock::sleep_until(began + DIES_AFTER_NS), if own.flaw == Some(Flaw::Dies) => {
                 anyhow::bail!("it ends by itself, on purpose");
             }
-            _ = terminated.recv() => {
+            () = interrupt.first() => {
                 if own.flaw == Some(Flaw::LeavesOnTerm) {
                     return Ok(());
                 }
@@ -175,7 +175,7 @@ fn note(slot: Option<u32>, text: &str) {
 
 /// One slot, and the resource that it writes to.
 struct OwnSlot {
-    start: Start,
+    start: SlotStart,
     flaw: Option<Flaw>,
     resource: Resource,
     /// The token it believes in, and a number that changes with every change of belief.
@@ -189,7 +189,7 @@ struct OwnSlot {
 }
 
 impl OwnSlot {
-    fn new(start: Start, flaw: Option<Flaw>, resource: Resource, orders: mpsc::Receiver<Order>) -> Rc<Self> {
+    fn new(start: SlotStart, flaw: Option<Flaw>, resource: Resource, orders: mpsc::Receiver<Order>) -> Rc<Self> {
         Rc::new_cyclic(|this| Self {
             start,
             flaw,
@@ -204,12 +204,12 @@ impl OwnSlot {
         })
     }
 
-    async fn stand(&self, own: Own, stopping: watch::Receiver<bool>) -> End {
-        let Own { recipe, step_down, poll_interval_ms, .. } = own;
+    async fn stand(&self, own: OwnRecipe, stopping: watch::Receiver<bool>) -> SessionClosure {
+        let OwnRecipe { recipe, step_down, poll_interval_ms, .. } = own;
         let path = self.start.group.clone();
         let step_down = step_down.unwrap_or(self.start.step_down);
         let election = Election { path, recipe, step_down, poll_interval_ms, create_missing: true };
-        let Start { connect, timeout_ms, .. } = &self.start;
+        let SlotStart { connect, timeout_ms, .. } = &self.start;
         let process = OwnProcess { connect: connect.clone(), timeout: Duration::from_millis(*timeout_ms), stopping };
         let sessions = Sessions::new(Rc::new(process), SessionUse::PerCandidate, CONNECT_CONCURRENCY);
         live(self, &sessions, &election).await
@@ -350,7 +350,8 @@ impl driver::Slot for OwnSlot {
         let change = self.belief.get().1;
         spawn_local(async move {
             if driver::Slot::believes(&*this, change) {
-                let said = Said { term: Some(this.term.get()), token: Some(token.czxid), t: Some(clock::now()) };
+                let said =
+                    WriteStatement { term: Some(this.term.get()), token: Some(token.czxid), t: Some(clock::now()) };
                 this.resource.write(&this.start.resource, &said).await;
             }
             this.answered();

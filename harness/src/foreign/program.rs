@@ -19,6 +19,7 @@ use super::lines::StreamLines;
 use super::message::{FromProgram, ToProgram};
 use crate::process::child::SECRET_VARIABLE;
 use crate::process::clock;
+use crate::process::limits::explained;
 use crate::process::procfs::ProcessId;
 
 /// Characters of an invalid line that are reported.
@@ -102,7 +103,7 @@ impl Program {
         if own_group {
             guarded.process_group(0);
         }
-        let mut child = guarded.spawn().with_context(|| format!("{name} cannot be started"))?;
+        let mut child = guarded.spawn().map_err(explained).with_context(|| format!("{name} cannot be started"))?;
         let pid = child.id().context("it ended at once")?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else { anyhow::bail!("{name} has no pipes") };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::intake::Said;
+use super::intake::WriteStatement;
 
 /// A reply that takes longer counts as none.
 const WRITE_AT_MOST: Duration = Duration::from_secs(120);
@@ -13,7 +13,7 @@ pub(crate) struct Resource(reqwest::Client);
 
 impl Resource {
     /// Sends a write to a slot's URL, and waits for the reply. The next write is due then, regardless of the result.
-    pub(crate) async fn write(&self, address: &str, said: &Said) {
+    pub(crate) async fn write(&self, address: &str, said: &WriteStatement) {
         let Ok(body) = serde_json::to_string(said) else { return };
         if let Ok(answer) = self.0.post(address).body(body).timeout(WRITE_AT_MOST).send().await {
             // A connection is reusable for the next write only after its reply was read completely.

@@ -3,14 +3,14 @@
 use hustings_workloads::scenario::{TOLD_BY_COMMAND, placeholder};
 
 /// The values for a program that gets them only by its command.
-pub(crate) struct ToldByCommand {
+pub(crate) struct CommandValues {
     pub(crate) connect: String,
     pub(crate) group: String,
     pub(crate) resource: String,
     pub(crate) timeout_ms: u64,
 }
 
-impl ToldByCommand {
+impl CommandValues {
     /// The command with the placeholders filled in.
     pub(crate) fn put_into(self, command: &[String]) -> Vec<String> {
         let Self { connect, group, resource, timeout_ms } = self;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use hustings_record::Event;
-use hustings_workloads::driver::{End, Sessions, live};
+use hustings_workloads::driver::{SessionClosure, Sessions, live};
 use hustings_workloads::host::Order;
 use hustings_workloads::recipes::{Election, RecipeKind};
 use rand::SeedableRng;
@@ -23,8 +23,8 @@ use crate::host::process::{HostProcess, HostShared, Outgoing};
 use crate::host::shutdown::{given_up, hung_up};
 use crate::host::slot::HostSlot;
 use crate::host::{expire, floor, foreign};
-use crate::process::{child, clock, limits};
-use crate::protocol::{FromHost, HostSetUp, Receiver, Sender, Stands, ToHost, connect};
+use crate::process::{child, clock, interrupt, limits};
+use crate::protocol::{FromHost, HostCandidates, HostSetUp, Receiver, Sender, ToHost, connect};
 use crate::recording::journal::{Journal, SegmentOwner};
 use crate::recording::stall;
 
@@ -56,6 +56,7 @@ pub struct HostArgs {
 pub async fn run(args: HostArgs) -> anyhow::Result<bool> {
     child::die_with_parent(args.parent)?;
     limits::raise_descriptor_limit().context("the descriptor limit cannot be raised")?;
+    interrupt::survive_file_size_limit().context("signals cannot be listened to")?;
     let secret = std::env::var(child::SECRET_VARIABLE).context("a host is started by `hustings run`, not by hand")?;
     let (mut sender, mut receiver) = connect(args.coordinator).await.context("the coordinator cannot be reached")?;
     sender
@@ -67,8 +68,7 @@ pub async fn run(args: HostArgs) -> anyhow::Result<bool> {
     let journal = match Journal::create(&set_up.segment, &owner) {
         Ok(journal) => journal,
         Err(error) => {
-            let what = format!("{}: {error}", set_up.segment.display());
-            sender.send(&FromHost::Failed { what }).await?;
+            sender.send(&FromHost::Failed { what: error.to_string() }).await?;
             return Ok(false);
         }
     };
@@ -80,18 +80,18 @@ pub async fn run(args: HostArgs) -> anyhow::Result<bool> {
         }
     };
     match (&set_up.stands, opened) {
-        (&Stands::Recipe(recipe), opened) => {
+        (&HostCandidates::Recipe(recipe), opened) => {
             let (paths, streams) = opened.unzip();
             let (shared, stop) = begin(&args, *set_up, paths, journal, sender);
             let writes = streams.map(|streams| streams.writes);
             HostState::new(shared, recipe, args.generation, (stop, writes)).serve(receiver).await
         }
-        (Stands::Program(_), Some(opened)) => {
+        (HostCandidates::Program(_), Some(opened)) => {
             // What ends with the order to stop goes on until this is over.
             let (shared, _stop) = begin(&args, *set_up, None, journal, sender);
             foreign::serve(shared, opened, receiver).await
         }
-        (Stands::Program(_), None) => bail!("a program has no paths"),
+        (HostCandidates::Program(_), None) => bail!("a program has no paths"),
     }
 }
 
@@ -147,7 +147,7 @@ struct HostState {
     /// What comes in from candidates that write as programs do.
     writes: Option<mpsc::Receiver<Incoming>>,
     slots: BTreeMap<u32, (Rc<HostSlot>, mpsc::Sender<Order>)>,
-    lives: JoinSet<End>,
+    lives: JoinSet<SessionClosure>,
     ended: EndedCandidates,
 }
 
@@ -319,10 +319,10 @@ struct EndedCandidates {
 
 impl EndedCandidates {
     /// A candidate that panicked is a bug, and must not be taken for one that stands no more.
-    fn count(&mut self, life: Result<End, JoinError>) -> anyhow::Result<()> {
+    fn count(&mut self, life: Result<SessionClosure, JoinError>) -> anyhow::Result<()> {
         match life.context("a candidate's task failed")? {
-            End::Closed => self.closed += 1,
-            End::Unanswered => self.unanswered += 1,
+            SessionClosure::Closed => self.closed += 1,
+            SessionClosure::Unanswered => self.unanswered += 1,
         }
         Ok(())
     }

@@ -11,10 +11,10 @@ use tokio::runtime::Builder;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::LocalSet;
 
-use crate::foreign::intake::{Incoming, Intake, Said};
+use crate::foreign::intake::{Incoming, Intake, WriteStatement};
 use crate::foreign::resource::Resource;
 use crate::process::clock;
-use crate::witness::{Happened, Relay, RelayLines, Tell};
+use crate::witness::{Relay, RelayCallback, RelayEvent, RelayLines};
 
 /// Open until dropped.
 pub(super) struct Paths {
@@ -37,14 +37,14 @@ pub(super) struct Streams {
     pub(super) writes: mpsc::Receiver<Incoming>,
     /// Traffic on their connections. Each event is queued here before the data is forwarded. So it is available here
     /// before any consequence can be observed.
-    pub(super) passed: mpsc::UnboundedReceiver<Passed>,
+    pub(super) passed: mpsc::UnboundedReceiver<PathEvent>,
 }
 
 /// An event on a candidate's connection, at `t`.
-pub(super) struct Passed {
+pub(super) struct PathEvent {
     pub(super) t: Nanos,
     pub(super) connection: u64,
-    pub(super) what: Happened,
+    pub(super) what: RelayEvent,
 }
 
 impl Paths {
@@ -61,11 +61,11 @@ impl Paths {
         let work = move || {
             let served = Builder::new_current_thread().enable_all().build().map(|runtime| {
                 LocalSet::new().block_on(&runtime, async move {
-                    let heard: Tell = Rc::new(move |connection, what| {
+                    let heard: RelayCallback = Rc::new(move |connection, what| {
                         // There is no receiver where candidates report their own actions.
-                        let _ = pass.send(Passed { t: clock::now(), connection, what });
+                        let _ = pass.send(PathEvent { t: clock::now(), connection, what });
                     });
-                    match Opened::open(&cluster, &candidates, &theirs, heard).await {
+                    match PathHandles::open(&cluster, &candidates, &theirs, heard).await {
                         Ok((opened, writes)) => {
                             // The caller may be gone.
                             let _ = tell.send(Ok((opened.clusters.clone(), opened.addresses(&candidates), writes)));
@@ -92,27 +92,27 @@ impl Paths {
 
     /// Sends a write for a candidate, begun at `t`, and waits for the reply.
     pub(super) async fn write(&self, cand: u32, token: Token, t: Nanos) {
-        let said = Said { token: Some(token.czxid), t: Some(t), term: None };
+        let said = WriteStatement { token: Some(token.czxid), t: Some(t), term: None };
         self.resource.write(self.address(cand), &said).await;
     }
 }
 
 /// Objects that the thread keeps open.
-struct Opened {
+struct PathHandles {
     _relays: [Vec<Relay>; 2],
     clusters: [String; 2],
     intake: Intake,
 }
 
-impl Opened {
+impl PathHandles {
     async fn open(
         cluster: &str,
         candidates: &[u32],
         lines: &Arc<RelayLines>,
-        tell: Tell,
+        tell: RelayCallback,
     ) -> anyhow::Result<(Self, mpsc::Receiver<Incoming>)> {
         let (theirs, their_cluster) = Relay::open_before(cluster, lines, &tell).await?;
-        let unheard: Tell = Rc::new(|_, _| {});
+        let unheard: RelayCallback = Rc::new(|_, _| {});
         let (own, own_cluster) = Relay::open_before(cluster, &Arc::default(), &unheard).await?;
         let (intake, writes) = Intake::open(candidates.iter().copied()).await?;
         Ok((Self { _relays: [theirs, own], clusters: [their_cluster, own_cluster], intake }, writes))
@@ -125,12 +125,12 @@ impl Opened {
 
 #[cfg(test)]
 mod tests {
-    use hustings_workloads::model::{Connect, Connected};
+    use hustings_workloads::model::{Connect, ConnectResponse};
     use tokio::io::AsyncWriteExt as _;
     use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
-    use crate::foreign::intake::{Fenced, ResourceAnswer};
+    use crate::foreign::intake::{FenceDecision, ResourceAnswer};
     use crate::wire::connect::{write_connect, write_connected};
     use crate::wire::end::addresses;
     use crate::wire::stream::read_frame;
@@ -148,7 +148,7 @@ mod tests {
         let (mut served, _) = listener.accept().await.expect("it passes clients on");
         client.write_all(&write_connect(&Connect::default())).await.expect("sent");
         read_frame(&mut served).await.expect("it is passed on");
-        let granted = Connected { session: 7, password: [1; 16], timeout_ms: 2_000 };
+        let granted = ConnectResponse { session: 7, password: [1; 16], timeout_ms: 2_000 };
         served.write_all(&write_connected(&granted, true)).await.expect("sent");
         read_frame(&mut client).await.expect("it is passed back");
         // It was queued before it was forwarded.
@@ -156,7 +156,7 @@ mod tests {
         assert!(
             matches!(
                 &told[..],
-                [Happened::Opened, Happened::Said(crate::witness::Said::Established { session: 7, .. })]
+                [RelayEvent::Opened, RelayEvent::Said(crate::witness::DecodedMessage::Established { session: 7, .. })]
             ),
             "{told:?}"
         );
@@ -167,7 +167,7 @@ mod tests {
 
         let takes = async {
             let Incoming { slot, said, answer, .. } = writes.recv().await.expect("a write");
-            answer.send(ResourceAnswer { seq: 0, fenced: Fenced::Taken }).expect("who asked is there");
+            answer.send(ResourceAnswer { seq: 0, fenced: FenceDecision::Taken }).expect("who asked is there");
             (slot, said.token, said.t)
         };
         let ((), written) = tokio::join!(paths.write(4, Token { czxid: 77, session: 1 }, 5), takes);

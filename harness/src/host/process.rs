@@ -141,7 +141,7 @@ impl HostShared {
 
 /// Records every state of a session until it ends.
 async fn follow(shared: Rc<HostShared>, session: i64, mut states: crate::client::session::ZkStates) {
-    let live = Live::new(&shared.connected);
+    let live = SessionCountGuard::new(&shared.connected);
     loop {
         let state = states.changed().await;
         shared.journal.push(&Event::State { t: clock::now(), session, state });
@@ -153,16 +153,16 @@ async fn follow(shared: Rc<HostShared>, session: i64, mut states: crate::client:
 }
 
 /// Counts a session while it lives.
-struct Live<'a>(&'a Cell<u32>);
+struct SessionCountGuard<'a>(&'a Cell<u32>);
 
-impl<'a> Live<'a> {
+impl<'a> SessionCountGuard<'a> {
     fn new(count: &'a Cell<u32>) -> Self {
         count.set(count.get() + 1);
         Self(count)
     }
 }
 
-impl Drop for Live<'_> {
+impl Drop for SessionCountGuard<'_> {
     fn drop(&mut self) {
         self.0.set(self.0.get() - 1);
     }

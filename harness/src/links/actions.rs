@@ -8,7 +8,7 @@ use toxiproxy_rust::proxy::Proxy;
 use tracing::warn;
 
 use crate::process::clock;
-use crate::proxy::stats::{Disconnected, ProxyStats};
+use crate::proxy::stats::{DisconnectReply, ProxyStats};
 
 use super::control::{Control, missing, toxics};
 use super::error::LinkError;
@@ -145,20 +145,20 @@ pub(super) fn heal(controls: &[Control], links: &[Link]) -> Result<Bracket, Link
 
 /// Result of a reset of connections.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Gone {
+pub(super) struct ConnectionResets {
     pub(super) told: u64,
     /// Links on which some of them are still open.
     pub(super) links_left: BTreeSet<String>,
 }
 
 /// Resets all connections of the links. Embedded proxies only.
-pub(super) fn reset(controls: &[Control], links: &[Link]) -> Result<(Bracket, Gone), LinkError> {
+pub(super) fn reset(controls: &[Control], links: &[Link]) -> Result<(Bracket, ConnectionResets), LinkError> {
     let from = clock::now();
     let mut waiting = Vec::new();
-    let mut gone = Gone::default();
+    let mut gone = ConnectionResets::default();
     for (control, here) in by_api(controls, links) {
         for link in here {
-            let told: Disconnected = control.post(&format!("proxies/{}/disconnect", link.name))?;
+            let told: DisconnectReply = control.post(&format!("proxies/{}/disconnect", link.name))?;
             gone.told += told.reset;
             waiting.push((control, link, told.below));
         }

@@ -13,7 +13,7 @@ use crate::files::borrowed::{self, Note};
 const FILE: &str = "toxiproxy";
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Borrowed {
+struct ToxiproxyNote {
     url: String,
 }
 
@@ -28,12 +28,12 @@ pub(crate) fn prefix(run_id: &str) -> String {
 /// # Errors
 /// The folder cannot be written to.
 pub(crate) fn borrow(folder: &Path, url: &str) -> io::Result<Note> {
-    Note::write(folder, FILE, &Borrowed { url: url.to_owned() })
+    Note::write(folder, FILE, &ToxiproxyNote { url: url.to_owned() })
 }
 
 /// Proxies of a run in a foreign Toxiproxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ProxyDebt {
+pub(crate) struct ProxyCleanup {
     pub(crate) url: String,
     pub(crate) prefix: String,
 }
@@ -42,13 +42,13 @@ pub(crate) struct ProxyDebt {
 ///
 /// # Errors
 /// The note cannot be read.
-pub(crate) fn proxy_debt(folder: &Path, run: &str) -> io::Result<Option<ProxyDebt>> {
+pub(crate) fn proxy_debt(folder: &Path, run: &str) -> io::Result<Option<ProxyCleanup>> {
     // The prefix depends only on the run's id, so a note cannot name other runs' proxies.
-    let borrowed = borrowed::read::<Borrowed>(folder, FILE)?;
-    Ok(borrowed.map(|Borrowed { url }| ProxyDebt { url, prefix: prefix(run) }))
+    let borrowed = borrowed::read::<ToxiproxyNote>(folder, FILE)?;
+    Ok(borrowed.map(|ToxiproxyNote { url }| ProxyCleanup { url, prefix: prefix(run) }))
 }
 
-impl ProxyDebt {
+impl ProxyCleanup {
     /// Removes the proxies with their toxics, and returns their number. Blocks: not for a thread that runs futures.
     ///
     /// # Errors

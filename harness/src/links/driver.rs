@@ -10,7 +10,7 @@ use crate::process::clock;
 use crate::process::lock::lock;
 use crate::proxy::stats::ProxyStats;
 use crate::recording::archive::AddSegment;
-use crate::sidecar::Witnessed;
+use crate::sidecar::LinkHosts;
 use crate::witness::HostSlots;
 
 use super::caller::Caller;
@@ -38,7 +38,7 @@ const QUESTION: &[u8] = b"ruok";
 
 /// A Toxiproxy that this run did not start.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct External {
+pub struct ExternalToxiproxy {
     /// URL of its API, like http://127.0.0.1:8474.
     pub url: String,
     /// Address on which its proxies listen, as seen from Toxiproxy.
@@ -53,7 +53,7 @@ pub struct External {
     pub names: String,
 }
 
-impl External {
+impl ExternalToxiproxy {
     /// A Toxiproxy on this machine, on any free ports.
     #[must_use]
     pub fn local(url: &str) -> Self {
@@ -94,7 +94,7 @@ pub struct RunLinks {
     // Dropped first: the processes must be killed before the thread that started them ends.
     pub(super) fleet: Mutex<Fleet>,
     pub(super) caller: Caller,
-    pub(super) place: External,
+    pub(super) place: ExternalToxiproxy,
     pub(super) processes: usize,
     pub(super) embedded: bool,
     pub(super) layout: Mutex<Layout>,
@@ -119,14 +119,14 @@ impl RunLinks {
             Ok(fleet)
         };
         let fleet = caller.call("start the link proxies", CALL_LIMIT * 2, start).await?;
-        Ok(Self::new(caller, fleet, External::local("embedded"), processes.max(1), true))
+        Ok(Self::new(caller, fleet, ExternalToxiproxy::local("embedded"), processes.max(1), true))
     }
 
     /// Uses a running Toxiproxy.
     ///
     /// # Errors
     /// The address is invalid, no server answers there, or the server is not Toxiproxy 2.
-    pub async fn external(place: External) -> Result<Self, LinkError> {
+    pub async fn external(place: ExternalToxiproxy) -> Result<Self, LinkError> {
         let caller = Caller::start()?;
         let url = place.url.clone();
         let connect = move |controls: &mut Vec<Control>| {
@@ -139,7 +139,7 @@ impl RunLinks {
         Ok(Self::new(caller, Fleet::default(), place, 1, embedded))
     }
 
-    fn new(caller: Caller, fleet: Fleet, place: External, processes: usize, embedded: bool) -> Self {
+    fn new(caller: Caller, fleet: Fleet, place: ExternalToxiproxy, processes: usize, embedded: bool) -> Self {
         let (layout, answered) = (Mutex::default(), Mutex::default());
         let fleet = Mutex::new(fleet);
         Self { fleet, caller, place, processes, embedded, layout, question: QUESTION.to_vec(), answered }
@@ -198,7 +198,7 @@ impl RunLinks {
             let layout = self.layout();
             layout.hosts.iter().flatten().map(|link| (link.name.clone(), link.ends.0)).collect()
         };
-        let witnessed = slots_of_hosts.map(|hosts| Witnessed { proxies: proxies(), hosts });
+        let witnessed = slots_of_hosts.map(|hosts| LinkHosts { proxies: proxies(), hosts });
         self.fleet().begin_cell(WRITER, cell, segment, witnessed.as_ref())
     }
 

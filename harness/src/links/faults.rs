@@ -15,7 +15,7 @@ use super::control::Control;
 use super::driver::{BEFORE_LIMIT, CALL_LIMIT, HEALED_LIMIT, RunLinks, endpoints};
 use super::error::LinkError;
 use super::layout::Link;
-use super::probe::{self, Before, Reply};
+use super::probe::{self, LinkBaseline, Reply};
 use super::toxics::{self, Toxic};
 use super::verification::{self, LinkVerification};
 
@@ -73,7 +73,7 @@ impl RunLinks {
     async fn look_for_silence(
         &self,
         links: &[Link],
-        before: &mut [Before],
+        before: &mut [LinkBaseline],
         direction: Direction,
         limit: Duration,
     ) -> Result<Vec<CutLink>, LinkError> {
@@ -97,7 +97,7 @@ impl RunLinks {
     }
 
     /// Probes every link, on its old and on a new connection, and its server directly, all concurrently.
-    async fn listen(&self, links: &[Link], before: &mut [Before], limit: Duration) -> Vec<CutLink> {
+    async fn listen(&self, links: &[Link], before: &mut [LinkBaseline], limit: Duration) -> Vec<CutLink> {
         let question = &self.question[..];
         let past: Vec<_> = links.iter().map(|link| self.layout().past(link)).collect();
         let asked = links.iter().zip(before).zip(past).map(async |((link, before), past)| {

@@ -14,9 +14,10 @@ use serde::Deserialize;
 
 use super::error::LinkError;
 use crate::access::{AUTH_VARIABLE, SASL_VARIABLE};
+use crate::process::limits::explained;
 use crate::process::procfs::process_state;
 use crate::recording::archive::AddSegment;
-use crate::sidecar::{SidecarOrder, SidecarOutcome, Witnessed};
+use crate::sidecar::{LinkHosts, SidecarOrder, SidecarOutcome};
 
 const START_LIMIT: Duration = Duration::from_secs(10);
 /// Orders are executed at once, unless the machine stalls.
@@ -32,7 +33,7 @@ pub(super) struct Fleet {
 }
 
 #[derive(Deserialize)]
-struct Ready {
+struct ListeningProxy {
     api: SocketAddr,
 }
 
@@ -43,7 +44,7 @@ impl Fleet {
         let failed = |why: String| LinkError::Start { exe: exe.display().to_string(), why };
         let mut fleet = Self::default();
         for _ in 0..processes.max(1) {
-            let child = command(exe, lie).spawn().map_err(|e| failed(e.to_string()))?;
+            let child = command(exe, lie).spawn().map_err(|e| failed(explained(e).to_string()))?;
             fleet.children.push(child);
         }
         let mut apis = Vec::new();
@@ -51,7 +52,7 @@ impl Fleet {
             let pipes = child.stdin.take().zip(child.stdout.take());
             let (orders, mut out) = pipes.ok_or_else(|| failed("it has no standard streams".to_owned()))?;
             let line = first_line(&mut out, Instant::now() + START_LIMIT).map_err(|e| failed(e.to_string()))?;
-            let ready: Ready = serde_json::from_slice(&line)
+            let ready: ListeningProxy = serde_json::from_slice(&line)
                 .map_err(|e| failed(format!("it said '{}': {e}", String::from_utf8_lossy(&line))))?;
             apis.push(ready.api);
             fleet.pipes.push((orders, out));
@@ -66,7 +67,7 @@ impl Fleet {
         name: &str,
         cell: u32,
         segment: AddSegment<'_>,
-        witnessed: Option<&Witnessed>,
+        witnessed: Option<&LinkHosts>,
     ) -> anyhow::Result<()> {
         let writers: Vec<String> = (0..self.count()).map(|place| writer(name, place)).collect();
         let segments = writers.iter().map(|writer| segment(writer)).collect::<anyhow::Result<Vec<_>>>()?;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use hustings_record::{Evidence, HeldBack};
+use hustings_record::{Evidence, WithheldReply};
 use hustings_workloads::driver::lost_replies;
 
 use crate::proxy::stats::LostReply;
@@ -59,7 +59,7 @@ impl RunLinks {
 fn verification(armed: Bracket, hosts: &[u16], lost: &[LostReply], links: usize) -> LinkVerification {
     let held_back = |reply: &LostReply| {
         let LostReply { at, xid, path, zxid, .. } = reply.clone();
-        HeldBack { at, xid, path, zxid }
+        WithheldReply { at, xid, path, zxid }
     };
     let times = || lost.iter().map(|reply| reply.at);
     LinkVerification {

@@ -31,7 +31,7 @@ const WRITER: &str = "quorum-proxy";
 
 /// From one server to a port of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Way {
+pub(crate) struct PeerLink {
     pub(crate) from: u32,
     pub(crate) to: u32,
     /// Whether it leads to the election port. Otherwise it leads to the quorum port.
@@ -42,7 +42,7 @@ pub(crate) struct Way {
     pub(crate) upstream: SocketAddr,
 }
 
-impl Way {
+impl PeerLink {
     /// The name of its proxy.
     fn name(&self) -> String {
         format!("{}-{}-{}", if self.election { "election" } else { "quorum" }, self.from, self.to)
@@ -66,7 +66,7 @@ pub(crate) struct Mesh {
     // Dropped first: the processes must be killed before the thread that started them ends.
     fleet: RefCell<Fleet>,
     caller: Caller,
-    ways: Vec<(Way, Link)>,
+    ways: Vec<(PeerLink, Link)>,
 }
 
 impl Mesh {
@@ -74,7 +74,7 @@ impl Mesh {
     ///
     /// # Errors
     /// It cannot be started, does not answer, or a port is taken. Nothing remains in that case.
-    pub(crate) async fn start(exe: &Path, ways: Vec<Way>) -> Result<Self, LinkError> {
+    pub(crate) async fn start(exe: &Path, ways: Vec<PeerLink>) -> Result<Self, LinkError> {
         let caller = Caller::start()?;
         let exe = exe.to_owned();
         let start = move |controls: &mut Vec<Control>| {
@@ -85,15 +85,16 @@ impl Mesh {
             Ok(fleet)
         };
         let fleet = caller.call("start the proxy of the quorum's links", CALL_LIMIT * 2, start).await?;
-        let ends = |way: &Way| (way.from as u16, way.to);
-        let link = |way: Way| (way, Link { api: 0, name: way.name(), endpoint: way.listen, ends: ends(&way) });
+        let ends = |way: &PeerLink| (way.from as u16, way.to);
+        let link = |way: PeerLink| (way, Link { api: 0, name: way.name(), endpoint: way.listen, ends: ends(&way) });
         let mesh = Self { fleet: RefCell::new(fleet), caller, ways: ways.into_iter().map(link).collect() };
         mesh.populate().await?;
         Ok(mesh)
     }
 
     async fn populate(&self) -> Result<(), LinkError> {
-        let wanted = |(way, link): &(Way, Link)| (link.name.clone(), way.listen.to_string(), way.upstream.to_string());
+        let wanted =
+            |(way, link): &(PeerLink, Link)| (link.name.clone(), way.listen.to_string(), way.upstream.to_string());
         let wanted: Vec<_> = self.ways.iter().map(wanted).collect();
         let elections = self.links(|way| way.election);
         let quorum = self.links(|way| !way.election);
@@ -112,7 +113,7 @@ impl Mesh {
     /// A link is already held, bytes passed anyway, or the API cannot be reached or does not apply the change.
     pub(crate) async fn hold(
         &self,
-        which: impl Fn(&Way) -> bool,
+        which: impl Fn(&PeerLink) -> bool,
         in_effect: impl Fn(),
     ) -> Result<HeldLinks, LinkError> {
         let links = self.links(which);
@@ -138,7 +139,7 @@ impl Mesh {
     ///
     /// # Errors
     /// A link is not held (then nothing changes), or the API cannot be reached or does not apply the change.
-    pub(crate) async fn release(&self, which: impl Fn(&Way) -> bool) -> Result<usize, LinkError> {
+    pub(crate) async fn release(&self, which: impl Fn(&PeerLink) -> bool) -> Result<usize, LinkError> {
         let links = self.links(which);
         let count = links.len();
         let release = move |controls: &mut Vec<Control>| actions::withdraw(controls, &links, &holds());
@@ -179,7 +180,7 @@ impl Mesh {
         drop(self.fleet.take());
     }
 
-    fn links(&self, which: impl Fn(&Way) -> bool) -> Vec<Link> {
+    fn links(&self, which: impl Fn(&PeerLink) -> bool) -> Vec<Link> {
         self.ways.iter().filter(|(way, _)| which(way)).map(|(_, link)| link.clone()).collect()
     }
 }

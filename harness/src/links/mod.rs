@@ -22,10 +22,10 @@ mod tunnel;
 mod verification;
 
 pub(crate) use debt::{borrow, prefix, proxy_debt};
-pub use driver::{External, RunLinks};
+pub use driver::{ExternalToxiproxy, RunLinks};
 pub use error::LinkError;
 pub use layout::{descriptors_needed, processes_needed};
-pub(crate) use mesh::{Mesh, Way};
+pub(crate) use mesh::{Mesh, PeerLink};
 pub use touches::Touches;
 pub use tunnel::Tunnel;
 pub use verification::LinkVerification;

@@ -49,7 +49,7 @@ impl Reply {
 
 /// A link before a fault: its answer, and an idle connection that was opened at that time.
 #[derive(Debug)]
-pub(super) struct Before {
+pub(super) struct LinkBaseline {
     pub(super) answer: Reply,
     pub(super) standing: Option<TcpStream>,
 }
@@ -91,10 +91,10 @@ pub(super) async fn closes(stream: &mut TcpStream, limit: Duration) -> bool {
 }
 
 /// Probes all links concurrently, and leaves an idle connection open on each.
-pub(super) async fn before(endpoints: &[SocketAddr], question: &[u8], limit: Duration) -> Vec<Before> {
+pub(super) async fn before(endpoints: &[SocketAddr], question: &[u8], limit: Duration) -> Vec<LinkBaseline> {
     join_all(endpoints.iter().map(|endpoint| async {
         let standing = timeout(limit, connect(*endpoint)).await.ok().flatten();
-        Before { answer: ask(*endpoint, question, limit).await, standing }
+        LinkBaseline { answer: ask(*endpoint, question, limit).await, standing }
     }))
     .await
 }

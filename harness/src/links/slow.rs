@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures::future::{join, join_all};
-use hustings_workloads::faults::Slow;
+use hustings_workloads::faults::LinkSlowdown;
 
 use crate::process::clock;
 use crate::proxy::stats::ProxyStats;
@@ -34,7 +34,7 @@ impl RunLinks {
     /// # Errors
     /// The exact injection failed, and has been undone. A fault without visible effect is no error, but an unverified
     /// verification.
-    pub async fn slow(&self, hosts: &[u16], how: &Slow) -> Result<LinkVerification, LinkError> {
+    pub async fn slow(&self, hosts: &[u16], how: &LinkSlowdown) -> Result<LinkVerification, LinkError> {
         self.slow_noting(hosts, how, |_| ()).await
     }
 
@@ -46,7 +46,7 @@ impl RunLinks {
     pub async fn slow_noting(
         &self,
         hosts: &[u16],
-        how: &Slow,
+        how: &LinkSlowdown,
         in_effect: impl FnOnce((u64, u64)),
     ) -> Result<LinkVerification, LinkError> {
         let links = self.layout().links(hosts)?;
@@ -81,7 +81,7 @@ impl RunLinks {
     async fn timings(
         &self,
         links: &[Link],
-        how: &Slow,
+        how: &LinkSlowdown,
         limit: Duration,
         which: impl Fn(usize) -> bool,
     ) -> Result<Vec<Timing>, LinkError> {

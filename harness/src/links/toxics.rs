@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use hustings_record::Direction;
-use hustings_workloads::faults::Slow;
+use hustings_workloads::faults::LinkSlowdown;
 
 /// Toxics of a proxy, by name.
 pub(super) type Toxics = BTreeMap<String, Toxic>;
@@ -59,7 +59,7 @@ pub(super) fn spelled(direction: Direction) -> &'static str {
 }
 
 /// Each direction has its own toxics. Latency comes before bandwidth in the chain, so that both delays add up.
-pub(super) fn slow(how: &Slow) -> Vec<Toxic> {
+pub(super) fn slow(how: &LinkSlowdown) -> Vec<Toxic> {
     let mut toxics = Vec::new();
     for stream in streams(how.direction) {
         if how.latency_ms > 0 || how.jitter_ms > 0 {
@@ -75,7 +75,7 @@ pub(super) fn slow(how: &Slow) -> Vec<Toxic> {
 
 /// The rate in Toxiproxy's KB/s of 1,000 bytes each (its `bandwidth` counts bytes per millisecond). Toxiproxy accepts
 /// integers only, so the result is off by at most 2.4 %.
-pub(super) fn toxiproxy_rate(how: &Slow) -> Option<u32> {
+pub(super) fn toxiproxy_rate(how: &LinkSlowdown) -> Option<u32> {
     how.bytes_a_second().map(|rate| narrow((rate + 500) / 1_000).max(1))
 }
 
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn the_rate_is_what_was_asked_for_within_what_whole_numbers_allow() {
         for kib in (1..3_000).chain([1_000_000, 10_000_000]) {
-            let how = Slow { rate_kb: Some(kib), ..Slow::default() };
+            let how = LinkSlowdown { rate_kb: Some(kib), ..LinkSlowdown::default() };
             let (asked, got) = (kib as f64 * 1_024.0, f64::from(toxiproxy_rate(&how).unwrap()) * 1_000.0);
             assert!((got / asked - 1.0).abs() <= 0.024, "{kib} KiB/s became {got} B/s");
         }

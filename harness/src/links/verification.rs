@@ -6,7 +6,7 @@ use hustings_record::{
     CutLink, Direction, Evidence, FaultKind, Nanos, Probe, ProbeAnswer, ProbeTimes, ResetLink, Slowness,
     VerificationStage, WholeLink,
 };
-use hustings_workloads::faults::Slow;
+use hustings_workloads::faults::LinkSlowdown;
 
 use super::actions::Bracket;
 use super::layout::Link;
@@ -137,12 +137,12 @@ const PLAIN_MS: f64 = 20.0;
 
 /// Expected and observed delays of slow links.
 #[derive(Default)]
-struct Sight {
+struct DelayComparison {
     words: Vec<String>,
     held: Vec<Slowness>,
 }
 
-impl Sight {
+impl DelayComparison {
     /// Compares the probes with at least half of the expected delay, since the baseline is noisy too. A proxy that does
     /// nothing adds no delay.
     fn hold(&mut self, what: &str, of: Vec<ProbeTimes>, due_ms: f64) {
@@ -168,19 +168,19 @@ impl Sight {
 }
 
 /// A link that answered before its fault, with its probes before and during the fault.
-type Probed<'p> = (&'p Link, &'p Timing, &'p Timing);
+type ProbedLink<'p> = (&'p Link, &'p Timing, &'p Timing);
 
 /// Verified: every toxic was read back, and every link that answered before shows the measurable effects. The quickest
 /// probes are later by the minimum that the toxics add, per direction if the proxy reports it. Their spread is at least
 /// a quarter of the jitter. Long ones are as late as the rate requires. Smaller effects are only read back.
 pub(super) fn slow(
     bracket: Bracket,
-    how: &Slow,
+    how: &LinkSlowdown,
     (links, question): (&[Link], usize),
     before: &[Timing],
     during: &[Timing],
 ) -> LinkVerification {
-    let probed: Vec<Probed<'_>> = links
+    let probed: Vec<ProbedLink<'_>> = links
         .iter()
         .zip(before.iter().zip(during))
         .filter(|(_, (before, _))| !before.rounds.is_empty())
@@ -192,7 +192,7 @@ pub(super) fn slow(
     let later = |of: &dyn Fn(&Timing) -> Vec<Duration>| -> Vec<ProbeTimes> {
         probed.iter().map(|(link, before, during)| times(link, Some(&of(before)), &of(during))).collect()
     };
-    let mut sight = Sight::default();
+    let mut sight = DelayComparison::default();
     let told = probed.iter().all(|(_, _, during)| !during.up.is_empty());
     if told && how.latency_ms > 0 {
         let (of_up, of_down) = (later(&|timing| timing.up.clone()), later(&|timing| timing.down.clone()));
@@ -237,30 +237,30 @@ struct DueDelay {
 }
 
 /// Expected delay of a message of this many bytes, in one direction.
-fn due(how: &Slow, way: Direction, bytes: usize) -> DueDelay {
+fn due(how: &LinkSlowdown, way: Direction, bytes: usize) -> DueDelay {
     match acts(how, way) {
         true => DueDelay { least_ms: how.least_ms(bytes), jitter_ms: how.jitter_ms as f64 },
         false => DueDelay { least_ms: 0.0, jitter_ms: 0.0 },
     }
 }
 
-fn acts(how: &Slow, way: Direction) -> bool {
+fn acts(how: &LinkSlowdown, way: Direction) -> bool {
     if way.is_up() { how.direction.is_up() } else { how.direction.is_down() }
 }
 
 /// Added time of long requests and answers, on the link that is furthest from the expected value.
-fn flows(sight: &mut Sight, how: &Slow, probed: &[Probed<'_>]) {
-    type Of = fn(&Timing) -> Option<ProbeFlow>;
-    let both: [(Direction, &str, Of); 2] =
+fn flows(sight: &mut DelayComparison, how: &LinkSlowdown, probed: &[ProbedLink<'_>]) {
+    type FlowSelector = fn(&Timing) -> Option<ProbeFlow>;
+    let both: [(Direction, &str, FlowSelector); 2] =
         [(Direction::Up, "up", |timing| timing.long_up), (Direction::Down, "down", |timing| timing.long_down)];
     for (way, name, of) in both {
         if !acts(how, way) {
             continue;
         }
-        let one = |(link, before, during): &Probed<'_>| {
+        let one = |(link, before, during): &ProbedLink<'_>| {
             let (first, second) = (of(before), of(during));
             let bytes = second.or(first).map_or(0, |flow| flow.bytes);
-            let line_ms = Slow { latency_ms: 0, ..how.clone() }.least_ms(bytes);
+            let line_ms = LinkSlowdown { latency_ms: 0, ..how.clone() }.least_ms(bytes);
             let took = |flow: Option<ProbeFlow>| flow.map(|flow| flow.took).into_iter().collect::<Vec<_>>();
             (times(link, Some(&took(first)), &took(second)), line_ms, bytes)
         };

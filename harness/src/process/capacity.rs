@@ -29,12 +29,12 @@ pub struct Demand {
     pub links: bool,
     /// Whether they go over the coordinator's tunnel to servers that speak TLS.
     pub tunnel: bool,
-    pub a_session: OnHost,
+    pub a_session: SessionPlacement,
 }
 
 /// How a host holds a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnHost {
+pub enum SessionPlacement {
     /// A client in the host process connects directly.
     Direct,
     /// A client in the host process connects over the same paths as programs.
@@ -43,7 +43,7 @@ pub enum OnHost {
     Beside,
 }
 
-impl OnHost {
+impl SessionPlacement {
     /// Descriptors of the host per session.
     const fn descriptors(self) -> u64 {
         /// Both ends of the relayed connection, and the connection for writes.
@@ -229,12 +229,20 @@ fn hosts_or(enough: Option<u64>, others: &str) -> String {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{CapacityError, Demand, Limits, OnHost, enough_descriptors};
+    use super::{CapacityError, Demand, Limits, SessionPlacement, enough_descriptors};
 
     const LIMITS: Limits = Limits { descriptors: 1_000, ports: 500 };
 
     fn demand(sessions: u32, hosts: u32, links: bool) -> Demand {
-        Demand { sessions, hosts, servers: 3, local_servers: true, links, tunnel: false, a_session: OnHost::Direct }
+        Demand {
+            sessions,
+            hosts,
+            servers: 3,
+            local_servers: true,
+            links,
+            tunnel: false,
+            a_session: SessionPlacement::Direct,
+        }
     }
 
     #[test]
@@ -254,10 +262,11 @@ mod tests {
         let tunnelled = |sessions| Demand { tunnel: true, ..external(demand(sessions, 9, false)) };
         assert_eq!(tunnelled(468).check(wide), Ok(()));
         assert!(matches!(tunnelled(469).check(wide), Err(CapacityError::Tunnel { needed: 1_002, .. })));
-        let beside = |sessions| Demand { a_session: OnHost::Beside, ..external(demand(sessions, 1, false)) };
+        let beside = |sessions| Demand { a_session: SessionPlacement::Beside, ..external(demand(sessions, 1, false)) };
         assert_eq!(beside(312).check(wide), Ok(()));
         assert!(matches!(beside(313).check(wide), Err(CapacityError::Host { needed: 1_003, enough: Some(2), .. })));
-        let relayed = |sessions| Demand { a_session: OnHost::Relayed, ..external(demand(sessions, 1, false)) };
+        let relayed =
+            |sessions| Demand { a_session: SessionPlacement::Relayed, ..external(demand(sessions, 1, false)) };
         assert_eq!(relayed(187).check(wide), Ok(()));
         assert!(matches!(relayed(188).check(wide), Err(CapacityError::Host { needed: 1_004, enough: Some(2), .. })));
         assert_eq!(demand(2_232, 9, false).check(wide), Ok(()));

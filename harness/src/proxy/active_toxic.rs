@@ -19,12 +19,12 @@ pub(super) struct Item {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ToxicAction {
     Data(Vec<u8>),
-    End(End),
+    End(StreamEnd),
 }
 
 /// The last item of a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum StreamEnd {
     /// The sender sends no more.
     Eof,
     /// The sender reset the connection.
@@ -221,7 +221,7 @@ impl ActiveToxic {
         }
         if left == 0 {
             let dropped = self.queue.drain(..).map(|item| item.bytes()).sum();
-            self.queue.push_back(Item { at, what: ToxicAction::End(End::Close) });
+            self.queue.push_back(Item { at, what: ToxicAction::End(StreamEnd::Close) });
             return ToxicStep::Dropped(dropped);
         }
         let step = self.emit_part(left);
@@ -229,7 +229,7 @@ impl ActiveToxic {
             self.passed += item.bytes() as u64;
         }
         if self.passed >= limit.bytes.whole() && self.queue.is_empty() {
-            self.queue.push_back(Item { at, what: ToxicAction::End(End::Close) });
+            self.queue.push_back(Item { at, what: ToxicAction::End(StreamEnd::Close) });
         }
         step
     }

@@ -12,7 +12,7 @@ use crate::process::lock::lock;
 use super::active_toxic::ConnectionFate;
 use super::counters::Counters;
 use super::reading::Reading;
-use super::stats::{ConnectionStats, WayStats, hex};
+use super::stats::{ConnectionStats, DirectionStats, hex};
 use super::tap::Tap;
 use super::toxic::Stream;
 
@@ -104,7 +104,7 @@ impl ProxyConnection {
     }
 
     /// Up and down. Data that a hold stops stays in the sockets.
-    pub(super) fn ways(&self) -> [WayStats; 2] {
+    pub(super) fn ways(&self) -> [DirectionStats; 2] {
         let connecting = self.server.get().is_none();
         let up = if connecting || self.held_up.load(Relaxed) { unread(&self.client) } else { 0 };
         let down = self.server.get().filter(|_| self.held_down.load(Relaxed)).map_or(0, unread);

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::stats::WayStats;
+use super::stats::DirectionStats;
 
 #[derive(Debug, Default)]
 pub(super) struct Counters {
@@ -29,9 +29,9 @@ impl Counters {
     }
 
     /// `waiting`: bytes that have arrived at the socket but have not been read.
-    pub(super) fn stats(&self, waiting: u64) -> WayStats {
+    pub(super) fn stats(&self, waiting: u64) -> DirectionStats {
         let last = self.last.load(Relaxed);
-        WayStats {
+        DirectionStats {
             bytes: self.bytes.load(Relaxed),
             last: (last > 0).then_some(last),
             held: self.queued.load(Relaxed) + waiting,

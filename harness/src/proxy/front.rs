@@ -74,10 +74,10 @@ impl Front {
 }
 
 impl Listener for Front {
-    type Io = Visitor;
+    type Io = ApiConnection;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (Visitor, SocketAddr) {
+    async fn accept(&mut self) -> (ApiConnection, SocketAddr) {
         loop {
             // axum's own accept pauses when no descriptors are available.
             let (stream, from) = Listener::accept(&mut self.listener).await;
@@ -88,7 +88,7 @@ impl Listener for Front {
             if let Err(error) = stream.set_nodelay(true) {
                 debug!(%error, "an API connection keeps its Nagle delay");
             }
-            return (Visitor::new(stream, place), from);
+            return (ApiConnection::new(stream, place), from);
         }
     }
 
@@ -98,14 +98,14 @@ impl Listener for Front {
 }
 
 /// A connection to the API. It may be idle between two requests, but not within one.
-pub(super) struct Visitor {
+pub(super) struct ApiConnection {
     stream: TcpStream,
     /// Deadline of the next request. None: the last request was answered.
     due: Option<Pin<Box<Sleep>>>,
     _place: OwnedSemaphorePermit,
 }
 
-impl Visitor {
+impl ApiConnection {
     fn new(stream: TcpStream, place: OwnedSemaphorePermit) -> Self {
         Self { stream, due: Some(in_time()), _place: place }
     }
@@ -116,7 +116,7 @@ fn in_time() -> Pin<Box<Sleep>> {
     Box::pin(sleep_until(Instant::now() + REQUEST_WITHIN))
 }
 
-impl AsyncRead for Visitor {
+impl AsyncRead for ApiConnection {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let polled = Pin::new(&mut self.stream).poll_read(cx, buffer);
         if polled.is_ready() {
@@ -128,7 +128,7 @@ impl AsyncRead for Visitor {
     }
 }
 
-impl AsyncWrite for Visitor {
+impl AsyncWrite for ApiConnection {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.due = None;
         Pin::new(&mut self.stream).poll_write(cx, bytes)

@@ -41,7 +41,7 @@ use std::net::SocketAddr;
 use tokio::net::TcpListener;
 
 use registry::Registry;
-pub use tap::{Tapped, Taps};
+pub use tap::{TapEvent, Taps};
 
 /// Start options of the proxy.
 #[derive(Clone, Debug)]

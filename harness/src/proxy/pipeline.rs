@@ -63,7 +63,7 @@ pub(super) struct Pipeline {
 
 /// Result of a turn.
 #[derive(Debug, Default)]
-pub(super) struct Turn {
+pub(super) struct PipelineStep {
     /// When the next item is due, if any waits for its time.
     pub(super) wake: Option<u64>,
     pub(super) dropped: usize,
@@ -138,8 +138,8 @@ impl Pipeline {
     }
 
     /// Moves all items that are due.
-    pub(super) fn turn(&mut self, now: u64) -> Turn {
-        let mut turn = Turn::default();
+    pub(super) fn turn(&mut self, now: u64) -> PipelineStep {
+        let mut turn = PipelineStep::default();
         for at in 0..self.active.len() {
             let (before, after) = self.active.split_at_mut(at + 1);
             let Some(active) = before.last_mut() else { break };
@@ -173,7 +173,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::proxy::active_toxic::{End, ToxicAction};
+    use crate::proxy::active_toxic::{StreamEnd, ToxicAction};
     use crate::proxy::greeting::tests::greeting;
 
     const MS: u64 = 1_000_000;
@@ -266,10 +266,10 @@ mod tests {
         for items in [vec![data(b"1234567", 0)], vec![data(b"123", 0), data(b"45", 0)], vec![data(b"12345", 0)]] {
             let out = check(&[limit], items);
             assert_eq!(bytes(&out), b"12345");
-            assert_eq!(out.last().map(|(_, what)| what), Some(&ToxicAction::End(End::Close)));
+            assert_eq!(out.last().map(|(_, what)| what), Some(&ToxicAction::End(StreamEnd::Close)));
         }
         let out = check(&[r#"{"type":"limit_data"}"#], vec![data(b"1", 0)]);
-        assert_eq!(out.into_iter().map(|(_, what)| what).collect::<Vec<_>>(), [ToxicAction::End(End::Close)]);
+        assert_eq!(out.into_iter().map(|(_, what)| what).collect::<Vec<_>>(), [ToxicAction::End(StreamEnd::Close)]);
     }
 
     #[test]
@@ -286,9 +286,9 @@ mod tests {
 
     /// All output of a plain greeting for this input, cut in two at `cut`, followed by the end of the connection.
     fn greeted(sent: &[u8], cut: usize) -> Vec<u8> {
-        let end = Item { at: 2, what: ToxicAction::End(End::Eof) };
+        let end = Item { at: 2, what: ToxicAction::End(StreamEnd::Eof) };
         let out = check(&[r#"{"type":"plain_greeting"}"#], vec![data(&sent[..cut], 0), data(&sent[cut..], 1), end]);
-        assert_eq!(out.last().map(|(_, what)| what), Some(&ToxicAction::End(End::Eof)));
+        assert_eq!(out.last().map(|(_, what)| what), Some(&ToxicAction::End(StreamEnd::Eof)));
         bytes(&out)
     }
 
@@ -348,10 +348,10 @@ mod tests {
                 out.extend(drain(&mut pipeline, now, now + wait * MS));
                 now += wait * MS;
             }
-            pipeline.push(Item { at: now, what: ToxicAction::End(End::Eof) });
+            pipeline.push(Item { at: now, what: ToxicAction::End(StreamEnd::Eof) });
             out.extend(drain(&mut pipeline, now, u64::MAX / 2));
             prop_assert_eq!(bytes(&out), sent);
-            prop_assert_eq!(out.last().map(|(_, what)| what), Some(&ToxicAction::End(End::Eof)));
+            prop_assert_eq!(out.last().map(|(_, what)| what), Some(&ToxicAction::End(StreamEnd::Eof)));
             prop_assert_eq!(pipeline.bytes(), 0);
         }
     }

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use crate::process::clock;
 use crate::process::lock::lock;
 
-use super::active_toxic::{ConnectionFate, End, Item, ToxicAction};
+use super::active_toxic::{ConnectionFate, Item, StreamEnd, ToxicAction};
 use super::connection::ProxyConnection;
 use super::counters::Counters;
 use super::pipeline::{Chain, Pipeline};
@@ -53,7 +53,7 @@ pub(super) struct Pump<'a> {
 }
 
 /// Events that a pump waits for.
-struct Wait {
+struct PumpInterest {
     read: bool,
     write: bool,
     wake: Option<u64>,
@@ -61,7 +61,7 @@ struct Wait {
 
 enum Advance {
     Done(DirectionEnd),
-    Wait(Wait),
+    Wait(PumpInterest),
     Again,
 }
 
@@ -94,7 +94,7 @@ impl<'a> Pump<'a> {
                 return DirectionEnd::Fate(fate);
             }
             let advance = if self.pipeline.held() {
-                Advance::Wait(Wait { read: false, write: false, wake: None })
+                Advance::Wait(PumpInterest { read: false, write: false, wake: None })
             } else {
                 self.advance()
             };
@@ -119,7 +119,7 @@ impl<'a> Pump<'a> {
         adopted
     }
 
-    async fn wait(&mut self, wait: Wait) {
+    async fn wait(&mut self, wait: PumpInterest) {
         let sleep = async {
             match wait.wake {
                 Some(at) => tokio::time::sleep(Duration::from_nanos(at.saturating_sub(clock::now()))).await,
@@ -157,7 +157,7 @@ impl<'a> Pump<'a> {
             }
             if !matches!(written, PumpFlow::Moved) && !matches!(read, PumpFlow::Moved) {
                 let write = matches!(written, PumpFlow::Blocked);
-                return Advance::Wait(Wait { read: wants, write, wake: turn.wake });
+                return Advance::Wait(PumpInterest { read: wants, write, wake: turn.wake });
             }
         }
         Advance::Again
@@ -166,7 +166,7 @@ impl<'a> Pump<'a> {
     /// Reads once.
     fn fill(&mut self, now: u64) -> PumpFlow {
         SCRATCH.with_borrow_mut(|scratch| match self.source.try_read(scratch) {
-            Ok(0) => self.push_end(End::Eof, now),
+            Ok(0) => self.push_end(StreamEnd::Eof, now),
             Ok(n) => {
                 let data = scratch.get(..n).unwrap_or_default();
                 if let Some(tap) = &self.connection.tap {
@@ -183,14 +183,16 @@ impl<'a> Pump<'a> {
                         self.count_dropped(data.len() - passes);
                         match self.take(data.get(..passes).unwrap_or_default(), now) {
                             PumpFlow::Ended(outcome) => PumpFlow::Ended(outcome),
-                            PumpFlow::Moved | PumpFlow::Nothing | PumpFlow::Blocked => self.push_end(End::Close, now),
+                            PumpFlow::Moved | PumpFlow::Nothing | PumpFlow::Blocked => {
+                                self.push_end(StreamEnd::Close, now)
+                            }
                         }
                     }
                 }
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => PumpFlow::Blocked,
             Err(error) if error.kind() == ErrorKind::Interrupted => PumpFlow::Moved,
-            Err(_) => self.push_end(End::Reset, now),
+            Err(_) => self.push_end(StreamEnd::Reset, now),
         })
     }
 
@@ -203,7 +205,7 @@ impl<'a> Pump<'a> {
         lock(&self.connection.reading).down(data, keeps)
     }
 
-    fn push_end(&mut self, end: End, now: u64) -> PumpFlow {
+    fn push_end(&mut self, end: StreamEnd, now: u64) -> PumpFlow {
         self.at_end = true;
         self.pipeline.push(Item { at: now, what: ToxicAction::End(end) });
         PumpFlow::Moved
@@ -228,9 +230,13 @@ impl<'a> Pump<'a> {
         let mut flow = PumpFlow::Nothing;
         while let Some(Item { at, what }) = self.pipeline.ready().pop_front() {
             match what {
-                ToxicAction::End(End::Eof) => return PumpFlow::Ended(self.pass_eof()),
-                ToxicAction::End(End::Reset) => return PumpFlow::Ended(DirectionEnd::Fate(ConnectionFate::Reset)),
-                ToxicAction::End(End::Close) => return PumpFlow::Ended(DirectionEnd::Fate(ConnectionFate::Close)),
+                ToxicAction::End(StreamEnd::Eof) => return PumpFlow::Ended(self.pass_eof()),
+                ToxicAction::End(StreamEnd::Reset) => {
+                    return PumpFlow::Ended(DirectionEnd::Fate(ConnectionFate::Reset));
+                }
+                ToxicAction::End(StreamEnd::Close) => {
+                    return PumpFlow::Ended(DirectionEnd::Fate(ConnectionFate::Close));
+                }
                 ToxicAction::Data(mut data) => {
                     let n = match self.write(&data, now) {
                         Ok(n) => n,

@@ -26,7 +26,7 @@ pub(super) struct Reading {
 
 /// A create whose answer reports its execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Created {
+pub(super) struct ExecutedCreate {
     pub(super) xid: i32,
     /// The path in the request: for a sequential znode, without its number.
     pub(super) path: String,
@@ -47,7 +47,7 @@ impl Reading {
 
     /// Processes data from a server. If `keeps` selects a create's answer, returns how many of these bytes may pass, so
     /// that the client never receives the whole answer.
-    pub(super) fn down(&mut self, data: &[u8], mut keeps: impl FnMut(Created) -> bool) -> Option<usize> {
+    pub(super) fn down(&mut self, data: &[u8], mut keeps: impl FnMut(ExecutedCreate) -> bool) -> Option<usize> {
         let creates = &mut self.creates;
         self.down.take(
             data,
@@ -56,7 +56,7 @@ impl Reading {
                 let Some((xid, zxid, error)) = answer(head) else { return false };
                 // Answers arrive in the order of the requests.
                 let Some((_, path)) = creates.pop_front_if(|(create, _)| *create == xid) else { return false };
-                error == 0 && keeps(Created { xid, path, zxid })
+                error == 0 && keeps(ExecutedCreate { xid, path, zxid })
             },
         )
     }
@@ -138,7 +138,7 @@ mod tests {
                     break;
                 }
             }
-            assert_eq!(seen, [Created { xid: 3, path: "/a/c".to_owned(), zxid: 9 }], "chunks of {size}");
+            assert_eq!(seen, [ExecutedCreate { xid: 3, path: "/a/c".to_owned(), zxid: 9 }], "chunks of {size}");
             assert!((whole..down.len()).contains(&passed), "chunks of {size}: {passed} passed");
         }
     }

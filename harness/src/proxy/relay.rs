@@ -18,7 +18,7 @@ use super::pipeline::Chain;
 use super::request::ProxyRequest;
 use super::serve::serve;
 use super::shared::{Extent, ProxyShared, next_id};
-use super::stats::{Disconnected, ProxyStats};
+use super::stats::{DisconnectReply, ProxyStats};
 use super::tap::Taps;
 use super::toxic::{Stream, Toxic, ToxicKind};
 
@@ -91,9 +91,9 @@ impl Relay {
     }
 
     /// Resets all connections.
-    pub(super) fn disconnect(&self) -> Disconnected {
+    pub(super) fn disconnect(&self) -> DisconnectReply {
         let reset = if self.lie { self.shared.open() } else { self.shared.end_all(ConnectionFate::Reset) };
-        Disconnected { reset, below: next_id() }
+        DisconnectReply { reset, below: next_id() }
     }
 
     pub(super) fn add_toxic(&mut self, toxic: Toxic) -> Result<&Toxic, ApiError> {

@@ -14,7 +14,7 @@ use super::active_toxic::ConnectionFate;
 use super::connection::ProxyConnection;
 use super::counters::Counters;
 use super::pipeline::Chain;
-use super::reading::Created;
+use super::reading::ExecutedCreate;
 use super::stats::{ConnectionStats, LostReply, ProxyStats};
 use super::tap::Taps;
 use super::toxic::{LoseReply, Stream, Toxic, ToxicKind};
@@ -109,7 +109,7 @@ impl ProxyShared {
     }
 
     /// Whether a toxic holds back the answer to this create. If so, records it.
-    pub(super) fn loses(&self, toxics: &[Arc<Toxic>], connection: u64, created: &Created) -> bool {
+    pub(super) fn loses(&self, toxics: &[Arc<Toxic>], connection: u64, created: &ExecutedCreate) -> bool {
         let mut lost = lock(&self.lost);
         let wants = |toxic: &&Arc<Toxic>| match toxic.kind {
             ToxicKind::LoseReply(LoseReply { creates }) => {
@@ -121,7 +121,7 @@ impl ProxyShared {
         let Some(serial) = toxics.iter().find(wants).map(|toxic| toxic.serial) else { return false };
         // Answers that other toxics held back have been read long before.
         lost.retain(|(other, _)| *other == serial);
-        let Created { xid, path, zxid } = created.clone();
+        let ExecutedCreate { xid, path, zxid } = created.clone();
         lost.push((serial, LostReply { at: clock::now(), connection, xid, path, zxid }));
         true
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// One direction. Times are nanoseconds of CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WayStats {
+pub struct DirectionStats {
     /// Bytes forwarded to the receiving side.
     pub bytes: u64,
     /// When the last of them were forwarded.
@@ -23,9 +23,9 @@ pub struct ConnectionStats {
     pub opened: u64,
     pub closed: Option<u64>,
     /// Client to server.
-    pub up: WayStats,
+    pub up: DirectionStats,
     /// Server to client.
-    pub down: WayStats,
+    pub down: DirectionStats,
     /// The first bytes (at most 64) that the server sent, in hex.
     pub head: String,
 }
@@ -35,8 +35,8 @@ pub struct ConnectionStats {
 pub struct ProxyStats {
     /// Time of the statistics.
     pub now: u64,
-    pub up: WayStats,
-    pub down: WayStats,
+    pub up: DirectionStats,
+    pub down: DirectionStats,
     pub open: u64,
     pub accepted: u64,
     pub closed: u64,
@@ -75,7 +75,7 @@ pub struct LostReply {
 
 /// The answer to a `disconnect`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Disconnected {
+pub struct DisconnectReply {
     /// Number of connections that were ordered to reset.
     pub reset: u64,
     /// All of them have lower ids than this.

@@ -10,18 +10,18 @@ use tokio::sync::mpsc;
 use super::toxic::Stream;
 use crate::process::clock;
 use crate::process::lock::lock;
-use crate::witness::{Conversation, Happened, Said};
+use crate::witness::{Conversation, DecodedMessage, RelayEvent};
 
 /// Maximum number of events that wait to be recorded.
 const WAITING_MAX: usize = 1 << 16;
 
 /// One event on a connection of a proxy.
 #[derive(Debug)]
-pub struct Tapped {
+pub struct TapEvent {
     pub t: Nanos,
     pub proxy: Arc<str>,
     pub connection: u64,
-    pub what: Happened,
+    pub what: RelayEvent,
 }
 
 /// The recorder of all proxies of a process, if any.
@@ -30,13 +30,13 @@ pub struct Taps(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    listener: Mutex<Option<mpsc::Sender<Tapped>>>,
+    listener: Mutex<Option<mpsc::Sender<TapEvent>>>,
     lost: AtomicU64,
 }
 
 impl Taps {
     /// Reports all events on new connections from now on.
-    pub(crate) fn begin(&self) -> mpsc::Receiver<Tapped> {
+    pub(crate) fn begin(&self) -> mpsc::Receiver<TapEvent> {
         let (tell, told) = mpsc::channel(WAITING_MAX);
         *lock(&self.0.listener) = Some(tell);
         self.0.lost.store(0, Relaxed);
@@ -53,7 +53,7 @@ impl Taps {
     pub(super) fn open(&self, proxy: &Arc<str>, connection: u64) -> Option<Tap> {
         let to = lock(&self.0.listener).clone()?;
         let tap = Tap { to, taps: self.clone(), proxy: proxy.clone(), connection, conversation: Mutex::default() };
-        tap.tell(Happened::Opened);
+        tap.tell(RelayEvent::Opened);
         Some(tap)
     }
 }
@@ -61,7 +61,7 @@ impl Taps {
 /// Decodes the traffic of one connection and reports it.
 #[derive(Debug)]
 pub(super) struct Tap {
-    to: mpsc::Sender<Tapped>,
+    to: mpsc::Sender<TapEvent>,
     taps: Taps,
     proxy: Arc<str>,
     connection: u64,
@@ -72,15 +72,15 @@ impl Tap {
     /// Processes data before it is forwarded.
     pub(super) fn take(&self, stream: Stream, data: &[u8]) {
         let mut conversation = lock(&self.conversation);
-        let tell = |said: Said| self.tell(Happened::Said(said));
+        let tell = |said: DecodedMessage| self.tell(RelayEvent::Said(said));
         match stream {
             Stream::Upstream => conversation.up(data, tell),
             Stream::Downstream => conversation.down(data, tell),
         }
     }
 
-    fn tell(&self, what: Happened) {
-        let tapped = Tapped { t: clock::now(), proxy: self.proxy.clone(), connection: self.connection, what };
+    fn tell(&self, what: RelayEvent) {
+        let tapped = TapEvent { t: clock::now(), proxy: self.proxy.clone(), connection: self.connection, what };
         if self.to.try_send(tapped).is_err() {
             self.taps.0.lost.fetch_add(1, Relaxed);
         }
@@ -90,6 +90,6 @@ impl Tap {
 impl Drop for Tap {
     fn drop(&mut self) {
         let sound = lock(&self.conversation).is_sound();
-        self.tell(Happened::Ended { sound });
+        self.tell(RelayEvent::Ended { sound });
     }
 }

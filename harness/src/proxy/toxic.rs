@@ -76,7 +76,7 @@ pub(super) struct SlowClose {
 /// Milliseconds of a `timeout`, a `reset_peer` or an `await_upstream`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct After {
+pub(super) struct ToxicTimeout {
     pub(super) timeout: Amount,
 }
 
@@ -127,9 +127,9 @@ pub(super) enum ToxicKind {
     Bandwidth(Bandwidth),
     SlowClose(SlowClose),
     /// Drops all data. Closes the connection after the time, or (for 0) when the toxic is removed.
-    Timeout(After),
+    Timeout(ToxicTimeout),
     /// Resets the connection this long after the next data.
-    ResetPeer(After),
+    ResetPeer(ToxicTimeout),
     Slicer(Slicer),
     LimitData(LimitData),
     /// Does nothing.
@@ -142,7 +142,7 @@ pub(super) enum ToxicKind {
     /// closes each connection instead.
     LoseReply(LoseReply),
     /// A connection whose upstream refuses retries for this time, instead of closing at once.
-    AwaitUpstream(After),
+    AwaitUpstream(ToxicTimeout),
 }
 
 impl ToxicKind {

@@ -11,17 +11,24 @@ use hustings_record::{
 use rustix::fs::Access;
 
 use crate::files::bounded;
-use crate::files::replace::{rename_over, replace};
+use crate::files::replace::rename_over;
+use crate::files::write_error::WriteError;
 use crate::process::lock::lock;
 
 const SCENARIO_FILE: &str = "scenario.toml";
 /// The scenario that the first one is compared with.
-pub const AGAINST_FILE: &str = "against.toml";
+const AGAINST_FILE: &str = "against.toml";
 /// Separates the original scenario from the resolved one, which follows as comments.
 const RESOLVED: &str = "# ---- resolved, with --set and --seed";
 
 /// Adds a writer's segment to the current cell and returns its path.
 pub type AddSegment<'a> = &'a mut dyn FnMut(&str) -> anyhow::Result<PathBuf>;
+
+/// A scenario as it was given, and with all changes.
+pub struct KeptScenario<'a> {
+    pub verbatim: &'a str,
+    pub resolved: &'a str,
+}
 
 /// A record being written.
 pub struct Archive {
@@ -53,7 +60,7 @@ impl UnsavedManifest {
     pub fn save(self) -> anyhow::Result<()> {
         let mut written = lock(&self.saver.written);
         if *written < self.number {
-            rename_over(&self.saver.path, &self.text).with_context(|| self.saver.path.display().to_string())?;
+            rename_over(&self.saver.path, &self.text).map_err(WriteError::record(&self.saver.path))?;
             *written = self.number;
         }
         Ok(())
@@ -89,28 +96,43 @@ impl Archive {
             .with_context(|| format!("nothing can be written to {}; {remedy}", there.display()))
     }
 
-    /// Creates the folder and writes the first manifest and the scenario. The folder must not contain a record.
+    /// Creates the folder and writes the first manifest and the scenario, with the one that it is compared with. The
+    /// folder must not contain a record.
+    ///
+    /// # Errors
+    /// As for [`Self::check`], or something cannot be written. Then nothing of the record is left.
     pub fn create(
         folder: &Path,
         manifest: Manifest,
-        scenario_verbatim: &str,
-        scenario_resolved: &str,
+        scenario: &KeptScenario<'_>,
+        against: Option<&KeptScenario<'_>>,
     ) -> anyhow::Result<Self> {
-        let what = || format!("the record's folder {}", folder.display());
         Self::check(folder)?;
-        std::fs::create_dir_all(folder.join("events")).with_context(what)?;
+        let events = folder.join("events");
+        std::fs::create_dir_all(&events).map_err(WriteError::record(&events))?;
         let saver = Arc::new(Saver { path: folder.join(MANIFEST_FILE), written: Mutex::new(0) });
         let mut archive = Self { folder: folder.to_owned(), manifest, saver, number: 0 };
-        archive.keep_scenario(SCENARIO_FILE, scenario_verbatim, scenario_resolved)?;
+        let kept = archive.keep_scenario(SCENARIO_FILE, scenario);
+        let kept = kept.and_then(|()| against.map_or(Ok(()), |against| archive.keep_scenario(AGAINST_FILE, against)));
+        kept.inspect_err(|_| archive.discard())?;
         Ok(archive)
     }
 
-    /// Stores a scenario, in its original and its resolved form, as part of the record.
-    pub fn keep_scenario(&mut self, name: &str, verbatim: &str, resolved: &str) -> anyhow::Result<()> {
+    /// Stores a scenario as part of the record.
+    fn keep_scenario(&mut self, name: &str, scenario: &KeptScenario<'_>) -> anyhow::Result<()> {
+        let KeptScenario { verbatim, resolved } = scenario;
         let scenario = format!("{verbatim}\n{RESOLVED}\n{}", commented(resolved));
         let path = self.folder.join(name);
-        std::fs::write(&path, &scenario).with_context(|| path.display().to_string())?;
+        std::fs::write(&path, &scenario).map_err(WriteError::record(&path))?;
         self.update(|manifest| _ = manifest.files.insert(name.to_owned(), sum_of(scenario.as_bytes())))
+    }
+
+    /// Removes all files of the record. The folder stays.
+    pub fn discard(&self) {
+        let _ = std::fs::remove_dir_all(self.folder.join("events"));
+        for name in [SCENARIO_FILE, AGAINST_FILE, MANIFEST_FILE] {
+            let _ = std::fs::remove_file(self.folder.join(name));
+        }
     }
 
     #[must_use]
@@ -140,7 +162,7 @@ impl Archive {
     pub fn begin_cell(&mut self, index: u32, name: &str) -> anyhow::Result<()> {
         let folder = self.folder.join("events").join(name);
         // `create_dir` does not recreate a record's folder that was removed in the meantime.
-        std::fs::create_dir(&folder).with_context(|| format!("the cell's folder {}", folder.display()))?;
+        std::fs::create_dir(&folder).map_err(WriteError::record(&folder))?;
         let entry = CellEntry { index, name: name.to_owned(), complete: false, segments: Vec::new() };
         self.update(|manifest| manifest.cells.push(entry))
     }
@@ -173,7 +195,7 @@ impl Archive {
                 continue;
             }
             let SealedSegment { path: sealed, bytes, crc, plain: held } =
-                seal_segment(&path).with_context(|| format!("sealing {}", path.display()))?;
+                seal_segment(&path).map_err(WriteError::record(&path))?;
             let name = sealed.strip_prefix(&events).context("a segment outside of its record")?;
             segment.file = name.to_string_lossy().into_owned();
             (segment.sealed, segment.plain) = (Some((bytes, crc)), Some(held));
@@ -186,7 +208,10 @@ impl Archive {
             self.manifest = before;
             return Err(error);
         }
-        plain.iter().try_for_each(|path| std::fs::remove_file(path).with_context(|| path.display().to_string()))
+        for path in plain {
+            std::fs::remove_file(&path).map_err(WriteError::record(&path))?;
+        }
+        Ok(())
     }
 
     /// Syncs everything written to disk, so that it survives a crash of the machine. Call it only at the end: it may
@@ -196,16 +221,9 @@ impl Archive {
         let segments = segments.map(|segment| self.folder.join("events").join(&segment.file));
         for path in segments.filter(|path| path.exists()).chain([self.folder.join(MANIFEST_FILE)]) {
             let synced = File::open(&path).and_then(|file| file.sync_all());
-            synced.with_context(|| path.display().to_string())?;
+            synced.map_err(WriteError::record(&path))?;
         }
         Ok(())
-    }
-
-    /// Writes a file that can be regenerated, beside the manifest.
-    pub fn write(&self, name: &str, content: &str) -> anyhow::Result<PathBuf> {
-        let path = self.folder.join(name);
-        replace(&path, content.as_bytes()).with_context(|| path.display().to_string())?;
-        Ok(path)
     }
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use hustings_record::{Event, SCHEMA, SegmentWriter};
 use tokio::sync::Notify;
 
+use crate::files::write_error::WriteError;
 use crate::process::clock;
 
 /// Maximum time before an event is passed to the kernel.
@@ -37,7 +38,11 @@ pub struct SegmentOwner<'a> {
 
 impl Journal {
     /// Creates the segment and writes its first event through to the kernel.
-    pub fn create(path: &Path, owner: &SegmentOwner<'_>) -> std::io::Result<Self> {
+    pub fn create(path: &Path, owner: &SegmentOwner<'_>) -> Result<Self, WriteError> {
+        Self::begin(path, owner).map_err(WriteError::record(path))
+    }
+
+    fn begin(path: &Path, owner: &SegmentOwner<'_>) -> std::io::Result<Self> {
         let mut writer = SegmentWriter::create(path)?;
         writer.push(&Event::Segment {
             schema: SCHEMA,
@@ -116,11 +121,8 @@ impl Journal {
             return;
         }
         let written = write(&mut self.0.writer.borrow_mut());
-        if let Err(error) = written {
-            let path = self.0.path.display();
-            self.fail(&format!(
-                "the record cannot be written to {path}: {error}; free space there, or choose another --out"
-            ));
+        if let Err(cause) = written {
+            self.fail(&WriteError::record(&self.0.path)(cause).to_string());
         }
     }
 }

@@ -14,8 +14,8 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use crate::proxy::Taps;
 use crate::recording::journal::{Journal, SegmentOwner};
 use crate::recording::stall;
+pub(crate) use recorder::LinkHosts;
 pub(crate) use recorder::Recorder;
-pub(crate) use recorder::Witnessed;
 
 /// An order to such a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ pub enum SidecarOrder {
         writer: String,
         segment: PathBuf,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        witnessed: Option<Witnessed>,
+        witnessed: Option<LinkHosts>,
     },
     /// The cell and its segment end.
     End,
@@ -62,8 +62,7 @@ impl Sidecar {
         if let SidecarOrder::Begin { cell, writer, segment, witnessed } = order {
             self.recorder = self.taps.as_ref().zip(witnessed).map(|(taps, of)| Recorder::begin(taps, of));
             let owner = SegmentOwner { cell, writer: &writer, host: None, generation: 0 };
-            let begun = Journal::create(&segment, &owner).map_err(|error| format!("{}: {error}", segment.display()));
-            self.journal = Some(begun?);
+            self.journal = Some(Journal::create(&segment, &owner).map_err(|error| error.to_string())?);
         }
         ended
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 use crate::process::clock;
-use crate::proxy::{Tapped, Taps};
+use crate::proxy::{TapEvent, Taps};
 use crate::recording::journal::Journal;
 use crate::witness::{HostSlots, Slots};
 
@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// Who is behind the links of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Witnessed {
+pub struct LinkHosts {
     /// The host at the end of each proxy, by the proxy's name.
     pub proxies: BTreeMap<String, u16>,
     pub hosts: BTreeMap<u16, HostSlots>,
@@ -26,14 +26,14 @@ pub struct Witnessed {
 /// Writes down what passes, for one cell.
 pub(crate) struct Recorder {
     taps: Taps,
-    tapped: mpsc::Receiver<Tapped>,
+    tapped: mpsc::Receiver<TapEvent>,
     proxies: BTreeMap<String, u16>,
     hosts: BTreeMap<u16, Slots>,
 }
 
 impl Recorder {
     /// Listens from now on.
-    pub(crate) fn begin(taps: &Taps, witnessed: Witnessed) -> Self {
+    pub(crate) fn begin(taps: &Taps, witnessed: LinkHosts) -> Self {
         let hosts = witnessed.hosts.into_iter().map(|(host, of_host)| (host, Slots::new(of_host))).collect();
         Self { taps: taps.clone(), tapped: taps.begin(), proxies: witnessed.proxies, hosts }
     }
@@ -64,7 +64,7 @@ impl Recorder {
         }
     }
 
-    fn take(&mut self, tapped: Tapped, journal: &Journal) {
+    fn take(&mut self, tapped: TapEvent, journal: &Journal) {
         let host = self.proxies.get(&*tapped.proxy).and_then(|host| self.hosts.get_mut(host));
         if let Some(slots) = host {
             slots.take(tapped.t, tapped.connection, &tapped.what, &mut |event| journal.push(&event));

@@ -6,10 +6,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use hustings_workloads::model::Bugs;
-use hustings_workloads::recipes::{Case, Caught};
+use hustings_workloads::recipes::{Case, FindingKind};
 use hustings_workloads::simulation::{Simulation, Timing};
 
-use super::search::{Found, Search, search};
+use super::search::{FailingSeed, Search, search};
 use super::trial::try_simulation;
 
 /// Seed of the simulation of a fixed schedule.
@@ -17,16 +17,16 @@ const SEED: u64 = 1;
 
 /// Result of the search for one bug.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Hunted {
+pub struct BugSearchResult {
     /// Expected findings that its own schedule did not show.
-    pub missed: BTreeSet<Caught>,
+    pub missed: BTreeSet<FindingKind>,
     /// Findings of its sound counterpart on that schedule. There must be none.
-    pub sound: BTreeSet<Caught>,
+    pub sound: BTreeSet<FindingKind>,
     /// The number of random schedules tried, and the first that showed the bug. None: none were requested.
-    pub random: Option<(u64, Option<Found>)>,
+    pub random: Option<(u64, Option<FailingSeed>)>,
 }
 
-impl Hunted {
+impl BugSearchResult {
     /// Its own schedule shows it, its counterpart does not, and if requested, a random schedule shows it.
     #[must_use]
     pub fn is_caught(&self) -> bool {
@@ -35,7 +35,7 @@ impl Hunted {
     }
 }
 
-impl fmt::Display for Hunted {
+impl fmt::Display for BugSearchResult {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.missed.is_empty(), self.sound.is_empty()) {
             (true, true) => write!(out, "caught on its schedule")?,
@@ -59,7 +59,7 @@ fn names(failed: &BTreeSet<String>) -> String {
 ///
 /// # Errors
 /// A simulation fails, or the case is not a valid scenario.
-pub fn hunt(case: &Case, seeds: Option<Range<u64>>) -> anyhow::Result<Hunted> {
+pub fn hunt(case: &Case, seeds: Option<Range<u64>>) -> anyhow::Result<BugSearchResult> {
     let cell = case.cell(case.recipe)?;
     // A bug without a sound recipe is compared with servers that do not have the bug.
     let (sound, bugs) = case.sound.map_or((case.recipe, Bugs::default()), |sound| (sound, case.bugs));
@@ -82,5 +82,5 @@ pub fn hunt(case: &Case, seeds: Option<Range<u64>>) -> anyhow::Result<Hunted> {
             Some((searched.seeds, searched.found.into_iter().next()))
         }
     };
-    Ok(Hunted { missed, sound, random })
+    Ok(BugSearchResult { missed, sound, random })
 }

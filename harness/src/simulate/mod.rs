@@ -7,8 +7,8 @@ mod run;
 mod search;
 mod trial;
 
-pub use known::{Hunted, hunt};
+pub use known::{BugSearchResult, hunt};
 pub use recorder::Recorder;
 pub use run::{SimulateOptions, run};
-pub use search::{Found, Search, Searched, own_cell, search, shrink};
+pub use search::{FailingSeed, Search, SearchTotals, own_cell, search, shrink};
 pub use trial::{Trial, recorded, try_simulation};

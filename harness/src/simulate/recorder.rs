@@ -8,11 +8,12 @@ use hustings_record::{CellInfo, CellRecord, Event, Nanos, ObserverWeight, SCHEMA
 use hustings_workloads::simulation::{BEGIN_NS, EventSink, Writer};
 
 use crate::coordinator::cell_hosts::writer_name;
+use crate::files::write_error::WriteError;
 
 /// Destination of a segment.
 enum Sink {
     Memory(Vec<Event>),
-    File(SegmentWriter),
+    File { path: PathBuf, writer: SegmentWriter },
 }
 
 struct Segment {
@@ -33,7 +34,8 @@ pub struct Recorder {
     /// Index of each writer's current segment: coordinator, observer, then the hosts.
     places: RefCell<BTreeMap<Writer, usize>>,
     files: Option<RefCell<NewSegment>>,
-    failure: RefCell<Option<String>>,
+    /// The first failed write. Nothing is written afterwards, because data after a torn block is unreadable.
+    failure: RefCell<Option<anyhow::Error>>,
     told: RefCell<u64>,
 }
 
@@ -93,6 +95,9 @@ impl Recorder {
         for segment in self.segments.borrow_mut().iter_mut().filter(|segment| segment.open) {
             put(segment, Event::End { t }, &self.failure);
         }
+        if let Some(failure) = self.failure.into_inner() {
+            return Err(failure);
+        }
         let mut kept = Vec::new();
         for segment in self.segments.into_inner() {
             match segment.sink {
@@ -104,11 +109,8 @@ impl Recorder {
                     events,
                     torn: None,
                 }),
-                Sink::File(mut writer) => writer.flush()?,
+                Sink::File { path, mut writer } => writer.flush().map_err(WriteError::record(&path))?,
             }
-        }
-        if let Some(why) = self.failure.into_inner() {
-            anyhow::bail!(why);
         }
         let in_memory = self.files.is_none();
         Ok(in_memory.then_some(CellRecord { info: self.info, complete: true, segments: kept }))
@@ -119,13 +121,14 @@ impl Recorder {
             None => Sink::Memory(Vec::new()),
             Some(files) => {
                 let path = (files.borrow_mut())(writer);
-                match path.and_then(|path| Ok(SegmentWriter::create(&path)?)) {
-                    Ok(writer) => Sink::File(writer),
-                    Err(error) => {
-                        self.failure.borrow_mut().get_or_insert(format!("segment {writer}: {error:#}"));
-                        Sink::Memory(Vec::new())
-                    }
-                }
+                let created = path.and_then(|path| {
+                    let writer = SegmentWriter::create(&path).map_err(WriteError::record(&path))?;
+                    Ok(Sink::File { path, writer })
+                });
+                created.unwrap_or_else(|error| {
+                    self.failure.borrow_mut().get_or_insert(error);
+                    Sink::Memory(Vec::new())
+                })
             }
         };
         let segment = Segment { writer: writer.to_owned(), host, generation, sink, open: true };
@@ -146,12 +149,15 @@ impl Recorder {
     }
 }
 
-fn put(segment: &mut Segment, event: Event, failure: &RefCell<Option<String>>) {
+fn put(segment: &mut Segment, event: Event, failure: &RefCell<Option<anyhow::Error>>) {
+    if failure.borrow().is_some() {
+        return;
+    }
     match &mut segment.sink {
         Sink::Memory(events) => events.push(event),
-        Sink::File(writer) => {
-            if let Err(error) = writer.push(&event) {
-                failure.borrow_mut().get_or_insert(format!("segment {}: {error}", segment.writer));
+        Sink::File { path, writer } => {
+            if let Err(cause) = writer.push(&event) {
+                *failure.borrow_mut() = Some(WriteError::record(path)(cause).into());
             }
         }
     }

@@ -16,7 +16,7 @@ use hustings_workloads::simulation::{Simulation, Timing, simulate};
 use super::recorder::Recorder;
 use crate::console::progress::Progress;
 use crate::process::clock;
-use crate::recording::archive::Archive;
+use crate::recording::archive::{Archive, KeptScenario};
 
 /// The simulation's input and output.
 pub struct SimulateOptions {
@@ -35,16 +35,25 @@ pub struct SimulateOptions {
 /// Simulates all cells. Returns the number of events in the simulated world, and the number of recorded events.
 ///
 /// # Errors
-/// The record cannot be written.
+/// The record cannot be written. Then nothing of it is left.
 pub fn run(options: &SimulateOptions, progress: &Progress) -> anyhow::Result<(u64, u64)> {
-    let archive = Archive::create(&options.out, manifest(options), &options.verbatim, &options.resolved)?;
-    let archive = Rc::new(RefCell::new(archive));
+    let scenario = KeptScenario { verbatim: &options.verbatim, resolved: &options.resolved };
+    let archive = Rc::new(RefCell::new(Archive::create(&options.out, manifest(options), &scenario, None)?));
+    // A partial record could be mistaken for a complete one, and the same simulation can be repeated.
+    every_cell(options, progress, &archive).inspect_err(|_| archive.borrow().discard())
+}
+
+fn every_cell(
+    options: &SimulateOptions,
+    progress: &Progress,
+    archive: &Rc<RefCell<Archive>>,
+) -> anyhow::Result<(u64, u64)> {
     let (mut happened, mut written) = (0, 0);
     for cell in rounds(&options.cells, options.scenario.repeat) {
         let (name, began) = (cell.name.clone(), clock::now());
         progress.now(&format!("{name}: simulating"));
         archive.borrow_mut().begin_cell(cell.index, &cell.name)?;
-        let (of_cell, events) = one(options, cell, &archive).with_context(|| format!("cell {name}"))?;
+        let (of_cell, events) = one(options, cell, archive).with_context(|| format!("cell {name}"))?;
         archive.borrow_mut().end_cell(true)?;
         (happened, written) = (happened + of_cell, written + events);
         let took = duration(clock::now() - began);

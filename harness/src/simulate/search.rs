@@ -6,9 +6,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use hustings_reports::summary::Excused;
+use hustings_reports::summary::ExcusedOverlaps;
 use hustings_workloads::model::Bugs;
-use hustings_workloads::recipes::Caught;
+use hustings_workloads::recipes::FindingKind;
 use hustings_workloads::scenario::Cell;
 use hustings_workloads::schedule::Step;
 use hustings_workloads::simulation::{chaos, smallest};
@@ -24,7 +24,7 @@ pub struct Search {
     /// Failures to exclude: those of this cell on these servers with the same schedule.
     pub against: Option<(Cell, Bugs)>,
     /// Only these kinds of findings count. Empty: every failed checker counts.
-    pub kinds: Vec<Caught>,
+    pub kinds: Vec<FindingKind>,
     /// End at the first seed with a finding.
     pub first_only: bool,
     /// End before the next seed once this is set.
@@ -33,26 +33,26 @@ pub struct Search {
 
 /// Result of a search.
 #[derive(Clone, Debug, Default)]
-pub struct Searched {
+pub struct SearchTotals {
     pub seeds: u64,
     /// The first seed that was not tried.
     pub next: u64,
     pub handovers: u64,
     pub events: u64,
     /// Overlaps that no recipe can rule out.
-    pub excused_overlaps: Excused,
+    pub excused_overlaps: ExcusedOverlaps,
     /// Stale writes, and handovers without a fault on the leader, that no recipe can rule out.
     pub excused_writes: u64,
     pub excused_handovers: u64,
     /// Seeds in which not all candidates enrolled.
     pub not_enrolled: u64,
     /// Ordered by seed.
-    pub found: Vec<Found>,
+    pub found: Vec<FailingSeed>,
 }
 
 /// A seed that shows a failure: the names of the failed checkers, or of the kinds of findings.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct FailingSeed {
     pub seed: u64,
     pub failed: BTreeSet<String>,
 }
@@ -61,15 +61,15 @@ pub struct Found {
 ///
 /// # Errors
 /// A simulation fails.
-pub fn search(search: &Search, tell: impl Fn(u64) + Sync) -> anyhow::Result<Searched> {
+pub fn search(search: &Search, tell: impl Fn(u64) + Sync) -> anyhow::Result<SearchTotals> {
     let next = AtomicU64::new(search.seeds.start);
     let (done, stop) = (AtomicU64::new(0), AtomicBool::new(false));
-    let merged = Mutex::new((Searched::default(), None::<anyhow::Error>));
+    let merged = Mutex::new((SearchTotals::default(), None::<anyhow::Error>));
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
-                let mut own = Searched::default();
+                let mut own = SearchTotals::default();
                 let mut failure = None;
                 while !stop.load(Ordering::Relaxed) && !search.ask_to_end.load(Ordering::Relaxed) {
                     // The counter stops at the end of the range, which may be the maximum of its type.
@@ -127,7 +127,7 @@ impl Search {
     }
 }
 
-impl Searched {
+impl SearchTotals {
     fn count(&mut self, seed: u64, trial: &Trial, failed: BTreeSet<String>) {
         self.seeds += 1;
         self.handovers += trial.handovers;
@@ -137,7 +137,7 @@ impl Searched {
         self.excused_handovers += trial.excused_handovers;
         self.not_enrolled += u64::from(!trial.enrolled);
         if !failed.is_empty() {
-            self.found.push(Found { seed, failed });
+            self.found.push(FailingSeed { seed, failed });
         }
     }
 
@@ -157,7 +157,7 @@ impl Searched {
 ///
 /// # Errors
 /// A simulation fails.
-pub fn shrink(cell: &Cell, bugs: Bugs, found: &Found) -> anyhow::Result<(Vec<usize>, Vec<Step>)> {
+pub fn shrink(cell: &Cell, bugs: Bugs, found: &FailingSeed) -> anyhow::Result<(Vec<usize>, Vec<Step>)> {
     let all: Vec<Step> = chaos(cell, bugs, found.seed, None).schedule.unwrap_or_default();
     let mut failure = None;
     let kept = smallest(&(0..all.len()).collect::<Vec<_>>(), |places: &[usize]| {

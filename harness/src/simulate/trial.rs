@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use hustings_record::{CellRecord, Event, Phase};
 use hustings_reports::analysis::{shown, summarise_cell};
-use hustings_reports::summary::{CellSummary, Excused};
+use hustings_reports::summary::{CellSummary, ExcusedOverlaps};
 use hustings_reports::verdict::Verdict;
-use hustings_workloads::recipes::Caught;
+use hustings_workloads::recipes::FindingKind;
 use hustings_workloads::simulation::{Simulation, simulate};
 
 use super::recorder::Recorder;
@@ -19,9 +19,9 @@ pub struct Trial {
     /// The names of the failed checkers.
     pub failed: BTreeSet<String>,
     /// The kinds of findings that it shows.
-    pub caught: BTreeSet<Caught>,
+    pub caught: BTreeSet<FindingKind>,
     /// Overlaps that no recipe can rule out.
-    pub excused_overlaps: Excused,
+    pub excused_overlaps: ExcusedOverlaps,
     pub excused_writes: u64,
     pub excused_handovers: u64,
     pub handovers: u64,

@@ -1,6 +1,6 @@
 //! The first message in each direction: a session is requested, and granted or refused.
 
-use hustings_workloads::model::{Connect, Connected};
+use hustings_workloads::model::{Connect, ConnectResponse};
 
 use super::jute::{Reader, WireError, Writer};
 
@@ -53,7 +53,7 @@ pub fn write_connect(connect: &Connect) -> Vec<u8> {
 ///
 /// # Errors
 /// The bytes are not such a message.
-pub fn read_connected(message: &[u8]) -> Result<Connected, WireError> {
+pub fn read_connected(message: &[u8]) -> Result<ConnectResponse, WireError> {
     let mut from = Reader::new(message);
     let _protocol = from.int()?;
     let timeout_ms = from.int()?;
@@ -69,12 +69,12 @@ pub fn read_connected(message: &[u8]) -> Result<Connected, WireError> {
         let _read_only = from.boolean()?;
     }
     from.end()?;
-    Ok(Connected { session, password, timeout_ms })
+    Ok(ConnectResponse { session, password, timeout_ms })
 }
 
 /// The frame that grants or refuses a session.
 #[must_use]
-pub fn write_connected(connected: &Connected, tells_read_only: bool) -> Vec<u8> {
+pub fn write_connected(connected: &ConnectResponse, tells_read_only: bool) -> Vec<u8> {
     let mut to = Writer::default();
     to.int(0).int(connected.timeout_ms).long(connected.session).buffer(&connected.password);
     if tells_read_only {

@@ -212,7 +212,7 @@ mod tests {
     }
 
     fn connected(timeout_ms: i32) -> Vec<u8> {
-        let answer = hustings_workloads::model::Connected { session: 7, password: [1; 16], timeout_ms };
+        let answer = hustings_workloads::model::ConnectResponse { session: 7, password: [1; 16], timeout_ms };
         crate::wire::connect::write_connected(&answer, true)
     }
 

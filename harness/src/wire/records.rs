@@ -6,7 +6,7 @@ use super::jute::{Reader, WireError, Writer};
 
 /// Why a create requests an impossible kind of znode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoSuchKind {
+pub enum CreateKindError {
     Ever,
     /// Servers in their default configuration do not support znodes with a TTL.
     SwitchedOff,
@@ -45,13 +45,13 @@ pub(crate) fn write_stat(to: &mut Writer, stat: &Stat) {
 }
 
 /// The kind that the flags of a create mean, for requests with or without a TTL.
-pub(super) fn kind(flags: i32, has_ttl: bool) -> Result<CreateKind, NoSuchKind> {
+pub(super) fn kind(flags: i32, has_ttl: bool) -> Result<CreateKind, CreateKindError> {
     let (life, sequential) = match (flags, has_ttl) {
         (0 | 2, false) => (Life::Persistent, flags == 2),
         (1 | 3, false) => (Life::Ephemeral, flags == 3),
         (4, false) => (Life::Container, false),
-        (5 | 6, _) => return Err(NoSuchKind::SwitchedOff),
-        _ => return Err(NoSuchKind::Ever),
+        (5 | 6, _) => return Err(CreateKindError::SwitchedOff),
+        _ => return Err(CreateKindError::Ever),
     };
     Ok(CreateKind { life, sequential })
 }

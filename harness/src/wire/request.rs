@@ -4,12 +4,12 @@ use hustings_workloads::model::{Code, Life, Read, Request, TransactionStep, Watc
 
 use super::jute::{Reader, WireError};
 use super::op_code;
-use super::records::{NoSuchKind, kind, read_acl};
+use super::records::{CreateKindError, kind, read_acl};
 use super::reply::Shape;
 
 /// A client's request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ask {
+pub enum WireRequest {
     /// Only keeps the session alive.
     Ping,
     /// Proves an identity of some scheme.
@@ -33,24 +33,24 @@ pub enum Ask {
 }
 
 /// The reason why a request cannot be executed.
-enum Bad {
+enum RequestDefect {
     Wire(WireError),
     Arguments,
     Operation,
     Refused(Code),
 }
 
-impl From<WireError> for Bad {
+impl From<WireError> for RequestDefect {
     fn from(error: WireError) -> Self {
         Self::Wire(error)
     }
 }
 
-impl From<NoSuchKind> for Bad {
-    fn from(kind: NoSuchKind) -> Self {
+impl From<CreateKindError> for RequestDefect {
+    fn from(kind: CreateKindError) -> Self {
         match kind {
-            NoSuchKind::Ever => Self::Arguments,
-            NoSuchKind::SwitchedOff => Self::Refused(Code::Unimplemented),
+            CreateKindError::Ever => Self::Arguments,
+            CreateKindError::SwitchedOff => Self::Refused(Code::Unimplemented),
         }
     }
 }
@@ -58,35 +58,35 @@ impl From<NoSuchKind> for Bad {
 /// Parses a request and its id.
 ///
 /// # Errors
-/// The request's id or operation is missing, so no answer is possible. Later errors are returned as an [`Ask`].
-pub fn read_request(message: &[u8]) -> Result<(i32, Ask), WireError> {
+/// The request's id or operation is missing, so no answer is possible. Later errors are returned as a [`WireRequest`].
+pub fn read_request(message: &[u8]) -> Result<(i32, WireRequest), WireError> {
     let mut from = Reader::new(message);
     let (xid, op) = (from.int()?, from.int()?);
     let ask = match op {
-        op_code::PING => Ask::Ping,
-        op_code::AUTH => read_auth(&mut from).unwrap_or(Ask::Nonsense),
-        op_code::SASL => from.buffer().map_or(Ask::Nonsense, |_| Ask::Sasl),
-        op_code::WHO_AM_I => Ask::WhoAmI,
-        op_code::CHECK => read_check(&mut from).unwrap_or_else(Ask::Malformed),
+        op_code::PING => WireRequest::Ping,
+        op_code::AUTH => read_auth(&mut from).unwrap_or(WireRequest::Nonsense),
+        op_code::SASL => from.buffer().map_or(WireRequest::Nonsense, |_| WireRequest::Sasl),
+        op_code::WHO_AM_I => WireRequest::WhoAmI,
+        op_code::CHECK => read_check(&mut from).unwrap_or_else(WireRequest::Malformed),
         op => match read_body(op, &mut from) {
-            Ok((request, shape)) => Ask::Request(request, shape),
-            Err(Bad::Wire(error)) => Ask::Malformed(error),
-            Err(Bad::Arguments) => Ask::Refused(Code::BadArguments),
-            Err(Bad::Operation) => Ask::Unknown,
-            Err(Bad::Refused(code)) => Ask::Refused(code),
+            Ok((request, shape)) => WireRequest::Request(request, shape),
+            Err(RequestDefect::Wire(error)) => WireRequest::Malformed(error),
+            Err(RequestDefect::Arguments) => WireRequest::Refused(Code::BadArguments),
+            Err(RequestDefect::Operation) => WireRequest::Unknown,
+            Err(RequestDefect::Refused(code)) => WireRequest::Refused(code),
         },
     };
     Ok((xid, ask))
 }
 
-fn read_auth(from: &mut Reader<'_>) -> Result<Ask, WireError> {
+fn read_auth(from: &mut Reader<'_>) -> Result<WireRequest, WireError> {
     let _kind = from.int()?;
-    Ok(Ask::Auth { scheme: from.string()?, proof: from.buffer()?.to_vec() })
+    Ok(WireRequest::Auth { scheme: from.string()?, proof: from.buffer()?.to_vec() })
 }
 
-fn read_check(from: &mut Reader<'_>) -> Result<Ask, WireError> {
+fn read_check(from: &mut Reader<'_>) -> Result<WireRequest, WireError> {
     let (path, _version) = (from.string()?, from.int()?);
-    Ok(if path.is_empty() { Ask::Refused(Code::BadArguments) } else { Ask::Unanswered })
+    Ok(if path.is_empty() { WireRequest::Refused(Code::BadArguments) } else { WireRequest::Unanswered })
 }
 
 /// Servers in their default configuration refuse reconfiguration.
@@ -95,7 +95,7 @@ fn read_reconfig(from: &mut Reader<'_>) -> Result<Code, WireError> {
     Ok(Code::ReconfigDisabled)
 }
 
-fn read_body(op: i32, from: &mut Reader<'_>) -> Result<(Request, Shape), Bad> {
+fn read_body(op: i32, from: &mut Reader<'_>) -> Result<(Request, Shape), RequestDefect> {
     let request = match op {
         op_code::CREATE | op_code::CREATE2 | op_code::CREATE_CONTAINER | op_code::CREATE_TTL => {
             alone(read_step(op, from)?)?
@@ -119,7 +119,7 @@ fn read_body(op: i32, from: &mut Reader<'_>) -> Result<(Request, Shape), Bad> {
             let recursive = match from.int()? {
                 0 => false,
                 1 => true,
-                value => return Err(Bad::Wire(WireError::Value { what: "a mode of watching", value })),
+                value => return Err(RequestDefect::Wire(WireError::Value { what: "a mode of watching", value })),
             };
             return Ok((Request::AddWatch { path, recursive }, Shape::WithError));
         }
@@ -129,17 +129,17 @@ fn read_body(op: i32, from: &mut Reader<'_>) -> Result<(Request, Shape), Bad> {
                 1 => WatcherType::Children,
                 2 => WatcherType::Data,
                 3 => WatcherType::Any,
-                value => return Err(Bad::Wire(WireError::Value { what: "a type of watchers", value })),
+                value => return Err(RequestDefect::Wire(WireError::Value { what: "a type of watchers", value })),
             };
             Request::RemoveWatches { path, of, only_check: op == op_code::CHECK_WATCHES }
         }
         op_code::SET_WATCHES | op_code::SET_WATCHES2 => read_watches(from, op == op_code::SET_WATCHES2)?,
         op_code::CLOSE_SESSION => Request::CloseSession,
-        op_code::RECONFIG => return Err(Bad::Refused(read_reconfig(from)?)),
+        op_code::RECONFIG => return Err(RequestDefect::Refused(read_reconfig(from)?)),
         // Only servers send these, for internal use.
-        op_code::DELETE_CONTAINER => return Err(Bad::Arguments),
-        op_code::CREATE_SESSION => return Err(Bad::Refused(Code::MarshallingError)),
-        _ => return Err(Bad::Operation),
+        op_code::DELETE_CONTAINER => return Err(RequestDefect::Arguments),
+        op_code::CREATE_SESSION => return Err(RequestDefect::Refused(Code::MarshallingError)),
+        _ => return Err(RequestDefect::Operation),
     };
     Ok((request, Shape::Plain))
 }
@@ -165,7 +165,7 @@ fn next_op(from: &mut Reader<'_>) -> Result<Option<i32>, WireError> {
     Ok((!done).then_some(op))
 }
 
-fn read_multi(from: &mut Reader<'_>) -> Result<(Request, Shape), Bad> {
+fn read_multi(from: &mut Reader<'_>) -> Result<(Request, Shape), RequestDefect> {
     let (mut steps, mut ops) = (Vec::new(), Vec::new());
     while let Some(op) = next_op(from)? {
         let mut step = read_step(op, from)?;
@@ -193,18 +193,18 @@ fn read_reads(from: &mut Reader<'_>) -> Result<Vec<Read>, WireError> {
 }
 
 /// A step that is a separate request.
-fn alone(step: TransactionStep) -> Result<Request, Bad> {
+fn alone(step: TransactionStep) -> Result<Request, RequestDefect> {
     match step {
         TransactionStep::Create { path, data, acl, kind, with_stat } => {
             Ok(Request::Create { path, data, acl, kind, with_stat })
         }
         TransactionStep::Delete { path, version } => Ok(Request::Delete { path, version }),
         TransactionStep::SetData { path, data, version } => Ok(Request::SetData { path, data, version }),
-        TransactionStep::Check { .. } => Err(Bad::Operation),
+        TransactionStep::Check { .. } => Err(RequestDefect::Operation),
     }
 }
 
-fn read_step(op: i32, from: &mut Reader<'_>) -> Result<TransactionStep, Bad> {
+fn read_step(op: i32, from: &mut Reader<'_>) -> Result<TransactionStep, RequestDefect> {
     let path = if op == op_code::SET_DATA { from.string()? } else { from.path()? };
     Ok(match op {
         op_code::CREATE | op_code::CREATE2 | op_code::CREATE_CONTAINER | op_code::CREATE_TTL => {
@@ -218,6 +218,6 @@ fn read_step(op: i32, from: &mut Reader<'_>) -> Result<TransactionStep, Bad> {
         op_code::DELETE => TransactionStep::Delete { path, version: from.int()? },
         op_code::SET_DATA => TransactionStep::SetData { path, data: from.buffer()?.to_vec(), version: from.int()? },
         op_code::CHECK => TransactionStep::Check { path, version: from.int()? },
-        value => return Err(Bad::Wire(WireError::Value { what: "a step of a transaction", value })),
+        value => return Err(RequestDefect::Wire(WireError::Value { what: "a step of a transaction", value })),
     })
 }

@@ -4,14 +4,14 @@
 use std::collections::VecDeque;
 
 use hustings_record::WatchEvent;
-use hustings_workloads::model::{Connected, Life, Request, Stat};
+use hustings_workloads::model::{ConnectResponse, Life, Request, Stat};
 
 use crate::wire::connect::{read_connect_head, read_connected};
 use crate::wire::heads::{FramePlace, Heads, LENGTH, int};
 use crate::wire::jute::{Reader, WireError};
 use crate::wire::op_code;
 use crate::wire::records::read_stat;
-use crate::wire::request::{Ask, read_request};
+use crate::wire::request::{WireRequest, read_request};
 
 /// Maximum length of a connect message, including its length field.
 const FIRST_BYTES_MAX: usize = 128;
@@ -32,7 +32,7 @@ const ASKED_MAX: usize = 1 << 16;
 
 /// One decoded message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum DecodedMessage {
     /// A session was granted: a new one, or (`resumed`) the client's previous one. The client requested `asked_ms` and
     /// got `timeout_ms`.
     Established { session: i64, password: [u8; 16], asked_ms: i32, timeout_ms: i32, resumed: bool },
@@ -41,14 +41,14 @@ pub enum Said {
     /// A request of the client. Pings, authentication and restored watches do not count as requests.
     Asked(PendingRequest),
     /// A reply of the server. `error` is its code, 0 for none.
-    Answered { asked: PendingRequest, zxid: i64, error: i32, shows: Shows },
+    Answered { asked: PendingRequest, zxid: i64, error: i32, shows: ReplyContent },
     /// A watch fired.
     Woken { path: String, kind: WatchEvent },
 }
 
 /// Information on znodes in a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shows {
+pub enum ReplyContent {
     Nothing,
     /// The path of the created znode.
     Made(String),
@@ -115,7 +115,7 @@ impl Conversation {
     }
 
     /// Handles data from the client.
-    pub fn up(&mut self, data: &[u8], mut tell: impl FnMut(Said)) {
+    pub fn up(&mut self, data: &[u8], mut tell: impl FnMut(DecodedMessage)) {
         let missing = WORD_BYTES.saturating_sub(self.first.len()).min(data.len());
         self.first.extend_from_slice(&data[..missing]);
         let Self { up, had, asked, lost, .. } = self;
@@ -128,7 +128,7 @@ impl Conversation {
                 FramePlace::Later => {
                     if let Some(request) = request(head).filter(|_| !*lost) {
                         *lost = asked.len() >= ASKED_MAX;
-                        tell(Said::Asked(request.clone()));
+                        tell(DecodedMessage::Asked(request.clone()));
                         asked.push_back(request);
                     }
                 }
@@ -138,7 +138,7 @@ impl Conversation {
     }
 
     /// Handles data from the server.
-    pub fn down(&mut self, data: &[u8], mut tell: impl FnMut(Said)) {
+    pub fn down(&mut self, data: &[u8], mut tell: impl FnMut(DecodedMessage)) {
         let Self { down, had, asked, lost, .. } = self;
         down.take(data, answer_wanted, |place, head| {
             let said = match place {
@@ -211,46 +211,46 @@ fn request(head: &[u8]) -> Option<PendingRequest> {
 
 fn lives_with_its_session(head: &[u8]) -> bool {
     let request = read_request(&head[LENGTH..]).map(|(_, ask)| ask);
-    matches!(request, Ok(Ask::Request(Request::Create { kind, .. }, _)) if kind.life == Life::Ephemeral)
+    matches!(request, Ok(WireRequest::Request(Request::Create { kind, .. }, _)) if kind.life == Life::Ephemeral)
 }
 
-fn established(head: &[u8], (had, asked_ms): (i64, i32)) -> Option<Said> {
+fn established(head: &[u8], (had, asked_ms): (i64, i32)) -> Option<DecodedMessage> {
     let connected = read_connected(&head[LENGTH..]).ok()?;
     Some(if connected.timeout_ms > 0 {
-        let Connected { session, password, timeout_ms } = connected;
-        Said::Established { session, password, asked_ms, timeout_ms, resumed: had != 0 }
+        let ConnectResponse { session, password, timeout_ms } = connected;
+        DecodedMessage::Established { session, password, asked_ms, timeout_ms, resumed: had != 0 }
     } else {
-        Said::Expired { session: had }
+        DecodedMessage::Expired { session: had }
     })
 }
 
-fn answered(head: &[u8], asked: PendingRequest) -> Option<Said> {
+fn answered(head: &[u8], asked: PendingRequest) -> Option<DecodedMessage> {
     let zxid = i64::from_be_bytes(head.get(8..16)?.try_into().ok()?);
     let error = head.get(16..ANSWER_HEAD).map(|_| int(head, 16))?;
     let shows = match error {
-        0 if asked.creates() => Shows::Made(text(head, ANSWER_HEAD)?),
-        0 => shown(asked.op, head.get(ANSWER_HEAD..)?).unwrap_or(Shows::Nothing),
-        _ => Shows::Nothing,
+        0 if asked.creates() => ReplyContent::Made(text(head, ANSWER_HEAD)?),
+        0 => shown(asked.op, head.get(ANSWER_HEAD..)?).unwrap_or(ReplyContent::Nothing),
+        _ => ReplyContent::Nothing,
     };
-    Some(Said::Answered { asked, zxid, error, shows })
+    Some(DecodedMessage::Answered { asked, zxid, error, shows })
 }
 
 /// The information in a reply's body; nothing if the body is incomplete.
-fn shown(op: i32, body: &[u8]) -> Result<Shows, WireError> {
+fn shown(op: i32, body: &[u8]) -> Result<ReplyContent, WireError> {
     let mut from = Reader::new(body);
-    let there = |stat: Stat| Shows::There { czxid: stat.czxid, session: stat.ephemeral_owner };
+    let there = |stat: Stat| ReplyContent::There { czxid: stat.czxid, session: stat.ephemeral_owner };
     Ok(match op {
         op_code::EXISTS | op_code::SET_DATA => there(read_stat(&mut from)?),
         op_code::GET_DATA => {
             from.buffer()?;
             there(read_stat(&mut from)?)
         }
-        op_code::GET_CHILDREN | op_code::GET_CHILDREN2 => Shows::Names(from.strings()?),
-        _ => Shows::Nothing,
+        op_code::GET_CHILDREN | op_code::GET_CHILDREN2 => ReplyContent::Names(from.strings()?),
+        _ => ReplyContent::Nothing,
     })
 }
 
-fn woken(head: &[u8]) -> Option<Said> {
+fn woken(head: &[u8]) -> Option<DecodedMessage> {
     let kind = match int(head, ANSWER_HEAD) {
         1 => WatchEvent::Created,
         2 => WatchEvent::Deleted,
@@ -258,7 +258,7 @@ fn woken(head: &[u8]) -> Option<Said> {
         4 => WatchEvent::ChildrenChanged,
         _ => return None,
     };
-    Some(Said::Woken { path: text(head, EVENT_HEAD)?, kind })
+    Some(DecodedMessage::Woken { path: text(head, EVENT_HEAD)?, kind })
 }
 
 /// The text at `at`, which begins with its length; None if it is incomplete.
@@ -291,7 +291,7 @@ mod tests {
     }
 
     fn welcome(session: i64, timeout_ms: i32) -> Vec<u8> {
-        write_connected(&Connected { session, password: [7; 16], timeout_ms }, true)
+        write_connected(&ConnectResponse { session, password: [7; 16], timeout_ms }, true)
     }
 
     fn request(xid: i32, op: i32, path: &str) -> Vec<u8> {
@@ -328,7 +328,7 @@ mod tests {
         (up.concat(), down.concat())
     }
 
-    fn read(up: &[u8], down: &[u8], sizes: (usize, usize)) -> (Vec<Said>, bool) {
+    fn read(up: &[u8], down: &[u8], sizes: (usize, usize)) -> (Vec<DecodedMessage>, bool) {
         let (mut all, mut conversation) = (Vec::new(), Conversation::default());
         up.chunks(sizes.0).for_each(|chunk| conversation.up(chunk, |said| all.push(said)));
         down.chunks(sizes.1).for_each(|chunk| conversation.down(chunk, |said| all.push(said)));
@@ -342,24 +342,34 @@ mod tests {
         let list = asked(2, op_code::GET_CHILDREN2, "/g");
         let delete = asked(3, op_code::DELETE, "/g/other");
         let close = asked(4, op_code::CLOSE_SESSION, "");
-        let answered =
-            |asked: &PendingRequest, zxid, error, shows| Said::Answered { asked: asked.clone(), zxid, error, shows };
-        let names = Shows::Names(vec!["n-1".into(), "n-2".into()]);
+        let answered = |asked: &PendingRequest, zxid, error, shows| DecodedMessage::Answered {
+            asked: asked.clone(),
+            zxid,
+            error,
+            shows,
+        };
+        let names = ReplyContent::Names(vec!["n-1".into(), "n-2".into()]);
         let (said, sound) = read(&up, &down, (usize::MAX, usize::MAX));
         assert!(sound);
         assert_eq!(
             said,
             [
-                Said::Asked(create.clone()),
-                Said::Asked(list.clone()),
-                Said::Asked(delete.clone()),
-                Said::Asked(close.clone()),
-                Said::Established { session: 9, password: [7; 16], asked_ms: 4_000, timeout_ms: 4_000, resumed: false },
-                answered(&create, 70, 0, Shows::Made("/g/n-2".into())),
+                DecodedMessage::Asked(create.clone()),
+                DecodedMessage::Asked(list.clone()),
+                DecodedMessage::Asked(delete.clone()),
+                DecodedMessage::Asked(close.clone()),
+                DecodedMessage::Established {
+                    session: 9,
+                    password: [7; 16],
+                    asked_ms: 4_000,
+                    timeout_ms: 4_000,
+                    resumed: false
+                },
+                answered(&create, 70, 0, ReplyContent::Made("/g/n-2".into())),
                 answered(&list, 70, 0, names),
-                Said::Woken { path: "/g/n-1".into(), kind: WatchEvent::Deleted },
-                answered(&delete, 71, -101, Shows::Nothing),
-                answered(&close, 72, 0, Shows::Nothing),
+                DecodedMessage::Woken { path: "/g/n-1".into(), kind: WatchEvent::Deleted },
+                answered(&delete, 71, -101, ReplyContent::Nothing),
+                answered(&close, 72, 0, ReplyContent::Nothing),
             ]
         );
     }
@@ -379,22 +389,28 @@ mod tests {
         for by in [1, 30, usize::MAX] {
             let (said, sound) = read(&up, &down.concat(), (by, by));
             let shows = said.iter().filter_map(|said| match said {
-                Said::Answered { shows, .. } => Some(shows.clone()),
+                DecodedMessage::Answered { shows, .. } => Some(shows.clone()),
                 _ => None,
             });
             assert!(sound);
-            assert_eq!(shows.collect::<Vec<_>>(), vec![Shows::There { czxid: 70, session: 9 }; 2]);
+            assert_eq!(shows.collect::<Vec<_>>(), vec![ReplyContent::There { czxid: 70, session: 9 }; 2]);
         }
     }
 
     #[test]
     fn a_session_that_is_over_is_told_as_such() {
         let (said, _) = read(&hello(9), &welcome(0, 0), (1, 1));
-        assert_eq!(said, [Said::Expired { session: 9 }]);
+        assert_eq!(said, [DecodedMessage::Expired { session: 9 }]);
         let (said, _) = read(&hello(9), &welcome(9, 4_000), (1, 1));
         assert_eq!(
             said,
-            [Said::Established { session: 9, password: [7; 16], asked_ms: 4_000, timeout_ms: 4_000, resumed: true }]
+            [DecodedMessage::Established {
+                session: 9,
+                password: [7; 16],
+                asked_ms: 4_000,
+                timeout_ms: 4_000,
+                resumed: true
+            }]
         );
     }
 
@@ -405,7 +421,7 @@ mod tests {
             for by in [1, 50, usize::MAX] {
                 let (said, sound) = read(&hello, &welcome(9, 4_000), (by, by));
                 assert!(
-                    sound && matches!(said[..], [Said::Established { session: 9, asked_ms: 4_000, .. }]),
+                    sound && matches!(said[..], [DecodedMessage::Established { session: 9, asked_ms: 4_000, .. }]),
                     "{length}"
                 );
             }
@@ -417,7 +433,7 @@ mod tests {
         let (up, _) = whole();
         let stray = [welcome(9, 4_000), frame(|to| _ = to.int(77).long(1).int(0))].concat();
         let (said, sound) = read(&up, &stray, (64, 64));
-        assert!(!sound && !said.iter().any(|said| matches!(said, Said::Answered { .. })));
+        assert!(!sound && !said.iter().any(|said| matches!(said, DecodedMessage::Answered { .. })));
         for by in [1, 9] {
             assert_eq!(
                 read(b"mntr", b"zk_version\t3.8", (by, by)),

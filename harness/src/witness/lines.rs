@@ -41,12 +41,12 @@ impl RelayLines {
     }
 
     /// Registers a new connection to a server, which is open until it is cut or the result is dropped.
-    pub(super) fn open(self: &Arc<Self>, server: SocketAddr) -> Open {
+    pub(super) fn open(self: &Arc<Self>, server: SocketAddr) -> OpenConnection {
         let number = self.last.fetch_add(1, Relaxed) + 1;
         let line =
             Arc::new(RelayLine { server, session: AtomicI64::new(0), heard: AtomicU64::new(0), cut: Notify::new() });
         lock(&self.open).insert(number, line.clone());
-        Open { number, line, of: self.clone() }
+        OpenConnection { number, line, of: self.clone() }
     }
 }
 
@@ -78,13 +78,13 @@ impl RelayLine {
 }
 
 /// An open connection.
-pub(super) struct Open {
+pub(super) struct OpenConnection {
     pub(super) number: u64,
     pub(super) line: Arc<RelayLine>,
     of: Arc<RelayLines>,
 }
 
-impl Drop for Open {
+impl Drop for OpenConnection {
     fn drop(&mut self) {
         lock(&self.of.open).remove(&self.number);
     }

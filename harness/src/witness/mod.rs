@@ -6,8 +6,8 @@ mod relay;
 mod slot;
 mod slots;
 
-pub use conversation::{Conversation, PendingRequest, Said, Shows};
+pub use conversation::{Conversation, DecodedMessage, PendingRequest, ReplyContent};
 pub use lines::RelayLines;
-pub use relay::{Happened, Relay, Tell};
-pub use slot::{EphemeralNode, SlotSeen};
-pub use slots::{HostSlots, SessionSeen, Slots};
+pub use relay::{Relay, RelayCallback, RelayEvent};
+pub use slot::{EphemeralNode, ObservedSlot};
+pub use slots::{HostSlots, ObservedSession, Slots};

@@ -14,8 +14,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use super::conversation::{Conversation, Said};
-use super::lines::{Open, RelayLines};
+use super::conversation::{Conversation, DecodedMessage};
+use super::lines::{OpenConnection, RelayLines};
 use crate::access::Access;
 use crate::wire::end::{addresses, root};
 
@@ -24,10 +24,10 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
 /// An event on one of a relay's connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Happened {
+pub enum RelayEvent {
     /// A client has connected.
     Opened,
-    Said(Said),
+    Said(DecodedMessage),
     /// The connection has ended. `sound`: everything could be decoded until then.
     Ended {
         sound: bool,
@@ -35,7 +35,7 @@ pub enum Happened {
 }
 
 /// Callback for events: the connection's number within this witness, and the event.
-pub type Tell = Rc<dyn Fn(u64, Happened)>;
+pub type RelayCallback = Rc<dyn Fn(u64, RelayEvent)>;
 
 /// A listening port in front of one server. Dropping it ends all of its connections.
 pub struct Relay {
@@ -48,7 +48,7 @@ impl Relay {
     ///
     /// # Errors
     /// There is no port.
-    pub async fn open(upstream: SocketAddr, lines: Arc<RelayLines>, tell: Tell) -> io::Result<Self> {
+    pub async fn open(upstream: SocketAddr, lines: Arc<RelayLines>, tell: RelayCallback) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let mut accepting = JoinSet::new();
@@ -63,7 +63,7 @@ impl Relay {
     pub async fn open_all(
         servers: impl IntoIterator<Item = SocketAddr>,
         lines: &Arc<RelayLines>,
-        tell: &Tell,
+        tell: &RelayCallback,
     ) -> io::Result<Vec<Self>> {
         let mut relays = Vec::new();
         for server in servers {
@@ -79,7 +79,7 @@ impl Relay {
     pub async fn open_before(
         cluster: &str,
         lines: &Arc<RelayLines>,
-        tell: &Tell,
+        tell: &RelayCallback,
     ) -> anyhow::Result<(Vec<Self>, String)> {
         let parsed = addresses(cluster).map(|text| text.parse().with_context(|| format!("{text} is no address")));
         let servers: Vec<SocketAddr> = parsed.collect::<anyhow::Result<_>>()?;
@@ -96,7 +96,7 @@ impl Relay {
     }
 }
 
-async fn accept(listener: TcpListener, upstream: SocketAddr, lines: Arc<RelayLines>, tell: Tell) {
+async fn accept(listener: TcpListener, upstream: SocketAddr, lines: Arc<RelayLines>, tell: RelayCallback) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -112,26 +112,26 @@ async fn accept(listener: TcpListener, upstream: SocketAddr, lines: Arc<RelayLin
     }
 }
 
-async fn pass(client: TcpStream, open: Open, tell: Tell) {
+async fn pass(client: TcpStream, open: OpenConnection, tell: RelayCallback) {
     let number = open.number;
-    tell(number, Happened::Opened);
+    tell(number, RelayEvent::Opened);
     let conversation = Rc::new(RefCell::new(Conversation::default()));
     let passed = async {
         let server = TcpStream::connect(open.line.server).await?;
         client.set_nodelay(true)?;
         server.set_nodelay(true)?;
         let (read, told) = (conversation.clone(), tell.clone());
-        let mut client = Tapped::new(client, move |data| {
-            read.borrow_mut().up(data, |said| told(number, Happened::Said(said)));
+        let mut client = TappedStream::new(client, move |data| {
+            read.borrow_mut().up(data, |said| told(number, RelayEvent::Said(said)));
         });
         let (read, told, line) = (conversation.clone(), tell.clone(), open.line.clone());
-        let mut server = Tapped::new(server, move |data| {
+        let mut server = TappedStream::new(server, move |data| {
             line.hears();
             read.borrow_mut().down(data, |said| {
-                if let Said::Established { session, .. } = said {
+                if let DecodedMessage::Established { session, .. } = said {
                     line.carries(session);
                 }
-                told(number, Happened::Said(said));
+                told(number, RelayEvent::Said(said));
             });
         });
         copy_bidirectional(&mut client, &mut server).await
@@ -143,22 +143,22 @@ async fn pass(client: TcpStream, open: Open, tell: Tell) {
         () = open.line.cut() => tracing::debug!(number, "a connection was cut"),
     }
     let sound = conversation.borrow().is_sound();
-    tell(number, Happened::Ended { sound });
+    tell(number, RelayEvent::Ended { sound });
 }
 
 /// A stream that reports all data that is read from it first.
-struct Tapped<S, T> {
+struct TappedStream<S, T> {
     stream: S,
     tell: T,
 }
 
-impl<S, T: FnMut(&[u8])> Tapped<S, T> {
+impl<S, T: FnMut(&[u8])> TappedStream<S, T> {
     fn new(stream: S, tell: T) -> Self {
         Self { stream, tell }
     }
 }
 
-impl<S: AsyncRead + Unpin, T: FnMut(&[u8]) + Unpin> AsyncRead for Tapped<S, T> {
+impl<S: AsyncRead + Unpin, T: FnMut(&[u8]) + Unpin> AsyncRead for TappedStream<S, T> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
         let there = into.filled().len();
@@ -171,7 +171,7 @@ impl<S: AsyncRead + Unpin, T: FnMut(&[u8]) + Unpin> AsyncRead for Tapped<S, T> {
     }
 }
 
-impl<S: AsyncWrite + Unpin, T: Unpin> AsyncWrite for Tapped<S, T> {
+impl<S: AsyncWrite + Unpin, T: Unpin> AsyncWrite for TappedStream<S, T> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, from)
     }

@@ -14,7 +14,7 @@ const UNHEARD_MAX: usize = 16;
 const HAD_MAX: usize = 4_096;
 
 /// Receiver of events.
-pub(super) type Tell<'a> = dyn FnMut(Event) + 'a;
+pub(super) type EventReceiver<'a> = dyn FnMut(Event) + 'a;
 
 /// An ephemeral znode of a session in an election.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl EphemeralNode {
 
 /// One slot, as observed on its host's connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SlotSeen {
+pub struct ObservedSlot {
     /// The last session with a request about its election.
     pub session: Option<i64>,
     /// Znodes that it created there, or found to be its own, and has not deleted; the newest is last.
@@ -68,7 +68,7 @@ pub struct SlotSeen {
     pub(super) moved_at: Nanos,
 }
 
-impl SlotSeen {
+impl ObservedSlot {
     /// The znode by which it leads from now on: the named one, else its newest one. None: unknown. A znode that is
     /// gone, or may be, is no evidence for a later term.
     #[must_use]
@@ -183,7 +183,7 @@ impl SlotSeen {
         cand: u32,
         session: i64,
         (node, czxid): (Option<String>, Option<i64>),
-        tell: &mut Tell<'_>,
+        tell: &mut EventReceiver<'_>,
     ) {
         (self.stands, self.unsettled, self.moved_at) = (true, Some(0), t);
         tell(Event::Joined { t, cand, session, node, czxid });

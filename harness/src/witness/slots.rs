@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, HashMap};
 use hustings_record::{Departure, Event, Nanos, SessionEnd, SessionState, WatchEvent};
 use serde::{Deserialize, Serialize};
 
-use super::conversation::{PendingRequest, Said, Shows};
-use super::relay::Happened;
-use super::slot::{EphemeralNode, SlotSeen, Tell};
+use super::conversation::{DecodedMessage, PendingRequest, ReplyContent};
+use super::relay::RelayEvent;
+use super::slot::{EphemeralNode, EventReceiver, ObservedSlot};
 use crate::wire::op_code;
 
 /// A slot without requests for this long, and without a pending reply, has settled after a notification.
@@ -19,7 +19,7 @@ const NO_NODE: i32 = -101;
 
 /// A session, as observed on its connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionSeen {
+pub struct ObservedSession {
     pub password: [u8; 16],
     pub timeout_ms: u64,
     /// Connections that carry it now.
@@ -49,8 +49,8 @@ pub struct Slots {
     queue: bool,
     /// When they were ordered to release everything.
     stopped: Option<Nanos>,
-    slots: BTreeMap<u32, SlotSeen>,
-    sessions: BTreeMap<i64, SessionSeen>,
+    slots: BTreeMap<u32, ObservedSlot>,
+    sessions: BTreeMap<i64, ObservedSession>,
     /// The session of each connection, and when each connection was opened.
     carries: HashMap<u64, i64>,
     opened: HashMap<u64, Nanos>,
@@ -64,23 +64,23 @@ impl Slots {
     #[must_use]
     pub fn new(of_host: HostSlots) -> Self {
         let HostSlots { candidates, queue } = of_host;
-        let slots = candidates.iter().map(|(cand, _)| (*cand, SlotSeen::default())).collect();
+        let slots = candidates.iter().map(|(cand, _)| (*cand, ObservedSlot::default())).collect();
         let elections = candidates.into_iter().map(|(cand, path)| (path, cand)).collect();
         Self { elections, queue, slots, ..Self::default() }
     }
 
     #[must_use]
-    pub fn slot(&self, slot: u32) -> Option<&SlotSeen> {
+    pub fn slot(&self, slot: u32) -> Option<&ObservedSlot> {
         self.slots.get(&slot)
     }
 
     /// All slots, in the order of their numbers.
-    pub fn all(&self) -> impl Iterator<Item = &SlotSeen> {
+    pub fn all(&self) -> impl Iterator<Item = &ObservedSlot> {
         self.slots.values()
     }
 
     #[must_use]
-    pub fn session(&self, session: i64) -> Option<&SessionSeen> {
+    pub fn session(&self, session: i64) -> Option<&ObservedSession> {
         self.sessions.get(&session)
     }
 
@@ -90,7 +90,7 @@ impl Slots {
     }
 
     /// Sessions that were ever granted, by id.
-    pub fn sessions(&self) -> impl Iterator<Item = (i64, &SessionSeen)> {
+    pub fn sessions(&self) -> impl Iterator<Item = (i64, &ObservedSession)> {
         self.sessions.iter().map(|(&id, session)| (id, session))
     }
 
@@ -142,17 +142,17 @@ impl Slots {
     #[must_use]
     pub fn left_behind(&self) -> (usize, usize) {
         let stopped = self.stopped.unwrap_or(0);
-        let left = |seen: &SessionSeen| !seen.over && seen.alone_since.is_none_or(|since| since >= stopped);
+        let left = |seen: &ObservedSession| !seen.over && seen.alone_since.is_none_or(|since| since >= stopped);
         let nodes = self.slots.values().flat_map(|slot| &slot.nodes);
         let nodes = nodes.filter(|node| self.sessions.get(&node.session).is_some_and(left)).count();
         (self.sessions.values().filter(|seen| left(seen)).count(), nodes)
     }
 
     /// Handles an event on a connection at `t`.
-    pub fn take(&mut self, t: Nanos, connection: u64, happened: &Happened, tell: &mut Tell<'_>) {
+    pub fn take(&mut self, t: Nanos, connection: u64, happened: &RelayEvent, tell: &mut EventReceiver<'_>) {
         match happened {
-            Happened::Opened => _ = self.opened.insert(connection, t),
-            Happened::Ended { sound } => {
+            RelayEvent::Opened => _ = self.opened.insert(connection, t),
+            RelayEvent::Ended { sound } => {
                 self.unsound += u64::from(!sound);
                 self.opened.remove(&connection);
                 let session = self.carries.remove(&connection);
@@ -160,12 +160,12 @@ impl Slots {
                 let Some(session) = session else { return };
                 self.lost_connection(t, session, tell);
             }
-            Happened::Said(said) => self.said(t, connection, said, tell),
+            RelayEvent::Said(said) => self.said(t, connection, said, tell),
         }
     }
 
     /// Reports the slots that have settled by `now`.
-    pub fn settle(&mut self, now: Nanos, tell: &mut Tell<'_>) {
+    pub fn settle(&mut self, now: Nanos, tell: &mut EventReceiver<'_>) {
         for (&cand, seen) in &mut self.slots {
             let quiet = seen.waiting == 0 && now >= seen.moved_at.saturating_add(QUIET_NS);
             let Some(session) = seen.session.filter(|_| quiet) else { continue };
@@ -175,20 +175,20 @@ impl Slots {
         }
     }
 
-    fn said(&mut self, t: Nanos, connection: u64, said: &Said, tell: &mut Tell<'_>) {
+    fn said(&mut self, t: Nanos, connection: u64, said: &DecodedMessage, tell: &mut EventReceiver<'_>) {
         match said {
-            Said::Established { session, password, asked_ms, timeout_ms, .. } => {
+            DecodedMessage::Established { session, password, asked_ms, timeout_ms, .. } => {
                 self.carries.insert(connection, *session);
                 let since = self.opened.get(&connection).copied().unwrap_or(t);
                 self.established(t, *session, *password, (*asked_ms, *timeout_ms), t.saturating_sub(since), tell);
             }
-            Said::Expired { session } => self.over(t, *session, SessionEnd::Expired, tell),
-            Said::Asked(asked) => self.asked(t, connection, asked, tell),
-            Said::Answered { asked, error, shows, zxid } => {
+            DecodedMessage::Expired { session } => self.over(t, *session, SessionEnd::Expired, tell),
+            DecodedMessage::Asked(asked) => self.asked(t, connection, asked, tell),
+            DecodedMessage::Answered { asked, error, shows, zxid } => {
                 let Some(&session) = self.carries.get(&connection) else { return };
                 self.answered(t, (connection, session), asked, (*error, *zxid, shows), tell);
             }
-            Said::Woken { path, kind } => self.woken(t, connection, path, *kind, tell),
+            DecodedMessage::Woken { path, kind } => self.woken(t, connection, path, *kind, tell),
         }
     }
 
@@ -199,7 +199,7 @@ impl Slots {
         password: [u8; 16],
         (asked_ms, timeout_ms): (i32, i32),
         connect_ns: Nanos,
-        tell: &mut Tell<'_>,
+        tell: &mut EventReceiver<'_>,
     ) {
         let ms = |ms: i32| u64::try_from(ms).unwrap_or(0);
         let known = self.sessions.get_mut(&session);
@@ -212,7 +212,7 @@ impl Slots {
                 }
             }
             None => {
-                let seen = SessionSeen {
+                let seen = ObservedSession {
                     password,
                     timeout_ms: ms(timeout_ms),
                     connections: 1,
@@ -227,7 +227,7 @@ impl Slots {
         }
     }
 
-    fn lost_connection(&mut self, t: Nanos, session: i64, tell: &mut Tell<'_>) {
+    fn lost_connection(&mut self, t: Nanos, session: i64, tell: &mut EventReceiver<'_>) {
         let Some(seen) = self.sessions.get_mut(&session) else { return };
         seen.connections = seen.connections.saturating_sub(1);
         if seen.connections == 0 {
@@ -243,7 +243,7 @@ impl Slots {
         self.slots.values_mut().filter(|slot| slot.session == Some(session)).for_each(|slot| slot.waiting = 0);
     }
 
-    fn asked(&mut self, t: Nanos, connection: u64, asked: &PendingRequest, tell: &mut Tell<'_>) {
+    fn asked(&mut self, t: Nanos, connection: u64, asked: &PendingRequest, tell: &mut EventReceiver<'_>) {
         let Some(&session) = self.carries.get(&connection) else { return };
         if asked.op == op_code::CLOSE_SESSION
             && let Some(seen) = self.sessions.get_mut(&session)
@@ -282,8 +282,8 @@ impl Slots {
         t: Nanos,
         (connection, session): (u64, i64),
         asked: &PendingRequest,
-        (error, zxid, shows): (i32, i64, &Shows),
-        tell: &mut Tell<'_>,
+        (error, zxid, shows): (i32, i64, &ReplyContent),
+        tell: &mut EventReceiver<'_>,
     ) {
         let sent = self.changes.remove(&(connection, asked.xid)).map_or(t, |(sent, _)| sent);
         if error == 0 && asked.op == op_code::CLOSE_SESSION {
@@ -295,18 +295,18 @@ impl Slots {
             seen.moved_at = t;
         }
         match shows {
-            Shows::Made(path) if asked.ephemeral => self.has(t, session, path, zxid, tell),
-            Shows::There { czxid, session: owner } if *owner == session => {
+            ReplyContent::Made(path) if asked.ephemeral => self.has(t, session, path, zxid, tell),
+            ReplyContent::There { czxid, session: owner } if *owner == session => {
                 self.has(t, session, &asked.path, *czxid, tell);
             }
-            Shows::There { .. } => self.gone(session, (cand, &name), (None, t), tell),
-            Shows::Names(names) if name.is_empty() => self.listed(t, session, cand, names, tell),
+            ReplyContent::There { .. } => self.gone(session, (cand, &name), (None, t), tell),
+            ReplyContent::Names(names) if name.is_empty() => self.listed(t, session, cand, names, tell),
             // A missing znode had been deleted before.
-            Shows::Nothing if asked.op == op_code::DELETE && [0, NO_NODE].contains(&error) => {
+            ReplyContent::Nothing if asked.op == op_code::DELETE && [0, NO_NODE].contains(&error) => {
                 self.gone(session, (cand, &name), (Some(sent), t), tell);
             }
-            Shows::Nothing if error == NO_NODE => self.gone(session, (cand, &name), (None, t), tell),
-            Shows::Nothing | Shows::Made(_) | Shows::Names(_) => {}
+            ReplyContent::Nothing if error == NO_NODE => self.gone(session, (cand, &name), (None, t), tell),
+            ReplyContent::Nothing | ReplyContent::Made(_) | ReplyContent::Names(_) => {}
         }
     }
 
@@ -322,7 +322,7 @@ impl Slots {
     }
 
     /// A znode of a session's own was created, or exists.
-    fn has(&mut self, t: Nanos, session: i64, path: &str, czxid: i64, tell: &mut Tell<'_>) {
+    fn has(&mut self, t: Nanos, session: i64, path: &str, czxid: i64, tell: &mut EventReceiver<'_>) {
         let queue = self.queue;
         let Some((cand, name)) = self.of(path).filter(|(_, name)| !name.is_empty()) else { return };
         let Some(seen) = self.slots.get_mut(&cand) else { return };
@@ -336,7 +336,7 @@ impl Slots {
     }
 
     /// Handles a list of the names in an election.
-    fn listed(&mut self, t: Nanos, session: i64, cand: u32, names: &[String], tell: &mut Tell<'_>) {
+    fn listed(&mut self, t: Nanos, session: i64, cand: u32, names: &[String], tell: &mut EventReceiver<'_>) {
         let queue = self.queue;
         let Some(seen) = self.slots.get_mut(&cand) else { return };
         let (gone, found) = seen.sees(names, session);
@@ -352,7 +352,7 @@ impl Slots {
         session: i64,
         (cand, name): (u32, &str),
         (given_back, t): (Option<Nanos>, Nanos),
-        tell: &mut Tell<'_>,
+        tell: &mut EventReceiver<'_>,
     ) {
         let stopping = self.stopped.is_some();
         let Some(seen) = self.slots.get_mut(&cand) else { return };
@@ -373,7 +373,7 @@ impl Slots {
         }
     }
 
-    fn woken(&mut self, t: Nanos, connection: u64, path: &str, kind: WatchEvent, tell: &mut Tell<'_>) {
+    fn woken(&mut self, t: Nanos, connection: u64, path: &str, kind: WatchEvent, tell: &mut EventReceiver<'_>) {
         let Some(&session) = self.carries.get(&connection) else { return };
         let Some((cand, name)) = self.of(path) else { return };
         let deletes = self.changes.values().any(|(_, asked)| asked.op == op_code::DELETE && asked.path == path);
@@ -388,7 +388,7 @@ impl Slots {
     }
 
     /// A session has ended, and its znodes with it.
-    fn over(&mut self, t: Nanos, session: i64, end: SessionEnd, tell: &mut Tell<'_>) {
+    fn over(&mut self, t: Nanos, session: i64, end: SessionEnd, tell: &mut EventReceiver<'_>) {
         if let Some(seen) = self.sessions.get_mut(&session)
             && !std::mem::replace(&mut seen.over, true)
         {

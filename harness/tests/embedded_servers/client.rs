@@ -8,13 +8,13 @@ use hustings::wire::client::{SessionEvent, code, read_response, read_told, write
 use hustings::wire::connect::{read_connected, write_connect};
 use hustings::wire::jute::Writer;
 use hustings::wire::stream::read_frame;
-use hustings_workloads::model::{Acl, Code, Connect, Connected, CreateKind, Life, Request, Response};
+use hustings_workloads::model::{Acl, Code, Connect, ConnectResponse, CreateKind, Life, Request, Response};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 /// A server's answer to a request for a session with a password of this length.
-pub(crate) async fn ask_with_password(server: SocketAddr, session: i64, length: usize) -> Connected {
+pub(crate) async fn ask_with_password(server: SocketAddr, session: i64, length: usize) -> ConnectResponse {
     let mut message = Writer::default();
     message.int(0).long(0).int(4_000).long(session).buffer(&vec![1; length]).boolean(false);
     let mut stream = TcpStream::connect(server).await.expect("connected");
@@ -25,13 +25,13 @@ pub(crate) async fn ask_with_password(server: SocketAddr, session: i64, length: 
 
 pub(crate) const SOON: Duration = Duration::from_secs(10);
 
-pub(crate) struct Raw {
+pub(crate) struct RawConnection {
     pub(crate) stream: TcpStream,
-    pub(crate) granted: Connected,
+    pub(crate) granted: ConnectResponse,
     xid: i32,
 }
 
-impl Raw {
+impl RawConnection {
     pub(crate) async fn open(server: SocketAddr, timeout_ms: i32) -> io::Result<Self> {
         Self::with(server, &Connect { timeout_ms, ..Connect::default() }).await
     }
@@ -45,7 +45,7 @@ impl Raw {
     }
 
     pub(crate) fn again(&self) -> Connect {
-        let Connected { session, password, timeout_ms } = self.granted.clone();
+        let ConnectResponse { session, password, timeout_ms } = self.granted.clone();
         Connect { session, password, timeout_ms, ..Connect::default() }
     }
 

@@ -9,7 +9,7 @@ use hustings_workloads::model::{Life, Request};
 use tokio::io::AsyncReadExt as _;
 use tokio::time::{sleep, timeout};
 
-use super::client::{Raw, SOON, ask_with_password};
+use super::client::{RawConnection, SOON, ask_with_password};
 use super::on_servers;
 
 async fn modes(ensemble: &EmbeddedEnsemble) -> Vec<Option<String>> {
@@ -46,7 +46,7 @@ fn a_killed_leader_is_succeeded_and_sessions_and_data_go_on() {
     on_servers(3, 200, async |ensemble| {
         let servers = ensemble.servers();
         let old = leader(&until(ensemble, "a leader", all_serve).await).expect("a leader");
-        let mut client = Raw::open(servers[old as usize - 1], 4_000).await.expect("a session");
+        let mut client = RawConnection::open(servers[old as usize - 1], 4_000).await.expect("a session");
         client.create("/kept", b"data", Life::Ephemeral).await.expect("answered").expect("created");
         let seen = ensemble.kill(old).await.expect("killed");
         assert!(seen.contains("refused"), "{seen}");
@@ -56,11 +56,11 @@ fn a_killed_leader_is_succeeded_and_sessions_and_data_go_on() {
 
         let new = until(ensemble, "a successor", |modes| leader(modes).is_some_and(|new| new != old)).await;
         let other = leader(&new).expect("a leader");
-        let mut again = Raw::with(servers[other as usize - 1], &client.again()).await.expect("connected");
+        let mut again = RawConnection::with(servers[other as usize - 1], &client.again()).await.expect("connected");
         assert_eq!(again.granted.session, client.granted.session, "the session goes on");
         assert!(again.exists("/kept").await);
         let wrong = hustings_workloads::model::Connect { password: [9; 16], ..client.again() };
-        let refused = Raw::with(servers[other as usize - 1], &wrong).await.expect("answered");
+        let refused = RawConnection::with(servers[other as usize - 1], &wrong).await.expect("answered");
         assert_eq!((refused.granted.session, refused.granted.timeout_ms), (0, 0), "a wrong password");
         for length in [0, 3, 17, 400] {
             let server = servers[other as usize - 1];
@@ -73,7 +73,7 @@ fn a_killed_leader_is_succeeded_and_sessions_and_data_go_on() {
         ensemble.start(old, true).await.expect("started");
         assert!(ensemble.start(old, true).await.is_err(), "it runs already");
         until(ensemble, "it follows", |modes| all_serve(modes) && leader(modes) == Some(other)).await;
-        let mut there = Raw::open(servers[old as usize - 1], 4_000).await.expect("a session");
+        let mut there = RawConnection::open(servers[old as usize - 1], 4_000).await.expect("a session");
         assert!(there.exists("/kept").await, "what it had lost it has from the leader");
         let log = ensemble.log(other).await.expect("told").expect("a log");
         assert!(log.contains("LEADING - LEADER ELECTION TOOK"), "{log}");
@@ -87,7 +87,7 @@ fn a_killed_leader_is_succeeded_and_sessions_and_data_go_on() {
 fn all_servers_killed_and_started_again_have_what_they_had() {
     on_servers(3, 200, async |ensemble| {
         let servers = ensemble.servers();
-        let mut client = Raw::open(servers[0], 4_000).await.expect("a session");
+        let mut client = RawConnection::open(servers[0], 4_000).await.expect("a session");
         client.create("/kept", b"data", Life::Persistent).await.expect("answered").expect("created");
         for server in 1..=3 {
             ensemble.kill(server).await.expect("killed");
@@ -96,7 +96,7 @@ fn all_servers_killed_and_started_again_have_what_they_had() {
             ensemble.start(server, false).await.expect("started");
         }
         until(ensemble, "they serve", all_serve).await;
-        let mut again = Raw::with(servers[2], &client.again()).await.expect("connected");
+        let mut again = RawConnection::with(servers[2], &client.again()).await.expect("connected");
         assert_eq!(again.granted.session, client.granted.session);
         assert!(again.exists("/kept").await);
     });
@@ -108,7 +108,7 @@ fn a_paused_server_is_silent_and_goes_on_where_it_was() {
         let servers = ensemble.servers();
         let modes = until(ensemble, "a leader", all_serve).await;
         let follower = if leader(&modes) == Some(1) { 2 } else { 1 };
-        let mut client = Raw::open(servers[follower as usize - 1], 4_000).await.expect("a session");
+        let mut client = RawConnection::open(servers[follower as usize - 1], 4_000).await.expect("a session");
         let seen = ensemble.pause(follower).await.expect("paused");
         assert!(seen.contains("neither reads nor answers"), "{seen}");
         assert!(ensemble.pause(follower).await.is_err(), "it is paused already");
@@ -127,7 +127,7 @@ fn a_paused_server_is_silent_and_goes_on_where_it_was() {
 fn a_leader_that_is_cut_off_serves_nobody_and_comes_back_as_a_follower() {
     on_servers(3, 200, async |ensemble| {
         let old = leader(&until(ensemble, "a leader", all_serve).await).expect("a leader");
-        let mut client = Raw::open(ensemble.servers()[old as usize - 1], 4_000).await.expect("a session");
+        let mut client = RawConnection::open(ensemble.servers()[old as usize - 1], 4_000).await.expect("a session");
         ensemble.cut(&[old]).await.expect("cut off");
         // It cannot commit from the start.
         client.send(&Request::Sync { path: "/".into() }).await.expect("sent");
@@ -144,7 +144,7 @@ fn a_leader_that_is_cut_off_serves_nobody_and_comes_back_as_a_follower() {
         let _ = timeout(SOON, client.stream.read_to_end(&mut rest)).await.expect("its connections are closed");
         ensemble.rejoin(&[old]).await.expect("rejoined");
         until(ensemble, "it follows", |modes| all_serve(modes) && leader(modes) == Some(new)).await;
-        let mut there = Raw::open(ensemble.servers()[old as usize - 1], 4_000).await.expect("a session");
+        let mut there = RawConnection::open(ensemble.servers()[old as usize - 1], 4_000).await.expect("a session");
         assert!(!there.exists("/lost").await, "what no quorum had was never committed");
     });
 }

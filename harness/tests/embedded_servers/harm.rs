@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::client::{Raw, SOON};
+use super::client::{RawConnection, SOON};
 use super::on_servers;
 
 const SILENT: usize = 7_000;
@@ -22,7 +22,7 @@ const WITH_SESSION: usize = 3_000;
 async fn slowest_write(ensemble: &EmbeddedEnsemble, place: &str) -> Duration {
     let mut slowest = Duration::ZERO;
     for (number, server) in ensemble.servers().into_iter().cycle().take(60).enumerate() {
-        let mut client = Raw::open(server, 60_000).await.expect("a session");
+        let mut client = RawConnection::open(server, 60_000).await.expect("a session");
         let started = Instant::now();
         client.create(&format!("/{place}-{number}"), b"x", Life::Ephemeral).await.expect("answered").expect("created");
         slowest = slowest.max(started.elapsed());
@@ -51,7 +51,7 @@ fn ten_thousand_idle_connections_do_no_harm() {
             silent.push(TcpStream::connect(servers[number % 3]).await.expect("connected"));
         }
         for number in 0..WITH_SESSION {
-            sessions.push(Raw::open(servers[number % 3], 60_000).await.expect("a session"));
+            sessions.push(RawConnection::open(servers[number % 3], 60_000).await.expect("a session"));
         }
         let during = slowest_write(ensemble, "during").await;
         let resident = resident_mb(ensemble);
@@ -72,7 +72,7 @@ fn ten_thousand_idle_connections_do_no_harm() {
 fn what_is_no_message_ends_its_own_connection_only() {
     on_servers(1, 1_000, async |ensemble| {
         let server = ensemble.servers()[0];
-        let mut witness = Raw::open(server, 20_000).await.expect("a session");
+        let mut witness = RawConnection::open(server, 20_000).await.expect("a session");
         let too_long = (FRAME_BYTES_MAX as u32 + 1).to_be_bytes();
         let nonsense: [&[u8]; 7] = [
             &[0xff; 64],
@@ -90,7 +90,7 @@ fn what_is_no_message_ends_its_own_connection_only() {
                     continue;
                 }
                 let mut stream = if with_session {
-                    Raw::open(server, 20_000).await.expect("a session").stream
+                    RawConnection::open(server, 20_000).await.expect("a session").stream
                 } else {
                     TcpStream::connect(server).await.expect("connected")
                 };
@@ -110,7 +110,7 @@ fn a_request_that_nobody_understands_is_answered_so() {
     on_servers(1, 1_000, async |ensemble| {
         use hustings::wire::client::{SessionEvent, read_told};
         use hustings::wire::stream::read_frame;
-        let mut raw = Raw::open(ensemble.servers()[0], 20_000).await.expect("a session");
+        let mut raw = RawConnection::open(ensemble.servers()[0], 20_000).await.expect("a session");
         let frame = |op: i32| [&8_u32.to_be_bytes()[..], &7_i32.to_be_bytes(), &op.to_be_bytes()].concat();
         for (op, told) in [(hustings::wire::op_code::EXISTS, -5), (4_711, -6)] {
             raw.stream.write_all(&frame(op)).await.expect("sent");
@@ -127,10 +127,10 @@ fn a_request_that_nobody_understands_is_answered_so() {
 fn a_client_that_does_not_read_is_given_up_and_costs_little() {
     on_servers(1, 3_000, async |ensemble| {
         let server = ensemble.servers()[0];
-        let mut witness = Raw::open(server, 20_000).await.expect("a session");
+        let mut witness = RawConnection::open(server, 20_000).await.expect("a session");
         witness.create("/large", &[7; 1_000_000], Life::Persistent).await.expect("answered").expect("created");
         let before = resident_mb(ensemble);
-        let mut slow = Raw::open(server, 20_000).await.expect("a session");
+        let mut slow = RawConnection::open(server, 20_000).await.expect("a session");
         for _ in 0..300 {
             // The server may close the connection while the client still sends.
             if slow.send(&Request::GetData { path: "/large".into(), watch: false }).await.is_err() {
@@ -152,10 +152,10 @@ fn a_client_that_does_not_read_is_given_up_and_costs_little() {
 fn a_client_that_vanishes_loses_its_session_and_nobody_elses() {
     on_servers(3, 100, async |ensemble| {
         let servers = ensemble.servers();
-        let mut half_open = Raw::open(servers[0], 1_000).await.expect("a session");
+        let mut half_open = RawConnection::open(servers[0], 1_000).await.expect("a session");
         half_open.create("/half-open", b"", Life::Ephemeral).await.expect("answered").expect("created");
         // It stays connected and sends nothing more.
-        let mut witness = Raw::open(servers[1], 2_000).await.expect("a session");
+        let mut witness = RawConnection::open(servers[1], 2_000).await.expect("a session");
         let started = Instant::now();
         while witness.exists("/half-open").await {
             assert!(started.elapsed() < SOON, "its session does not end");

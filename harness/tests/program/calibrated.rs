@@ -1,6 +1,7 @@
 //! `hustings calibrate`: known service times are recovered, and a real run yields some.
 
 use crate::run_support::Bench;
+use crate::run_support::scenario::EMBEDDED;
 use hustings::calibrate::{FittedMeasure, TargetCell, fit};
 use hustings_workloads::scenario::Scenario;
 use hustings_workloads::simulation::Timing;
@@ -74,8 +75,8 @@ fn the_fit_shows_what_known_service_times_show_also_where_it_was_not_looking() {
 fn a_run_gives_service_times_that_a_simulation_takes() {
     let bench = Bench::new();
     let small = ["--set", "matrix.recipe=[\"naive\"]", "--set", "matrix.candidates_per_group=[4]"];
-    let run = ["run", "herd", "--ensemble", "embedded", "--out", "herd", "--set", "faults.resign.repeat=6", "-q"];
-    let ran = bench.run(&[&run[..], &small].concat());
+    let run = ["run", "herd", "--out", "herd", "--set", "faults.resign.repeat=6", "-q"];
+    let ran = bench.run(&[&run[..], &EMBEDDED, &small].concat());
     ran.fails_nothing();
     let fitted = bench.run(&["calibrate", "herd", "--out", "times.toml"]).expect(0);
     assert!(fitted.err.contains("naive-resign") && fitted.err.contains("ratio furthest from 1"), "{}", fitted.err);
@@ -92,8 +93,8 @@ fn a_woken_leader_believes_for_a_moment_in_a_simulation_as_in_a_run() {
     let bench = Bench::new();
     let small = ["--set", "matrix.step_down=[\"on-disconnect\"]", "--set", "matrix.fault=[\"pause\"]"];
     let sets = [&small[..], &["--set", "matrix.resource=[\"fenced\"]", "--set", "faults.pause.repeat=2"]].concat();
-    let run = ["run", "split-brain", "--ensemble", "embedded", "--out", "paused", "-q"];
-    let ran = bench.run(&[&run[..], &sets].concat());
+    let run = ["run", "split-brain", "--out", "paused", "-q"];
+    let ran = bench.run(&[&run[..], &EMBEDDED, &sets].concat());
     ran.fails_nothing();
     let compared = bench.run(&["calibrate", "paused", "--as-is", "--json"]).expect(0);
     let told: serde_json::Value = compared.json();

@@ -11,26 +11,26 @@ use serde_json::Value;
 
 use crate::run_support::EXE;
 
-struct Checked {
+struct CheckReport {
     code: Option<i32>,
     found: Value,
     log: String,
 }
 
-fn check(command: &[&str]) -> Checked {
+fn check(command: &[&str]) -> CheckReport {
     check_with(&[], command)
 }
 
-fn check_with(options: &[&str], command: &[&str]) -> Checked {
+fn check_with(options: &[&str], command: &[&str]) -> CheckReport {
     let mut program = Command::new(EXE);
     program.args(["candidate", "check", "--json"]).args(options).arg("--").args(command);
     let ran = program.output().expect("it runs");
     let log = String::from_utf8_lossy(&ran.stderr).into_owned();
     let found = serde_json::from_slice(&ran.stdout).unwrap_or(Value::Null);
-    Checked { code: ran.status.code(), found, log }
+    CheckReport { code: ran.status.code(), found, log }
 }
 
-impl Checked {
+impl CheckReport {
     /// It ended with this code.
     fn expect(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{}", self.log);
@@ -51,19 +51,34 @@ impl Checked {
 }
 
 /// A conforming program, with evidence of every grade.
-fn is_fit(command: &[&str], can: usize) {
-    is_fit_with(&[], command, can);
+fn is_fit(command: &[&str], can: usize) -> CheckReport {
+    is_fit_with(&[], command, can)
 }
 
-fn is_fit_with(options: &[&str], command: &[&str], can: usize) {
+fn is_fit_with(options: &[&str], command: &[&str], can: usize) -> CheckReport {
     let checked = check_with(options, command).expect(0);
     assert_eq!(checked.found["evidence"], serde_json::json!(["effect", "wire", "report"]), "{}", checked.log);
     assert!(checked.that("failed").is_empty() && checked.that("passed").len() >= can, "{}", checked.log);
+    checked
+}
+
+/// Each of them at the same time: an examination waits for sessions to end, for most of its time.
+fn at_once<T: Sync>(all: &[T], each: impl Fn(&T) + Sync) {
+    let each = &each;
+    std::thread::scope(|scope| {
+        for one in all {
+            scope.spawn(move || each(one));
+        }
+    });
 }
 
 #[test]
-fn a_queue_of_ours_is_fit_and_gives_all_evidence() {
-    is_fit(&[EXE, "candidate", "stand", "predecessor-watch"], 21);
+fn a_queue_of_ours_is_fit_with_all_evidence_and_is_told_what_was_not_tested_and_what_looks_at_it() {
+    let checked = is_fit(&[EXE, "candidate", "stand", "predecessor-watch"], 21);
+    assert!(checked.log.contains("not tested here:") && checked.log.contains("partitions"), "{}", checked.log);
+    let next = format!("hustings run split-brain --candidate '{EXE} candidate stand predecessor-watch'");
+    assert_eq!(checked.found["next"], next, "{}", checked.log);
+    assert!(!checked.found["not_tested"].as_array().expect("a list").is_empty());
 }
 
 #[test]
@@ -72,7 +87,7 @@ fn a_lock_of_ours_is_fit_and_gives_all_evidence() {
 }
 
 /// The result for a test program that is one of kazoo's with a bug.
-fn check_wrong(program: &str, arguments: &[&str]) -> Checked {
+fn check_wrong(program: &str, arguments: &[&str]) -> CheckReport {
     let here = env!("CARGO_MANIFEST_DIR");
     let (path, program) =
         (format!("PYTHONPATH={here}/../workloads/adapters"), format!("{here}/tests/program/{program}"));
@@ -88,11 +103,11 @@ fn a_token_that_is_another_znode_s_is_found_at_a_later_grant_too() {
 
 #[test]
 fn writes_with_a_token_of_no_znode_of_its_own_are_found() {
-    for how in ["future", "next"] {
+    at_once(&["future", "next"], |how| {
         let checked = check_wrong("wrong_tokens.py", &[how]);
         let failed = checked.that("failed");
         assert!(failed.contains(&"writes_bear_its_own_token"), "{how}: {failed:?}: {}", checked.log);
-    }
+    });
 }
 
 #[test]
@@ -259,33 +274,27 @@ fn a_leader_that_does_not_hear_of_its_session_s_end_is_found_out_by_the_effect()
     assert!(effects.iter().any(|effect| failed.contains(effect)), "{}", checked.log);
 }
 
-#[test]
-fn whoever_passes_is_told_what_was_not_tested_and_what_looks_at_it() {
-    let checked = check(&[EXE, "candidate", "stand", "predecessor-watch"]);
-    assert!(checked.log.contains("not tested here:") && checked.log.contains("partitions"), "{}", checked.log);
-    let next = format!("hustings run split-brain --candidate '{EXE} candidate stand predecessor-watch'");
-    assert_eq!(checked.found["next"], next, "{}", checked.log);
-    assert!(!checked.found["not_tested"].as_array().expect("a list").is_empty());
-}
-
 /// A recipe of hustings with this deliberate flaw.
-fn flawed(flaw: &str) -> Checked {
+fn flawed(flaw: &str) -> CheckReport {
     check(&[EXE, "candidate", "stand", "--flaw", flaw, "predecessor-watch"])
 }
 
 #[test]
 fn reports_that_do_not_fit_what_is_done_are_found_out() {
-    for (flaw, name) in [
+    let flaws = [
         ("reports-late", "acts_only_while_it_leads"),
         ("never-revokes", "reports_in_order"),
         ("speaks-late", "reports_without_delay"),
         ("resigns-by-word", "resigns_by_order"),
         ("keeps-sessions", "leaves_no_session_open"),
         ("dies", "runs_until_it_is_told_to_end"),
-    ] {
-        let checked = flawed(flaw);
-        assert_eq!(checked.code, Some(1), "{flaw}: {}", checked.log);
-        assert!(checked.that("failed").contains(&name), "{flaw}: {}", checked.log);
+    ];
+    for some in flaws.chunks(3) {
+        at_once(some, |(flaw, name)| {
+            let checked = flawed(flaw);
+            assert_eq!(checked.code, Some(1), "{flaw}: {}", checked.log);
+            assert!(checked.that("failed").contains(name), "{flaw}: {}", checked.log);
+        });
     }
 }
 

@@ -110,7 +110,7 @@ fn shells_and_manuals_get_what_they_want() {
 fn a_scenario_to_begin_with_names_every_key_there_is_and_runs() {
     let bench = Bench::new();
     bench.run(&["init", "my.toml"]).expect(0);
-    bench.run(&["init", "my.toml"]).expect(2).error(&["my.toml", "another name"]);
+    bench.run(&["init", "my.toml"]).expect(4).error(&["my.toml", "another name"]);
     bench.run(&["simulate", "my.toml", "--out", "record", "-q"]).expect(0);
     let text = std::fs::read_to_string(bench.path("my.toml")).expect("written");
     assert_eq!(bench.run(&["init", "-"]).expect(0).out, text);

@@ -6,7 +6,8 @@ use std::time::Duration;
 // Real servers of somebody else.
 use crate::ensemble_support::{LocalBench as Others, all_gone, options};
 use crate::run_support::scenario::{LENIENT, endless, scenario};
-use crate::run_support::{Bench, Ran, Running, assert_verified, summary_of, wait_until};
+use crate::run_support::toxiproxy::toxiproxy;
+use crate::run_support::{Bench, ProgramOutput, RunningProgram, assert_verified, summary_of};
 use hustings::access::Access;
 use hustings::ensemble::external::{ExternalEnsemble, ExternalOptions};
 use hustings::ensemble::{Ensemble as _, EnsembleError};
@@ -88,20 +89,30 @@ fn with_a_partition() -> String {
     scenario("", cut).replace("session_timeout_ms = 1000", "session_timeout_ms = 2000") + LENIENT
 }
 
-fn run(bench: &Bench, text: &str, more: &[&str]) -> Running {
+fn run(bench: &Bench, text: &str, more: &[&str]) -> RunningProgram {
     bench.start(bench.command(&[&["run", &bench.scenario(text), "--out", "record"], more].concat()))
 }
 
 /// It recorded a partition that was seen. A busy machine may stall, which makes a run inconclusive and nothing worse.
-fn ran_through(bench: &Bench, ran: Ran) -> Ran {
+fn ran_through(bench: &Bench, ran: ProgramOutput) -> ProgramOutput {
     ran.fails_nothing();
     assert_verified(&summary_of(&bench.path("record")).cells[0]);
     ran
 }
 
 #[tokio::test]
-async fn a_run_leaves_servers_and_foreign_znodes_as_they_were_and_counts_by_the_servers_tick() {
+async fn servers_of_somebody_else_are_asked_and_used_and_left_as_they_were() {
     let others = Others::serve(3, "").await;
+    a_dry_run_asks_the_servers_and_changes_nothing_there(&others).await;
+    a_toxiproxy_of_somebody_else_carries_the_links_to_servers_by_name(&others).await;
+    a_run_leaves_servers_and_foreign_znodes_as_they_were_and_counts_by_the_servers_tick(&others).await;
+    servers_are_numbered_by_their_ids_and_lists_that_are_no_ensemble_are_refused(&others).await;
+    let cluster = others.cluster();
+    others.ensemble.stop().await.expect("stopped");
+    a_dry_run_shows_the_plan_though_no_server_can_be_reached(&cluster);
+}
+
+async fn a_run_leaves_servers_and_foreign_znodes_as_they_were_and_counts_by_the_servers_tick(others: &Others) {
     others.create("/hustings-others-1/election/theirs").await;
     others.create("/theirs").await;
     let pids: Vec<ProcessId> = others.ensemble.pids().into_iter().filter_map(ProcessId::of).collect();
@@ -121,12 +132,9 @@ async fn a_run_leaves_servers_and_foreign_znodes_as_they_were_and_counts_by_the_
         assert!(client.check_stat(path).await.expect("read").is_some(), "{path} was not the run's to remove");
     }
     assert!(pids.len() == 3 && pids.iter().all(|pid| pid.is_alive()), "the servers run on");
-    others.ensemble.stop().await.expect("stopped");
 }
 
-#[tokio::test]
-async fn a_dry_run_asks_the_servers_and_changes_nothing_there() {
-    let others = Others::serve(3, "").await;
+async fn a_dry_run_asks_the_servers_and_changes_nothing_there(others: &Others) {
     let bench = Bench::new();
     let ran = run(&bench, &with_a_partition(), &["--connect", &others.cluster(), "--dry-run"]).end().expect(0);
     for told in ["tick 200 ms", "timeouts from 400 to 4000 ms", "srvr, conf and mntr", "44 connections", "T 2000 ms"] {
@@ -136,31 +144,27 @@ async fn a_dry_run_asks_the_servers_and_changes_nothing_there() {
     assert!(!ran.out.contains("fsync"), "nobody said so: {}", ran.out);
     assert_eq!(others.znodes_of_runs().await, Vec::<String>::new());
     assert!(!bench.path("record").exists());
-    let cluster = others.cluster();
-    let below = format!("{cluster}/nosuch");
+    let below = format!("{}/nosuch", others.cluster());
     let ran = run(&bench, &with_a_partition(), &["--connect", &below, "--dry-run"]).end().expect(4);
     let told = ran.error(&["/nosuch", "is not there", "create /nosuch"]);
     let in_earnest = run(&bench, &with_a_partition(), &["--connect", &below]).end().expect(4);
     assert_eq!(in_earnest.error(&[]), told, "the run says the same");
     assert!(ran.out.contains("tick 200 ms") && !ran.out.contains("not asked"), "{}", ran.out);
-    others.ensemble.stop().await.expect("stopped");
+    bench.assert_nothing_left();
+}
 
-    let ran = run(&bench, &with_a_partition(), &["--connect", &cluster, "--dry-run"]).end().expect(4);
+fn a_dry_run_shows_the_plan_though_no_server_can_be_reached(cluster: &str) {
+    let bench = Bench::new();
+    let ran = run(&bench, &with_a_partition(), &["--connect", cluster, "--dry-run"]).end().expect(4);
     ran.error(&["cannot be reached"]);
     assert!(ran.out.contains("not asked") && ran.out.contains("expected: "), "the plan all the same: {}", ran.out);
     bench.assert_nothing_left();
 }
 
-#[tokio::test]
-async fn a_toxiproxy_of_somebody_else_carries_the_links_to_servers_by_name() {
-    let others = Others::serve(3, "").await;
+async fn a_toxiproxy_of_somebody_else_carries_the_links_to_servers_by_name(others: &Others) {
     let bench = Bench::new();
     let (first, last) = (27_300, 27_308);
-    let proxy = bench.start(bench.command(&["proxy", "--plain", "--listen", "127.0.0.1:0"]));
-    let said = || std::fs::read_to_string(bench.path("out-0")).expect("its output");
-    assert!(wait_until(END_WITHIN, || said().contains('\n')), "the proxy starts");
-    let ready: serde_json::Value = serde_json::from_str(&said()).expect("JSON");
-    let api = ready["api"].as_str().expect("an address").to_owned();
+    let (proxy, api) = toxiproxy(&bench);
     let ports: Vec<u16> = others.ensemble.servers().iter().map(SocketAddr::port).collect();
     let named = |ports: &[u16]| ports.iter().map(|port| format!("localhost:{port}")).collect::<Vec<_>>().join(",");
     let cluster = others.cluster();
@@ -185,12 +189,10 @@ async fn a_toxiproxy_of_somebody_else_carries_the_links_to_servers_by_name() {
     assert_eq!(others.znodes_of_runs().await, Vec::<String>::new());
     drop(proxy);
     bench.assert_nothing_left();
-    others.ensemble.stop().await.expect("stopped");
 }
 
-#[tokio::test]
-async fn servers_are_numbered_by_their_ids_and_lists_that_are_no_ensemble_are_refused() {
-    let others = Others::serve(3, "").await;
+/// In the end one of the servers is killed.
+async fn servers_are_numbered_by_their_ids_and_lists_that_are_no_ensemble_are_refused(others: &Others) {
     let ensemble = connect(others.asked(&[3, 1, 2])).await.expect("it serves");
     assert_eq!(ensemble.servers(), others.ensemble.servers());
     assert_eq!(ensemble.upstreams(), ["zoo1:2181", "zoo2:2181", "zoo3:2181"]);
@@ -222,7 +224,6 @@ async fn servers_are_numbered_by_their_ids_and_lists_that_are_no_ensemble_are_re
     rustix::process::kill_process(third, Signal::KILL).expect("it runs");
     assert!(all_gone(&[process]).await, "it is killed");
     refused(others.asked(&[1, 2, 3]), &[&others.addresses()[2], "cannot be reached", "is it running"]).await;
-    others.ensemble.stop().await.expect("stopped");
 }
 
 #[tokio::test]
@@ -273,16 +274,22 @@ fn servers_that_do_not_answer_are_named() {
 }
 
 /// A run on the servers, in the middle of its fault.
-fn in_the_middle(bench: &Bench, others: &Others) -> Running {
+fn in_the_middle(bench: &Bench, others: &Others) -> RunningProgram {
     let running = run(bench, &endless("partition"), &["--ensemble", "external", "--connect", &others.cluster()]);
     running.in_its_fault(&bench.path("record"))
 }
 
 #[tokio::test]
-async fn ctrl_c_and_kill_leave_no_znode_once_all_is_cleaned() {
-    let others = Others::serve(3, "").await;
+async fn runs_that_end_in_any_way_leave_no_znode_once_all_is_cleaned_and_a_note_until_then() {
+    let others = Others::serve(1, "").await;
+    an_end_at_once_leaves_no_znode_that_clean_does_not_know_of(&others).await;
+    ctrl_c_and_kill_leave_no_znode_once_all_is_cleaned(&others).await;
+    znodes_that_cannot_be_removed_are_told_and_their_note_stays(&others).await;
+}
+
+async fn ctrl_c_and_kill_leave_no_znode_once_all_is_cleaned(others: &Others) {
     let bench = Bench::new();
-    let running = in_the_middle(&bench, &others);
+    let running = in_the_middle(&bench, others);
     assert!(!others.znodes_of_runs().await.is_empty(), "its znodes are there");
     running.signal(Signal::INT);
     running.end_within(END_WITHIN).expect(130);
@@ -291,7 +298,7 @@ async fn ctrl_c_and_kill_leave_no_znode_once_all_is_cleaned() {
 
     others.create("/hustings-others-1/election/theirs").await;
     let killed = Bench::new();
-    let running = in_the_middle(&killed, &others);
+    let running = in_the_middle(&killed, others);
     running.signal(Signal::KILL);
     running.end_within(END_WITHIN).expect(137);
     killed.assert_no_process_left();
@@ -305,14 +312,11 @@ async fn ctrl_c_and_kill_leave_no_znode_once_all_is_cleaned() {
     assert!(cleaned.err.contains("znodes /hustings-") && cleaned.err.contains("removed"), "{}", cleaned.err);
     assert_eq!(others.znodes_of_runs().await, ["hustings-others-1"], "others' are left alone");
     killed.assert_nothing_left();
-    others.ensemble.stop().await.expect("stopped");
 }
 
-#[tokio::test]
-async fn an_end_at_once_leaves_no_znode_that_clean_does_not_know_of() {
-    let others = Others::serve(1, "").await;
+async fn an_end_at_once_leaves_no_znode_that_clean_does_not_know_of(others: &Others) {
     let bench = Bench::new();
-    let running = in_the_middle(&bench, &others);
+    let running = in_the_middle(&bench, others);
     running.signal(Signal::INT);
     // Two signals of a kind that wait at the same time are one.
     std::thread::sleep(Duration::from_millis(50));
@@ -325,14 +329,12 @@ async fn an_end_at_once_leaves_no_znode_that_clean_does_not_know_of() {
     bench.run(&["clean"]).expect(0);
     assert_eq!(others.znodes_of_runs().await, Vec::<String>::new());
     bench.assert_nothing_left();
-    others.ensemble.stop().await.expect("stopped");
 }
 
-#[tokio::test]
-async fn znodes_that_cannot_be_removed_are_told_and_their_note_stays() {
-    let others = Others::serve(1, "").await;
+/// In the end the servers are stopped.
+async fn znodes_that_cannot_be_removed_are_told_and_their_note_stays(others: &Others) {
     let bench = Bench::new();
-    let running = in_the_middle(&bench, &others);
+    let running = in_the_middle(&bench, others);
     running.signal(Signal::KILL);
     running.end_within(END_WITHIN).expect(137);
     bench.assert_no_process_left();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use crate::ensemble_support::{all_gone, clean, harness, options};
-use crate::run_support::{EXE, Guarded};
+use crate::run_support::{ChildGuard, EXE};
 use hustings::ensemble::local::LocalEnsemble;
 use hustings::files::workdir::WorkDir;
 use hustings::process::procfs::ProcessId;
@@ -24,7 +24,7 @@ async fn hold_an_ensemble() {
 }
 
 /// A harness that holds an ensemble, and the pids of its servers.
-fn hold_in(root: &Path) -> (Guarded, Vec<ProcessId>) {
+fn hold_in(root: &Path) -> (ChildGuard, Vec<ProcessId>) {
     let (process, pids) = harness("ensemble_leftovers::hold_an_ensemble", &[(HOLD_IN, root.as_os_str())]);
     let pids = pids.trim_start_matches('[').trim_end_matches(']').split(", ");
     (process, pids.map(|pid| pid.parse().ok().and_then(ProcessId::of).expect("a live server")).collect())

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use crate::ensemble_support::{LocalBench, all_gone, assert_counts, create, has, options, with};
+use crate::ensemble_support::{LocalBench, assert_counts, create, has, options, with};
 use hustings::ensemble::local::{LocalEnsemble, LocalOptions};
 use hustings::ensemble::server_options::ServerOptions;
 use hustings::ensemble::{Ensemble, EnsembleError};
@@ -37,12 +37,7 @@ async fn one_server_serves_counts_and_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn three_servers_serve_count_and_leave_nothing_behind() {
-    serves_counts_and_stops(options(3)).await;
-}
-
-#[tokio::test]
-async fn a_small_tick_with_synced_writes_serves_too() {
+async fn three_servers_with_a_small_tick_and_synced_writes_serve_count_and_leave_nothing_behind() {
     serves_counts_and_stops(with(ServerOptions { tick_ms: 100, fsync: true, heap_mb: 600, ..ServerOptions::of(3) }))
         .await;
 }
@@ -79,26 +74,6 @@ async fn two_ensembles_at_once_do_not_meet() {
     two.check_alive().await.expect("the other lives on");
     two.ask(1, "srvr").await.expect("and answers");
     two.stop().await.expect("stopped");
-}
-
-#[tokio::test]
-async fn a_server_that_was_killed_is_missed() {
-    let bench = LocalBench::start(options(1)).await;
-    let (ensemble, process) = (&bench.ensemble, bench.processes()[0]);
-    process.kill_if(|_| true).expect("killed");
-    assert!(all_gone(&[process]).await);
-    let error = ensemble.check_alive().await.expect_err("it is dead");
-    assert!(matches!(&error, EnsembleError::Died { server: 1, status, .. } if status.contains("SIGKILL")), "{error}");
-    assert!(ensemble.metrics().await.is_err(), "a dead server has no counters");
-    ensemble.stop().await.expect("stopped");
-}
-
-#[tokio::test]
-async fn an_ensemble_that_is_dropped_takes_its_servers_along() {
-    let bench = LocalBench::start(options(1)).await;
-    let processes = bench.processes();
-    drop(bench.ensemble);
-    assert!(all_gone(&processes).await);
 }
 
 async fn fails_to_start(options: LocalOptions) -> EnsembleError {

@@ -2,7 +2,9 @@
 
 use std::process::Stdio;
 
-use crate::run_support::scenario::{calm, endless, scenario};
+use crate::rough_handling::{WRITES, simulated, with};
+use crate::rough_outputs::CREATES;
+use crate::run_support::scenario::{calm, endless};
 use crate::run_support::{Bench, files, recorded};
 use rustix::process::Signal;
 
@@ -68,8 +70,6 @@ fn code_1_is_a_failed_verdict_or_something_found() {
 fn code_2_is_a_wrong_command_line_or_file() {
     let bench = Bench::new();
     bench.file("broken.toml", "name = ");
-    std::fs::create_dir(bench.path("full")).expect("made");
-    bench.file("full/there.txt", "");
     for (arguments, named) in [
         (&["runn"][..], "runn"),
         (&["run", "--nope"], "--nope"),
@@ -77,9 +77,6 @@ fn code_2_is_a_wrong_command_line_or_file() {
         (&["run", "broken.toml"], "broken.toml"),
         (&["run", "--set", "election.nope=1"], "nope"),
         (&["run", "--set", "election.hosts=100000"], "hosts"),
-        (&["run", "--out", "full"], "not empty"),
-        (&["run", "--out", "/proc/nowhere"], "/proc/nowhere"),
-        (&["simulate", "--out", "/proc/nowhere"], "/proc/nowhere"),
         (&["run", "--connect", "somewhere:99999"], "somewhere:99999"),
         (&["run", "--connect", "somewhere", "--dry-run"], "HOST:PORT"),
         (&["run", "--connect", "127.0.0.1:1", "--set", "matrix.servers=[1,3]"], "matrix.servers"),
@@ -90,6 +87,7 @@ fn code_2_is_a_wrong_command_line_or_file() {
         (&["run", "--toxiproxy", "http://[::"], "http://[::"),
         (&["run", "--toxiproxy-ports", "9-1", "--toxiproxy", "127.0.0.1:1"], "9-1"),
         (&["proxy", "--listen", "somewhere"], "somewhere"),
+        (&["proxy", "--die-with-parent", "0"], "--die-with-parent"),
         (&["simulate", "--seeds", "9..1"], "9..1"),
         (&["simulate", "--schedule", "1", "--steps", "9999"], "9999"),
         (&["simulate", "--schedule", "1", "--steps", "0,,1"], "--steps 0,3"),
@@ -105,11 +103,10 @@ fn code_2_is_a_wrong_command_line_or_file() {
 #[test]
 fn code_3_is_inconclusive() {
     let bench = Bench::new();
-    // The proxies lie: the fault is not verified.
-    let partition = "[faults.partition]\nkind = \"partition\"\nfor_t = 1.5\n";
-    let file = bench.scenario(&scenario("", partition));
-    let run = ["run", &file, "--out", "record", "--ensemble", "embedded", "--lying-proxy"];
-    bench.run(&run).expect(3);
+    // Under this fault, the broken recipe of the self-test shows nothing.
+    let resign = ["--set", "matrix.fault=[\"resign\"]", "--out", "record"];
+    let test = ["--set", "self_test={recipe=\"broken:ignores-session-loss\",fault=\"resign\"}"];
+    bench.run(&[&SIMULATED[..], &resign, &test].concat()).expect(3);
     bench.run(&["check", "record"]).expect(3);
     bench.run(&["report", "record"]).expect(3);
 }
@@ -133,6 +130,44 @@ fn code_4_is_what_a_run_stands_on_and_records_that_cannot_be_read() {
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("it is there");
     let status = bench.command(&["list"]).stdout(full).stderr(Stdio::null()).status().expect("it runs");
     assert_eq!(status.code(), Some(4), "standard output cannot be written");
+    bench.assert_nothing_left();
+}
+
+/// Options that name the new folder of a record, with their commands.
+const RECORDS: [&[&str]; 4] = [
+    &["run", "quick", "--ensemble", "embedded", "--out"],
+    &["run", "quick", "--chaos", "--ensemble", "embedded", "--out"],
+    &["simulate", "quick", "--out"],
+    &["tune", "--pauses", "pauses.txt", "--weeks", "8", "--ensemble", "embedded", "--out"],
+];
+
+/// The codes of what is wrong with any output.
+const BAD_OUTPUTS: [(&str, i32); 5] = [("", 2), ("plain/x", 4), ("folder", 4), ("/proc/nope", 4), ("/dev/full", 4)];
+
+#[test]
+fn what_is_wrong_with_an_output_has_one_code_in_all_commands() {
+    let bench = Bench::new();
+    simulated(&bench);
+    bench.file("pauses.txt", "120\n");
+    bench.file("plain", "");
+    std::fs::create_dir(bench.path("folder")).expect("made");
+    bench.file("folder/there.txt", "");
+    let ends = |command: &[&str], bad: &str, code: i32| {
+        let ran = bench.run(&with(command, bad)).expect(code);
+        assert!(ran.err.contains(bad), "{command:?}: {bad} is not in {}", ran.err);
+    };
+    for command in WRITES.iter().chain(&CREATES) {
+        BAD_OUTPUTS.into_iter().chain([("nowhere/x", 4)]).for_each(|(bad, code)| ends(command, bad, code));
+    }
+    for command in RECORDS {
+        BAD_OUTPUTS.into_iter().for_each(|(bad, code)| ends(command, bad, code));
+    }
+    // Only what is written shows that a device is full, and a simulation cannot be calibrated.
+    let out = ["calibrate", "record", "--out"];
+    BAD_OUTPUTS.into_iter().filter(|(bad, _)| *bad != "/dev/full").for_each(|(bad, code)| ends(&out, bad, code));
+    // Baselines are added to a folder that is there.
+    let save = ["baseline", "save", "x", "record", "--baselines"];
+    BAD_OUTPUTS.into_iter().filter(|(bad, _)| *bad != "folder").for_each(|(bad, code)| ends(&save, bad, code));
     bench.assert_nothing_left();
 }
 

@@ -16,6 +16,8 @@ mod exit_codes;
 mod recount;
 mod replay_browser;
 mod rough_handling;
+mod rough_inputs;
+mod rough_outputs;
 mod run_against;
 mod run_bad_input;
 mod run_chaos;

@@ -13,18 +13,13 @@ use rustix::process::Signal;
 const SOON: Duration = Duration::from_secs(60);
 
 /// A simulated record that passes, with enough rounds for a gate.
-fn simulated(bench: &Bench) {
+pub(crate) fn simulated(bench: &Bench) {
     let run = ["simulate", "gate", "--only", "naive-resign", "--set", "repeat=2", "--out", "record", "--quiet"];
     bench.run(&run).expect(0);
 }
 
-/// Deliberate damage must not be reported by the recount.
-fn forget(bench: &Bench) {
-    let _ = fs::remove_file(bench.path("record/summary.json"));
-}
-
-/// Every option that writes a file, with its command.
-const WRITES: [&[&str]; 9] = [
+/// Every option that writes a file and replaces one, with its command.
+pub(crate) const WRITES: [&[&str]; 9] = [
     &["gate", "record", "--junit"],
     &["gate", "record", "--markdown"],
     &["gate", "record", "--bencher"],
@@ -37,7 +32,7 @@ const WRITES: [&[&str]; 9] = [
 ];
 
 /// A command with its output path.
-fn with<'a>(command: &[&'a str], target: &'a str) -> Vec<&'a str> {
+pub(crate) fn with<'a>(command: &[&'a str], target: &'a str) -> Vec<&'a str> {
     [command, &[target]].concat()
 }
 
@@ -98,8 +93,8 @@ fn the_verdict_is_told_though_it_cannot_be_written_down() {
 
 #[test]
 fn a_record_of_which_something_was_taken_away_passes_nowhere() {
-    type Change = fn(&Path);
-    let changes: [(&str, Change); 3] = [
+    type RecordDamage = fn(&Path);
+    let changes: [(&str, RecordDamage); 3] = [
         ("seal", |record| {
             let path = record.join("manifest.json");
             let mut manifest: serde_json::Value =
@@ -130,7 +125,7 @@ fn a_record_of_which_something_was_taken_away_passes_nowhere() {
         }
         let exported = bench.run(&["export", "record"]).expect(0);
         assert!(exported.err.contains("warning") && exported.err.contains(told), "{}", exported.err);
-        forget(&bench);
+        bench.forget("record");
     }
 }
 
@@ -148,7 +143,7 @@ fn a_manifest_of_another_schema_is_refused() {
         let ran = bench.run(command).expect(4);
         assert!(ran.err.contains("schema 2, and this version reads 3"), "{command:?}: {}", ran.err);
     }
-    forget(&bench);
+    bench.forget("record");
 }
 
 #[test]
@@ -198,6 +193,7 @@ fn whatever_asks_a_command_to_end_gets_130_and_nothing_is_left() {
     let simulates = ["simulate", "quick", "--set", "repeat=900", "--out", "half"];
     let known = ["simulate", "--known", "--seeds", "0..1000000"];
     let serves = ["proxy", "--listen", "127.0.0.1:0"];
+    let mut begun = Vec::new();
     for (command, signals) in [
         (&program[..], &[Signal::INT, Signal::TERM][..]),
         (&simulates, &[Signal::INT, Signal::TERM, Signal::HUP]),
@@ -206,14 +202,18 @@ fn whatever_asks_a_command_to_end_gets_130_and_nothing_is_left() {
     ] {
         for &signal in signals {
             let bench = Bench::new();
-            let mut running = bench.start(bench.command(command));
-            running.until_it_handles(signal);
-            std::thread::sleep(Duration::from_millis(1_500));
-            running.signal(signal);
-            running.end_within(SOON).expect(130);
-            assert!(!bench.path("half").exists(), "{command:?}: half a record");
-            bench.assert_nothing_left();
+            let running = bench.start(bench.command(command));
+            begun.push((command, signal, bench, running));
         }
+    }
+    begun.iter_mut().for_each(|(_, signal, _, running)| running.until_it_handles(*signal));
+    // Time for all of them to get into the middle of their work.
+    std::thread::sleep(Duration::from_millis(1_500));
+    for (command, signal, bench, running) in begun {
+        running.signal(signal);
+        running.end_within(SOON).expect(130);
+        assert!(!bench.path("half").exists(), "{command:?}: half a record");
+        bench.assert_nothing_left();
     }
 }
 
@@ -301,6 +301,8 @@ fn what_is_missing_or_has_no_meaning_is_told_before_anything_is_done() {
         (&["gate", "--figures", "--json"], "--figures"),
         (&["gate", "record", "--limits", "long.toml"], "line 2, column"),
         (&["tune", "--pauses", "pauses.txt", "--weeks", "8", "--model", "--ensemble", "embedded"], "--ensemble"),
+        (&["tune", "--pauses", "pauses.txt", "--weeks", "8", "--model", "--tls-ca", "/dev/zero"], "--tls-ca"),
+        (&["tune", "--pauses", "pauses.txt", "--weeks", "8", "--model", "--zookeeper-home", "/zk"], "--zookeeper-home"),
         (&["simulate", "quick", "--seeds", "0..3", "--out", "x"], "--out"),
         (&["simulate", "quick", "--schedule", "1", "--cell", "nope"], "no cell nope"),
         (&["run", "quick", "--delta", "5%", "--dry-run"], "--delta"),

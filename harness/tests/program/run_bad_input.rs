@@ -7,10 +7,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use crate::run_support::scenario::calm;
-use crate::run_support::{Bench, EXE, Ran, summary_of};
+use crate::run_support::{Bench, EXE, ProgramOutput, summary_of};
 
 /// Checks that it ends the same way for every form of the request, and leaves nothing.
-fn refused(bench: &Bench, command: Command, code: i32, words: &[&str]) -> Ran {
+fn refused(bench: &Bench, command: Command, code: i32, words: &[&str]) -> ProgramOutput {
     let ran = bench.start(command).end().expect(code);
     ran.error(words);
     assert_eq!(ran.out, "", "standard output is for results");
@@ -164,10 +164,10 @@ fn folders_that_cannot_hold_a_record_are_refused_before_anything_is_started() {
     fs::create_dir(bench.path("old")).expect("made");
     bench.file("old/manifest.json", "{}");
     let out = |path: &str| bench.command(&["run", &bench.scenario(&calm()), "--out", path]);
-    let ran = refused(&bench, out("file/record"), 2, &["file is not a folder", "--out"]);
+    let ran = refused(&bench, out("file/record"), 4, &["file is not a folder", "--out"]);
     assert!(!ran.err.contains("ensemble:"), "{}", ran.err);
-    refused(&bench, out("file"), 2, &["file is not a folder"]);
-    refused(&bench, out("old"), 2, &["old holds a record already", "another --out"]);
+    refused(&bench, out("file"), 4, &["file is not a folder"]);
+    refused(&bench, out("old"), 4, &["old holds a record already", "another --out"]);
     assert_eq!(fs::read_to_string(bench.path("file")).expect("text"), "mine");
     assert_eq!(fs::read_to_string(bench.path("old/manifest.json")).expect("text"), "{}");
 
@@ -194,7 +194,7 @@ fn a_folder_that_is_not_ones_own_is_refused() {
     }
     command.args(["run", "quick", "--out", "locked/record"]);
     bench.at_home(&mut command);
-    refused(&bench, command, 2, &["nothing can be written to locked", "denied", "--out"]);
+    refused(&bench, command, 4, &["nothing can be written to locked", "denied", "--out"]);
 }
 
 #[test]

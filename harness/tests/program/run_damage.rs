@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::run_support::scenario::{LENIENT, calm, endless, scenario};
+use crate::run_support::scenario::{LENIENT, calm, endless, on_one_server, scenario};
 use crate::run_support::{Bench, checkers_of, files};
 use hustings_record::{Record, RunState};
 use hustings_reports::verdict::Verdict;
@@ -14,7 +14,7 @@ use rustix::process::Signal;
 fn a_run_that_is_killed_leaves_a_record_that_says_so_and_nothing_that_runs() {
     let bench = Bench::new();
     // The links are processes, too, and one host is stopped: both must end all the same.
-    let text = endless("pause").replace("[phases]", "links = \"always\"\n\n[phases]");
+    let text = on_one_server(&endless("pause")).replace("[phases]", "links = \"always\"\n\n[phases]");
     let file = bench.scenario(&text);
     let record = bench.path("record");
     let running = bench.start(bench.command(&["run", &file, "--out", "record"])).in_its_fault(&record);
@@ -86,7 +86,7 @@ fn clean_removes_what_is_left_and_nothing_else(bench: &Bench) {
 fn a_sealed_segment_that_was_changed_is_refused_by_name() {
     let bench = Bench::new();
     let file = bench.scenario(&calm());
-    bench.run(&["run", &file, "--out", "record"]).expect(0);
+    bench.run(&["run", &file, "--out", "record", "--ensemble", "embedded"]).expect(0);
     let segments = files(&bench.path("record"), ".jsonl.zst");
     assert!(segments.len() >= 5, "three hosts, the coordinator, the observer: {segments:?}");
     assert_eq!(files(&bench.path("record"), ".jsonl"), Vec::<PathBuf>::new(), "all are sealed");
@@ -124,9 +124,11 @@ fn a_disk_that_fills_up_ends_the_run_and_is_told() {
     let bench = Bench::new();
     let disk = SmallDisk::mount(bench.path("disk"), "size=192k");
     let text = endless("none").replace("work_interval_ms = 20", "work_interval_ms = 1");
-    let ran = bench.run(&["run", &bench.scenario(&text), "--out", "disk/record"]).expect(4);
+    let run = ["run", &bench.scenario(&text), "--out", "disk/record", "--ensemble", "embedded"];
+    let ran = bench.run(&run).expect(4);
     bench.assert_nothing_left();
     ran.error(&["No space left on device", "record cannot be written", "disk/record"]);
+    ran.error(&["free space there", "in disk/record, an incomplete record"]);
     let record = Record::read(&disk.0.join("record")).expect("what was recorded until then can be read");
     assert_ne!(record.manifest.state, RunState::Completed);
     assert!(!record.cells.is_empty());
@@ -143,7 +145,7 @@ group_names = ["<script>alert(1)<script>", "\"><img src=x onerror=alert(1)>", "'
 host_names = ["<script>alert(1)<script>", "a\" onload=\"alert(1)", "<!--"]
 "#;
     let sections = "[faults.\"<b>bold</b>\"]\nkind = \"resign\"\ngroups = 6\n";
-    let text = scenario(names, sections)
+    let text = on_one_server(&scenario(names, sections))
         .replace("name = \"small\"", "name = '</title><script>alert(1)</script>'\nsummary = '<script>alert(2)</script>'\nanalysis = '<script>alert(3)</script>'");
     let file = bench.file("<script>alert(4)<_script>.toml", &(text + LENIENT)).display().to_string();
     let ran = bench.run(&["run", &file, "--out", "record", "--json"]);

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::ensemble_docker::support::{IMAGES, docker};
-use crate::run_support::scenario::{LENIENT, endless, scenario};
-use crate::run_support::{Bench, Running, assert_verified, cell, check, recorded, summary_of};
+use crate::run_support::scenario::{LENIENT, endless, on_one_server, scenario};
+use crate::run_support::{Bench, RunningProgram, assert_verified, cell, check, recorded, summary_of};
 use hustings_record::LinkUse;
 use hustings_reports::verdict::Verdict;
 use rustix::process::Signal;
@@ -81,8 +81,8 @@ fn patient_servers(scenario: &str) -> String {
 }
 
 /// A run in the middle of a fault that lasts for ten minutes.
-fn in_the_middle(bench: &Bench, name: &str) -> Running {
-    let file = bench.scenario(&patient_servers(&endless("partition")));
+fn in_the_middle(bench: &Bench, text: &str, name: &str) -> RunningProgram {
+    let file = bench.scenario(&patient_servers(text));
     let mut running = bench.start(command(bench, &[&file, "--out", name]));
     let record = bench.path(name);
     running.until_within("the fault's verification", std::time::Duration::from_secs(150), || {
@@ -94,10 +94,10 @@ fn in_the_middle(bench: &Bench, name: &str) -> Running {
 #[test]
 fn after_a_kill_clean_removes_that_run_and_leaves_another_alone() {
     let bench = Bench::new();
-    let killed = in_the_middle(&bench, "killed");
+    let killed = in_the_middle(&bench, &endless("partition"), "killed");
     let of_killed = at_docker(&bench.tmp());
     assert!(of_killed.len() >= 5, "three servers, a Toxiproxy and networks: {of_killed:?}");
-    let running = in_the_middle(&bench, "running");
+    let running = in_the_middle(&bench, &on_one_server(&endless("partition")), "running");
     let of_both = at_docker(&bench.tmp());
     assert!(of_both.len() > of_killed.len(), "{of_both:?}");
 

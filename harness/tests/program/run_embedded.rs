@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::TcpListener;
 
-use crate::run_support::scenario::{LENIENT, calm, scenario};
+use crate::run_support::scenario::{EMBEDDED, LENIENT, calm, scenario};
 use crate::run_support::{Bench, assert_verified_and_whole, cell};
 use hustings_record::{FaultKind, Record};
 
@@ -21,23 +21,32 @@ server-partition = { kind = "server-partition", target = "ensemble-leader", for_
 server-restart-all = { kind = "server-restart-all" }
 "#;
 
+const ON_HOSTS: &str = r#"matrix.fault=["crash", "expire", "partition", "elsewhere", "lost-reply", "vanished"]"#;
+const ON_SERVERS: &str = r#"matrix.fault=["server-kill", "server-pause", "server-partition", "server-restart-all"]"#;
+
 const CAVEAT: &str = "embedded ensemble: ";
 
 #[test]
 fn faults_on_hosts_links_and_servers_are_verified_on_embedded_servers() {
     let bench = Bench::new();
     let text = scenario("", FAULTS).replace("tick_ms = 100\n", "tick_ms = 100\nsync_limit = 10\n") + LENIENT;
-    let ran = bench.record(&text, &["--ensemble", "embedded"]);
-    ran.fails_nothing();
-    let summary = ran.summary();
-    summary.cells.iter().for_each(assert_verified_and_whole);
+    let on = |faults| [&EMBEDDED[..], &["--set", faults]].concat();
+    let ran = bench.records(&text, [("hosts", &on(ON_HOSTS)), ("servers", &on(ON_SERVERS))]);
     use FaultKind as F;
-    let kinds: BTreeSet<F> = summary.cells.iter().flat_map(|cell| &cell.faults.verifications).map(|r| r.kind).collect();
     let on_hosts = [F::Crash, F::Expire, F::LostReply, F::ParentDelete, F::Partition];
     let on_servers = [F::ServerKill, F::ServerPause, F::ServerPartition, F::ServerRestartAll];
-    assert_eq!(kinds, on_hosts.into_iter().chain(on_servers).collect::<BTreeSet<_>>());
-    assert!(ran.err.contains(CAVEAT), "{}", ran.err);
-    let verifications = |name: &str| &cell(&summary, name).faults.verifications;
+    let [hosts, servers] = ran.map(|ran| {
+        ran.fails_nothing();
+        assert!(ran.err.contains(CAVEAT), "{}", ran.err);
+        let summary = ran.summary();
+        summary.cells.iter().for_each(assert_verified_and_whole);
+        summary
+    });
+    for (summary, wanted) in [(&hosts, BTreeSet::from(on_hosts)), (&servers, BTreeSet::from(on_servers))] {
+        let verifications = summary.cells.iter().flat_map(|cell| &cell.faults.verifications);
+        assert_eq!(verifications.map(|one| one.kind).collect::<BTreeSet<F>>(), wanted);
+    }
+    let verifications = |name: &str| &cell(&hosts, name).faults.verifications;
     let lost = verifications("lost-reply").iter().find(|one| one.kind == F::LostReply).expect("a verification");
     assert!(lost.evidence.contains("/election/") && lost.evidence.contains(" at 0x"), "{}", lost.evidence);
     let elsewhere = &verifications("elsewhere")[0];
@@ -71,7 +80,7 @@ fn a_machine_without_java_and_docker_gets_embedded_servers_and_is_told_so() {
 fn cells_with_other_servers_run_on_an_ensemble_of_their_own_and_in_the_same_record() {
     let bench = Bench::new();
     let sets = ["--set", "matrix.servers=[1,3]", "--set", "matrix.work_interval_ms=[20,50]"];
-    let ran = bench.record(&calm(), &[&["--ensemble", "embedded"][..], &sets].concat());
+    let ran = bench.record(&calm(), &[&EMBEDDED[..], &sets].concat());
     ran.fails_nothing();
     let record = Record::read(&bench.path("record")).expect("a record");
     let manifest = &record.manifest;
@@ -98,8 +107,8 @@ fn an_ensemble_that_cannot_be_started_leaves_the_record_of_those_before_it() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let base = (taken.local_addr().expect("bound").port() - 2).to_string();
     let sets = ["--set", "matrix.servers=[1,3]", "--base-port", &base];
-    let run = ["run", &file, "--ensemble", "embedded", "--out", "record"];
-    let ran = bench.run(&[&run[..], &sets].concat()).expect(4);
+    let run = ["run", &file, "--out", "record"];
+    let ran = bench.run(&[&run[..], &EMBEDDED, &sets].concat()).expect(4);
     drop(taken);
     bench.assert_nothing_left();
     assert!(ran.err.contains("what was recorded until then is in record"), "{}", ran.err);

@@ -3,18 +3,18 @@
 use std::process::Command;
 use std::time::Duration;
 
-use crate::run_support::scenario::{LENIENT, endless, scenario};
+use crate::run_support::scenario::{EMBEDDED, LENIENT, endless, scenario};
 use crate::run_support::toxiproxy::{proxies, toxiproxy};
-use crate::run_support::{Bench, Running, summary_of, wait_until};
-use hustings_record::RunState;
+use crate::run_support::{Bench, RunningProgram, assert_verified_and_whole, summary_of, wait_until};
+use hustings_record::{LinkUse, RunState};
 use rustix::process::Signal;
 
 const END_WITHIN: Duration = Duration::from_secs(60);
 
-/// A run in the middle of its fault, which lasts for ten minutes.
-fn in_the_middle(bench: &Bench, wrapper: Option<&str>, more: &[&str]) -> Running {
+/// A run with a fault that lasts for ten minutes.
+fn begun(bench: &Bench, wrapper: Option<&str>, more: &[&str]) -> RunningProgram {
     let file = bench.scenario(&endless("partition"));
-    let arguments = [&["run", &file, "--out", "record", "--ensemble", "embedded"], more].concat();
+    let arguments = [&["run", &file, "--out", "record"][..], &EMBEDDED, more].concat();
     let command = match wrapper {
         None => bench.command(&arguments),
         Some(wrapper) => {
@@ -24,14 +24,24 @@ fn in_the_middle(bench: &Bench, wrapper: Option<&str>, more: &[&str]) -> Running
             command
         }
     };
-    bench.start(command).in_its_fault(&bench.path("record"))
+    bench.start(command)
+}
+
+/// Such a run in the middle of its fault.
+fn in_the_middle(bench: &Bench, wrapper: Option<&str>, more: &[&str]) -> RunningProgram {
+    begun(bench, wrapper, more).in_its_fault(&bench.path("record"))
 }
 
 #[test]
 fn a_closed_terminal_a_quit_and_a_termination_end_a_run_like_ctrl_c() {
-    for signal in [Signal::HUP, Signal::QUIT, Signal::TERM] {
+    // They begin at the same time.
+    let runs = [Signal::HUP, Signal::QUIT, Signal::TERM].map(|signal| {
         let bench = Bench::new();
-        let running = in_the_middle(&bench, None, &[]);
+        let running = begun(&bench, None, &[]);
+        (signal, bench, running)
+    });
+    for (signal, bench, running) in runs {
+        let running = running.in_its_fault(&bench.path("record"));
         running.signal(signal);
         running.end_within(END_WITHIN).expect(130);
         bench.assert_nothing_left();
@@ -119,6 +129,9 @@ fn two_runs_share_a_toxiproxy_and_do_not_meet() {
     let ran = second.run(&[&["run", &file, "--out", "record"], &more[..]].concat());
     ran.fails_nothing();
     second.assert_nothing_left();
+    let cells = summary_of(&second.path("record")).cells;
+    assert_eq!(cells[0].info.links, LinkUse::External);
+    assert_verified_and_whole(&cells[0]);
     assert_eq!(proxies(&api), before, "those of the first run are all there, and no others");
     // Fewer ports have no room for both.
     let tight = ["--ensemble", "embedded", "--toxiproxy", &api, "--toxiproxy-ports", "28700-28709"];

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::run_support::scenario::{LENIENT, patient, scenario};
-use crate::run_support::toxiproxy::{proxies, toxiproxy};
+use crate::run_support::scenario::{LENIENT, on_one_server, patient, scenario};
+use crate::run_support::toxiproxy::toxiproxy;
 use crate::run_support::{Bench, assert_verified_and_whole, cell, events};
-use hustings_record::{Event, FaultKind, FencingMethod, LinkUse};
+use hustings_record::{Event, FaultKind, FencingMethod};
 
 const EVERY_FAULT: &str = r#"
 [faults]
@@ -39,23 +39,6 @@ fn every_kind_of_fault_is_verified_and_healed() {
 }
 
 #[test]
-fn a_partition_works_through_a_toxiproxy_of_the_users_own() {
-    let bench = Bench::new();
-    let (toxiproxy, api) = toxiproxy(&bench);
-    let partition = "[faults.partition]\nkind = \"partition\"\nfor_t = 1.5\n";
-    let file = bench.scenario(&(scenario("", partition) + LENIENT));
-    let ran = bench.run(&["run", &file, "--out", "record", "--json", "--toxiproxy", &api]);
-    let left = proxies(&api);
-    drop(toxiproxy);
-    ran.fails_nothing();
-    assert!(left.is_empty(), "the links were taken away: {left:?}");
-    let summary = ran.summary();
-    assert_eq!(summary.cells[0].info.links, LinkUse::External);
-    assert_verified_and_whole(&summary.cells[0]);
-    bench.assert_nothing_left();
-}
-
-#[test]
 fn a_lost_reply_is_refused_where_the_links_cannot_read_what_passes() {
     let bench = Bench::new();
     let (toxiproxy, api) = toxiproxy(&bench);
@@ -78,7 +61,7 @@ pause = { kind = "pause", for_t = 3.0 }
 recipe = ["lock-race", "poll-race"]
 "#;
     let election = "fencing = \"kill\"\npoll_interval_ms = 50";
-    let ran = bench.record(&(scenario(election, sections) + LENIENT), &[]);
+    let ran = bench.record(&(on_one_server(&scenario(election, sections)) + LENIENT), &[]);
     ran.fails_nothing();
     let summary = ran.summary();
     summary.cells.iter().for_each(assert_verified_and_whole);

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::run_support::scenario::scenario;
-use crate::run_support::{Bench, Running, check, checkers_of, files};
+use crate::run_support::scenario::{EMBEDDED, scenario};
+use crate::run_support::{Bench, RunningProgram, check, checkers_of, files};
 use hustings_record::RunState;
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
@@ -16,9 +16,11 @@ const RESIGN: &str = "[faults.f]\nkind = \"resign\"\ngroups = 6\n";
 const GIVEN_UP_WITHIN: Duration = Duration::from_secs(90);
 
 /// A run on this ensemble with this fault, right after its verification.
-fn with_faults(bench: &Bench, ensemble: &str, sections: &str) -> Running {
+fn with_faults(bench: &Bench, ensemble: &str, sections: &str) -> RunningProgram {
     let file = bench.scenario(&scenario("links = \"always\"\n", sections));
-    let command = bench.command(&["run", &file, "--out", "record", "--ensemble", ensemble]);
+    let other = ["--ensemble", ensemble];
+    let servers = if ensemble == "embedded" { &EMBEDDED[..] } else { &other };
+    let command = bench.command(&[&["run", &file, "--out", "record"], servers].concat());
     bench.start(command).in_its_fault(&bench.path("record"))
 }
 
@@ -97,7 +99,7 @@ fn a_repetition_that_a_stall_spoilt_is_run_again_and_the_gate_leaves_it_out() {
     let bench = Bench::new();
     let file = bench.scenario(&scenario("", CRASHES));
     let rounds = ["--repeat", "2", "--further", "3"];
-    let command = [&["run", &file, "--out", "record", "--ensemble", "embedded"][..], &rounds].concat();
+    let command = [&["run", &file, "--out", "record"][..], &EMBEDDED, &rounds].concat();
     let running = bench.start(bench.command(&command)).in_its_fault(&bench.path("record"));
     let pids = pids(&bench, " --host ");
     send(&pids, Signal::STOP);
@@ -167,7 +169,7 @@ fn a_failure_that_was_verified_before_the_run_broke_off_stays_one() {
     let sections = format!("[matrix]\nrecipe = [\"broken:writes-before-grant\", \"naive\"]\n\n{RESIGN}");
     let file = bench.scenario(&scenario("links = \"always\"\n", &sections));
     let record = bench.path("record");
-    let command = bench.command(&["run", &file, "--out", "record", "--ensemble", "embedded"]);
+    let command = bench.command(&[&["run", &file, "--out", "record"][..], &EMBEDDED].concat());
     let mut running = bench.start(command);
     running.until("the second cell", || has_second_cell(&record));
     send(&pids(&bench, "hustings embedded "), Signal::KILL);

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::run_support::scenario::endless;
-use crate::run_support::{Bench, Running, events, summary_of};
+use crate::run_support::scenario::{endless, on_one_server};
+use crate::run_support::{Bench, RunningProgram, events, summary_of};
 use hustings_record::{Event, Record, RunState};
 use hustings_reports::verdict::Verdict;
 use rustix::process::Signal;
@@ -14,8 +14,8 @@ const END_WITHIN: Duration = Duration::from_secs(60);
 const AT_ONCE: Duration = Duration::from_secs(10);
 
 /// A run in the middle of its fault, which lasts for ten minutes.
-fn in_the_middle(bench: &Bench, kind: &str) -> Running {
-    let file = bench.scenario(&endless(kind));
+fn in_the_middle(bench: &Bench, kind: &str) -> RunningProgram {
+    let file = bench.scenario(&on_one_server(&endless(kind)));
     bench.start(bench.command(&["run", &file, "--out", "record"])).in_its_fault(&bench.path("record"))
 }
 
@@ -70,7 +70,7 @@ fn a_second_ctrl_c_ends_at_once_and_leaves_no_process() {
 #[test]
 fn ctrl_c_before_there_is_a_record_leaves_none() {
     let bench = Bench::new();
-    let file = bench.scenario(&endless("pause"));
+    let file = bench.scenario(&on_one_server(&endless("pause")));
     let mut running = bench.start(bench.command(&["run", &file, "--out", "record"]));
     running.until("its folder", || !bench.leftovers().is_empty());
     running.signal(Signal::INT);

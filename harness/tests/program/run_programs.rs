@@ -3,7 +3,7 @@
 use hustings_record::FaultKind;
 use hustings_reports::verdict::Verdict;
 
-use crate::run_support::scenario::{calm, scenario};
+use crate::run_support::scenario::{EMBEDDED, calm, on_one_server, scenario};
 use crate::run_support::{Bench, cell, check, checkers_of};
 
 /// The scenario's command line for a Python program beside this file that uses the adapters' helper.
@@ -62,7 +62,7 @@ recipe = ["predecessor-watch", "foreign:queue"]
 fault = "jump"
 "#,
     );
-    let ran = bench.record(&text, &["--ensemble", "embedded"]);
+    let ran = bench.record(&text, &EMBEDDED);
     ran.fails_nothing();
     let summary = ran.summary();
     assert_eq!(summary.cells.len(), 10);
@@ -171,7 +171,7 @@ follower_wakes = "one"
 recipe = "foreign:last"
 "#;
     let text = format!("{}\n[foreign.last]\n{}{sections}", calm(), python("last_write.py", &[]));
-    let ran = bench.record(&text, &["--ensemble", "embedded"]).expect(0);
+    let ran = bench.record(&text, &EMBEDDED).expect(0);
     let programs = &ran.summary().cells[0].programs;
     assert!(programs.processes == 3 && programs.misbehaved.is_empty(), "{programs:?}");
 }
@@ -204,17 +204,20 @@ resource = "fenced"
 "#,
         programs.concat()
     ));
-    let ran = bench.record(&text, &["--ensemble", "embedded"]).expect(1);
-    let summary = ran.summary();
-    assert_eq!(summary.cells.len(), 6);
-    for cell in &summary.cells {
+    let known = ["--only", "foreign-first-*", "--only", "foreign-next-*"];
+    let others = ["--only", "foreign-future-*", "--only", "foreign-granted-*", "--only", "foreign-named-*"];
+    let (known, others) = ([&EMBEDDED[..], &known].concat(), [&EMBEDDED[..], &others].concat());
+    let [known, others] = bench.records(&text, [("known", &known), ("others", &others)]).map(|ran| ran.expect(1));
+    let cells = [known.summary().cells, others.summary().cells].concat();
+    assert_eq!(cells.len(), 6);
+    for cell in &cells {
         let failed = checkers_of(cell, Verdict::Fail);
         let checker = match cell.info.recipe.as_str() {
             "foreign:granted" => "grant-tokens",
             "foreign:named" => "programs",
             _ => "write-tokens",
         };
-        assert!(failed.contains(&checker), "{}: {failed:?}\n{}", cell.info.name, ran.err);
+        assert!(failed.contains(&checker), "{}: {failed:?}\n{}{}", cell.info.name, known.err, others.err);
     }
 }
 
@@ -241,13 +244,11 @@ fault = "resign"
 "#,
         python("odd_password.py", &[])
     ));
-    let file = bench.scenario(&text);
-    for ensemble in ["embedded", "local"] {
-        let ran = bench.run(&["run", &file, "--ensemble", ensemble, "--out", ensemble, "--json"]);
+    let each = [("embedded", &EMBEDDED[..]), ("local", &["--ensemble", "local"])];
+    for ran in bench.records(&on_one_server(&text), each) {
         ran.fails_nothing();
         assert!(ran.summary().cells[0].handovers.completed > 0, "{}", ran.err);
     }
-    bench.assert_nothing_left();
 }
 
 #[test]
@@ -275,7 +276,7 @@ fault = "resign"
 "#,
         programs.concat()
     ));
-    let ran = bench.record(&text, &["--ensemble", "embedded"]).expect(1);
+    let ran = bench.record(&text, &EMBEDDED).expect(1);
     let summary = ran.summary();
     let failed = |name: &str| checkers_of(cell(&summary, name), Verdict::Fail);
     assert_eq!(failed("honest"), Vec::<&str>::new(), "{}", ran.err);

@@ -36,10 +36,6 @@ fn a_repeated_run_goes_over_all_cells_in_rounds_on_one_ensemble() {
     }
     assert_eq!(summary.pools.len(), 2);
     assert_eq!(summary_of(&bench.path("record")), summary);
-    recounted(&bench);
-}
-
-fn recounted(bench: &Bench) {
     let mut recount = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../ci/recount"));
     recount.arg("record");
     bench.at_home(&mut recount);
@@ -68,7 +64,6 @@ fn what_repetitions_show_is_told_of_all_of_them_together() {
     let [pools, each] =
         ["All repetitions of each configuration together", "Every repetition passed."].map(|told| ran.err.find(told));
     assert!(pools.is_some() && pools < each && ran.err.contains("5 of 5"), "{}", ran.err);
-    recounted(&bench);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::run_support::scenario::LENIENT;
-use crate::run_support::{Bench, Ran, assert_verified, cell, check, events, summary_of};
+use crate::run_support::{Bench, ProgramOutput, assert_verified, cell, check, events, summary_of};
 use hustings_record::{Event, ServerLine, ServerState};
 use hustings_reports::summary::{CellSummary, Summary};
 use hustings_reports::verdict::Verdict;
@@ -52,7 +52,7 @@ fault = ["kill", "pause", "follower"]
 "#;
 
 /// Runs a scenario to its end.
-fn run(bench: &Bench, text: &str) -> (Ran, Summary) {
+fn run(bench: &Bench, text: &str) -> (ProgramOutput, Summary) {
     let ran = bench.run(&["run", &bench.scenario(text), "--out", "record", "--quiet"]);
     (ran, summary_of(&bench.path("record")))
 }

@@ -1,7 +1,7 @@
 //! Verdicts of real runs: broken recipes are caught, correct ones pass, and unverified faults do not count.
 
-use crate::run_support::scenario::scenario;
-use crate::run_support::{Bench, Ran, cell, check, checkers_of};
+use crate::run_support::scenario::{on_one_server, scenario};
+use crate::run_support::{Bench, ProgramOutput, cell, check, checkers_of};
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
 
@@ -9,7 +9,7 @@ use hustings_reports::verdict::Verdict;
 const ATTEMPTS: u32 = 3;
 
 /// Runs the scenario, and again after a wrong result during a stall of the machine.
-fn judged(text: &str, as_it_should: fn(&Summary) -> bool) -> (Ran, Summary) {
+fn judged(text: &str, as_it_should: fn(&Summary) -> bool) -> (ProgramOutput, Summary) {
     for attempt in 1.. {
         let bench = Bench::new();
         let ran = bench.record(text, &[]);
@@ -63,7 +63,7 @@ overlap = "any"
 overlap_of_t_max = 0.5
 stale_writes = "any"
 "#;
-    let (ran, summary) = judged(&scenario("", sections), nothing_of_the_correct_one_fails);
+    let (ran, summary) = judged(&on_one_server(&scenario("", sections)), nothing_of_the_correct_one_fails);
     ran.expect(1);
     let broken = cell(&summary, "ignores-session-loss");
     let failed = checkers_of(broken, Verdict::Fail);
@@ -78,7 +78,10 @@ fn faults_that_do_not_happen_make_a_run_inconclusive() {
     // A session lost by a slow machine is irrelevant here.
     let doubtless = "\n[[expect]]\nunplanned = \"any\"\n";
     let bench = Bench::new();
-    let ran = bench.record(&(scenario("", partition) + doubtless), &["--lying-proxy"]).expect(3);
+    let text = on_one_server(&scenario("", partition)) + doubtless;
+    let ran = bench.record(&text, &["--lying-proxy"]).expect(3);
+    bench.run(&["check", "record"]).expect(3);
+    bench.run(&["report", "record"]).expect(3);
     let summary = ran.summary();
     let cell = &summary.cells[0];
     assert_eq!((summary.verdict, cell.verdict), (Verdict::Inconclusive, Verdict::Inconclusive));

@@ -51,8 +51,22 @@ fn is_timed(line: &str) -> bool {
 }
 
 #[tokio::test]
-async fn a_killed_leader_is_replaced_and_follows_once_it_is_started_again() {
+async fn servers_are_killed_paused_and_started_again_with_their_data_or_without() {
     let bench = LocalBench::start(quick(3, false)).await;
+    nothing_is_cut_where_no_links_are(&bench).await;
+    a_killed_leader_is_replaced_and_follows_once_it_is_started_again(&bench).await;
+    a_paused_leader_is_replaced_and_follows_once_it_goes_on(&bench).await;
+    a_server_that_is_started_empty_gets_its_data_from_the_leader(&bench).await;
+    all_servers_at_once_are_killed_and_keep_their_data(&bench).await;
+    bench.stop().await;
+}
+
+async fn nothing_is_cut_where_no_links_are(bench: &LocalBench) {
+    refused(bench.control().cut(&[1]).await, "quorum links");
+    refused(bench.control().rejoin(&[1]).await, "quorum links");
+}
+
+async fn a_killed_leader_is_replaced_and_follows_once_it_is_started_again(bench: &LocalBench) {
     let old = bench.leader_of(&[1, 2, 3]).await;
     let control = bench.control();
     let process = ProcessId::of(bench.ensemble.pids()[old as usize - 1]).expect("it lives");
@@ -67,36 +81,21 @@ async fn a_killed_leader_is_replaced_and_follows_once_it_is_started_again() {
 
     let new = bench.leader_of(&bench.others(old)).await;
     assert_ne!(new, old);
-    bench.write(new, "/meanwhile").await;
+    bench.write(new, "/while-killed").await;
     let seen = control.start(old, false).await.expect("started");
     let pid = bench.ensemble.pids()[old as usize - 1];
     assert!(pid != process.pid && seen.contains(&pid.to_string()), "{seen}");
     assert_eq!(bench.leader_of(&[1, 2, 3]).await, new, "it follows");
-    assert!(bench.has(old, "/meanwhile").await);
+    assert!(bench.has(old, "/while-killed").await);
 
     let log = bench.ensemble.log(old).await.expect("read").expect("there is one");
     assert_eq!(log.matches("Reading configuration from").count(), 2, "both lives are in its log");
     assert!(log.lines().filter(|line| line.contains(" INFO ")).all(is_timed), "{log}");
     assert!(log.contains("LEADING") && log.contains("FOLLOWING"), "what the quorum does is logged");
     assert!(matches!(bench.ensemble.log(4).await, Err(EnsembleError::NoSuchServer(4))));
-    bench.stop().await;
 }
 
-#[tokio::test]
-async fn a_server_that_died_by_itself_is_missed_and_not_started_again() {
-    let bench = LocalBench::start(quick(1, false)).await;
-    let process = bench.processes()[0];
-    process.kill_if(|_| true).expect("killed");
-    assert!(all_gone(&[process]).await);
-    refused(bench.control().kill(1).await, "it is dead");
-    refused(bench.control().start(1, false).await, "has died by itself");
-    assert!(matches!(bench.ensemble.check_alive().await, Err(EnsembleError::Died { server: 1, .. })));
-    bench.stop().await;
-}
-
-#[tokio::test]
-async fn a_paused_leader_is_replaced_and_follows_once_it_goes_on() {
-    let bench = LocalBench::start(quick(3, false)).await;
+async fn a_paused_leader_is_replaced_and_follows_once_it_goes_on(bench: &LocalBench) {
     let old = bench.leader_of(&[1, 2, 3]).await;
     let control = bench.control();
     let pid = bench.ensemble.pids()[old as usize - 1];
@@ -107,17 +106,30 @@ async fn a_paused_leader_is_replaced_and_follows_once_it_goes_on() {
     bench.ensemble.check_alive().await.expect("it lives");
 
     let new = bench.leader_of(&bench.others(old)).await;
-    bench.write(new, "/meanwhile").await;
+    bench.write(new, "/while-paused").await;
     let seen = control.resume(old).await.expect("resumed");
     assert!(!seen.contains("state T") && process_state(pid) != Some('T'), "{seen}");
     assert_eq!(bench.leader_of(&[1, 2, 3]).await, new, "it follows");
-    assert!(bench.has(old, "/meanwhile").await);
-    bench.stop().await;
+    assert!(bench.has(old, "/while-paused").await);
 }
 
-#[tokio::test]
-async fn all_servers_at_once_are_killed_and_keep_their_data() {
-    let bench = LocalBench::start(quick(3, false)).await;
+async fn a_server_that_is_started_empty_gets_its_data_from_the_leader(bench: &LocalBench) {
+    let leader = bench.leader_of(&[1, 2, 3]).await;
+    let follower = bench.others(leader)[0];
+    bench.write(leader, "/told").await;
+    let data = bench.ensemble.folder().join(format!("server-{follower}/data"));
+    fs::write(data.join("old"), "").expect("marked");
+    let control = bench.control();
+    control.kill(follower).await.expect("killed");
+    let seen = control.start(follower, true).await.expect("started");
+    assert!(seen.contains("without data"), "{seen}");
+    assert!(!data.join("old").exists(), "its data is gone");
+    assert_eq!(fs::read_to_string(data.join("myid")).expect("read"), format!("{follower}\n"));
+    bench.leader_of(&[1, 2, 3]).await;
+    assert!(bench.has(follower, "/told").await);
+}
+
+async fn all_servers_at_once_are_killed_and_keep_their_data(bench: &LocalBench) {
     bench.write(1, "/before").await;
     let control = bench.control();
     for seen in futures::future::join_all((1..=3).map(|server| control.kill(server))).await {
@@ -132,31 +144,42 @@ async fn all_servers_at_once_are_killed_and_keep_their_data() {
     for server in 1..=3 {
         assert!(bench.has(server, "/before").await);
     }
+}
+
+#[tokio::test]
+async fn a_single_server_cannot_be_cut_off_and_is_missed_and_not_started_again_once_it_has_died_by_itself() {
+    let bench = LocalBench::start(quick(1, true)).await;
+    for servers in [&[][..], &[1]] {
+        refused(bench.control().cut(servers).await, "both of its sides");
+    }
+    assert!(matches!(bench.control().cut(&[2]).await, Err(EnsembleError::NoSuchServer(2))));
+
+    let process = bench.processes()[0];
+    process.kill_if(|_| true).expect("killed");
+    assert!(all_gone(&[process]).await);
+    refused(bench.control().kill(1).await, "it is dead");
+    refused(bench.control().start(1, false).await, "has died by itself");
+    let error = bench.ensemble.check_alive().await.expect_err("it is dead");
+    assert!(matches!(&error, EnsembleError::Died { server: 1, status, .. } if status.contains("SIGKILL")), "{error}");
+    assert!(bench.ensemble.metrics().await.is_err(), "a dead server has no counters");
     bench.stop().await;
 }
 
 #[tokio::test]
-async fn a_server_that_is_started_empty_gets_its_data_from_the_leader() {
-    let bench = LocalBench::start(quick(3, false)).await;
-    let leader = bench.leader_of(&[1, 2, 3]).await;
-    let follower = bench.others(leader)[0];
-    bench.write(leader, "/told").await;
-    let data = bench.ensemble.folder().join(format!("server-{follower}/data"));
-    fs::write(data.join("old"), "").expect("marked");
-    let control = bench.control();
-    control.kill(follower).await.expect("killed");
-    let seen = control.start(follower, true).await.expect("started");
-    assert!(seen.contains("without data"), "{seen}");
-    assert!(!data.join("old").exists(), "its data is gone");
-    assert_eq!(fs::read_to_string(data.join("myid")).expect("read"), format!("{follower}\n"));
-    bench.leader_of(&[1, 2, 3]).await;
-    assert!(bench.has(follower, "/told").await);
-    bench.stop().await;
-}
-
-#[tokio::test]
-async fn a_leader_that_is_cut_off_is_replaced_and_follows_once_it_rejoins() {
+async fn a_leader_is_cut_off_and_rejoins_and_dead_paused_and_cut_servers_leave_nothing_behind() {
     let bench = LocalBench::start(quick(3, true)).await;
+    a_leader_that_is_cut_off_is_replaced_and_follows_once_it_rejoins(&bench).await;
+    bench.leader_of(&[1, 2, 3]).await;
+    assert_eq!(bench.ensemble.link_pids().len(), 1);
+    assert_eq!(bench.processes().len(), 4);
+    let control = bench.control();
+    control.cut(&[1]).await.expect("cut off");
+    control.kill(2).await.expect("killed");
+    control.pause(3).await.expect("paused");
+    bench.stop().await;
+}
+
+async fn a_leader_that_is_cut_off_is_replaced_and_follows_once_it_rejoins(bench: &LocalBench) {
     let old = bench.leader_of(&[1, 2, 3]).await;
     let control = bench.control();
     refused(control.rejoin(&[old]).await, "does not bear the toxic");
@@ -179,7 +202,6 @@ async fn a_leader_that_is_cut_off_is_replaced_and_follows_once_it_rejoins() {
     assert!(bench.has(old, "/meanwhile").await);
     control.cut(&[old]).await.expect("it can be cut off again");
     control.rejoin(&[old]).await.expect("and rejoin");
-    bench.stop().await;
 }
 
 #[tokio::test]
@@ -204,20 +226,6 @@ async fn five_servers_lose_two_behind_a_cut_and_one_to_a_kill_and_serve_on() {
 }
 
 #[tokio::test]
-async fn a_cut_that_severs_nothing_is_refused() {
-    let bench = LocalBench::start(quick(1, true)).await;
-    for servers in [&[][..], &[1]] {
-        refused(bench.control().cut(servers).await, "both of its sides");
-    }
-    assert!(matches!(bench.control().cut(&[2]).await, Err(EnsembleError::NoSuchServer(2))));
-    bench.stop().await;
-    let bench = LocalBench::start(quick(3, false)).await;
-    refused(bench.control().cut(&[1]).await, "quorum links");
-    refused(bench.control().rejoin(&[1]).await, "quorum links");
-    bench.stop().await;
-}
-
-#[tokio::test]
 async fn limits_of_no_ticks_are_refused() {
     let root = tempfile::tempdir().expect("a temp dir");
     let work = WorkDir::create_in(root.path(), "limits").expect("a folder");
@@ -225,27 +233,6 @@ async fn limits_of_no_ticks_are_refused() {
     options.servers.sync_limit = Some(0);
     let error = LocalEnsemble::start(options, &work).await.expect_err("it is refused").to_string();
     assert!(error.contains("syncLimit"), "{error}");
-}
-
-#[tokio::test]
-async fn an_ensemble_with_dead_paused_and_cut_servers_leaves_nothing_behind() {
-    let bench = LocalBench::start(quick(3, true)).await;
-    assert_eq!(bench.ensemble.link_pids().len(), 1);
-    assert_eq!(bench.processes().len(), 4);
-    let control = bench.control();
-    control.cut(&[1]).await.expect("cut off");
-    control.kill(2).await.expect("killed");
-    control.pause(3).await.expect("paused");
-    bench.stop().await;
-}
-
-#[tokio::test]
-async fn an_ensemble_with_links_that_is_dropped_takes_its_proxies_along() {
-    let bench = LocalBench::start(quick(3, true)).await;
-    let processes = bench.processes();
-    assert_eq!(processes.len(), 4);
-    drop(bench.ensemble);
-    assert!(all_gone(&processes).await);
 }
 
 /// The numbers in a column of /proc/net/tcp that bear this process's inodes: (local port, remote port) of its connections.
@@ -291,7 +278,7 @@ fn all_go_over_links(bench: &LocalBench) {
 }
 
 #[tokio::test]
-async fn no_server_finds_a_way_past_the_links() {
+async fn no_server_finds_a_way_past_the_links_and_a_dropped_ensemble_takes_servers_and_proxies_along() {
     let bench = LocalBench::start(quick(3, true)).await;
     let old = bench.leader_of(&[1, 2, 3]).await;
     all_go_over_links(&bench);
@@ -304,5 +291,8 @@ async fn no_server_finds_a_way_past_the_links() {
         bench.leader_of(&[1, 2, 3]).await;
         all_go_over_links(&bench);
     }
-    bench.stop().await;
+    let processes = bench.processes();
+    assert_eq!(processes.len(), 4);
+    drop(bench.ensemble);
+    assert!(all_gone(&processes).await);
 }

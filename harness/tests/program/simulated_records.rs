@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::run_support::{Bench, Ran, files};
+use crate::run_support::{Bench, ProgramOutput, files};
 
 const QUICK: [&str; 6] = ["simulate", "quick", "--set", "election.groups=2", "--set", "matrix.recipe=[\"naive\"]"];
 
@@ -120,11 +120,11 @@ fn a_folder_that_is_no_record_keeps_its_files() {
     assert!(mine.exists());
 }
 
-fn with_output(bench: &Bench, arguments: &[&str], out: Stdio) -> Ran {
+fn with_output(bench: &Bench, arguments: &[&str], out: Stdio) -> ProgramOutput {
     let mut command = bench.command(arguments);
     let output = command.stdout(out).stderr(Stdio::piped()).output().expect("it starts");
     let code = output.status.code().expect("it ended by itself");
-    Ran { code, out: String::new(), err: String::from_utf8_lossy(&output.stderr).into_owned() }
+    ProgramOutput { code, out: String::new(), err: String::from_utf8_lossy(&output.stderr).into_owned() }
 }
 
 #[test]

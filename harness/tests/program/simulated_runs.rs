@@ -157,14 +157,14 @@ fn a_host_that_is_killed_for_good_is_not_waited_for() {
 #[test]
 fn every_known_bug_is_told_with_the_schedule_that_shows_it() {
     let bench = Bench::new();
-    let ran = bench.run(&["simulate", "--known", "--seeds", "0..100"]);
-    // A hundred random schedules are too few for some recipes.
+    let ran = bench.run(&["simulate", "--known", "--seeds", "0..20"]);
+    // Twenty random schedules are too few for some recipes.
     assert_eq!(ran.code, 1, "{}", ran.err);
     let lines: Vec<&str> = ran.out.lines().collect();
     assert!(
         lines.len() > 25 && lines[..lines.len() - 1].iter().all(|l| l.contains("caught on its schedule")),
         "{lines:#?}"
     );
-    assert!(lines.iter().any(|l| l.contains("by seed 0,")) && lines.iter().any(|l| l.contains("by NONE of 100")));
+    assert!(lines.iter().any(|l| l.contains("by seed 0,")) && lines.iter().any(|l| l.contains("by NONE of 20 ")));
     assert_eq!(bench.run(&["simulate", "--known"]).code, 0);
 }

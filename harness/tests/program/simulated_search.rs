@@ -54,7 +54,7 @@ fn a_folder_with_something_in_it_takes_no_record() {
     fs::create_dir(bench.path("mine")).expect("made");
     let mine = bench.file("mine/summary.json", "my own");
     for command in [&["simulate", "quick"][..], &["run", "quick"], &["run", "quick", "--dry-run"]] {
-        let ran = bench.run(&[command, &["--out", "mine"], &CRASH].concat()).expect(2);
+        let ran = bench.run(&[command, &["--out", "mine"], &CRASH].concat()).expect(4);
         ran.error(&["mine is not empty", "choose another --out"]);
     }
     assert_eq!(fs::read_to_string(mine).expect("it is there"), "my own");

@@ -47,7 +47,7 @@ fn the_answer_can_be_had_as_a_page_with_every_timeout_that_is_worth_a_look() {
     assert!(!page.contains("<td>40 s</td>"));
     assert!(!page.contains("<script") && page.contains("What it rests on") == told.err.contains("measured with"));
     let nowhere = bench.run(&[&asked[..], &["--page", "nowhere/t.html"]].concat()).expect(4);
-    assert!(nowhere.err.contains("nowhere/t.html: there is no folder nowhere"), "{}", nowhere.err);
+    assert!(nowhere.err.contains("nowhere/t.html cannot be written: there is no folder nowhere"), "{}", nowhere.err);
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_machine_that_is_watched_is_a_log_of_pauses() {
     assert!(seen["watched_ns"].as_u64() >= Some(300_000_000), "{seen}");
     let advice = &answer(&bench, &["--pauses", "machine.hlog", "--weeks", "1", "--model"], 3)["advice"];
     assert_eq!((&advice["shape"], &advice["pauses"]), (&"intervals".into(), &1.into()), "{advice}");
-    let again = bench.run(&["doctor", "--watch", "machine.hlog"]).expect(2);
+    let again = bench.run(&["doctor", "--watch", "machine.hlog"]).expect(4);
     assert!(again.err.contains("choose another name"), "{}", again.err);
 }
 
@@ -184,7 +184,7 @@ fn a_measurement_that_cannot_begin_is_refused_before_anything_is_started() {
     std::fs::create_dir(bench.path("full")).expect("a folder");
     let file = bench.file("full/pauses.txt", "3000\n").display().to_string();
     let ask = ["tune", "--pauses", &file, "--weeks", "20", "--ensemble", "embedded"];
-    bench.run(&[&ask[..], &["--out", "full"]].concat()).expect(2).error(&["not empty"]);
+    bench.run(&[&ask[..], &["--out", "full"]].concat()).expect(4).error(&["not empty"]);
     bench.run(&[&ask[..], &["--set", "election.grps=3"]].concat()).expect(2).error(&["grps", "groups"]);
     // Both options define what to measure.
     bench.run(&[&ask[..], &["--model", "--record", "full"]].concat()).expect(2).error(&["--model", "--record"]);

@@ -33,14 +33,14 @@ struct Step {
 }
 
 /// An answer, and the earlier answers about the proxies.
-struct Answer {
+struct ApiReply {
     status: u16,
     kind: String,
     body: String,
     value: Value,
 }
 
-fn ask(proxy: &Proxy, step: &Step, listen: &str) -> Answer {
+fn ask(proxy: &Proxy, step: &Step, listen: &str) -> ApiReply {
     let body = step.body.as_deref().map(|body| body.replace("@LISTEN@", listen));
     let mut request = format!("{} {} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n", step.method, step.path);
     for (name, value) in &step.headers {
@@ -53,7 +53,7 @@ fn ask(proxy: &Proxy, step: &Step, listen: &str) -> Answer {
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
     let kind =
         head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-type: ").map(str::to_owned));
-    Answer {
+    ApiReply {
         status: head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0),
         kind: kind.unwrap_or_default().split(';').next().unwrap_or_default().to_owned(),
         body: body.to_owned(),
@@ -96,7 +96,7 @@ fn is_like(wanted: &Value, found: Option<&Value>, listen: &str) -> bool {
     }
 }
 
-fn differences(step: &Step, answer: &Answer, listen: &str) -> Vec<String> {
+fn differences(step: &Step, answer: &ApiReply, listen: &str) -> Vec<String> {
     let mut all = Vec::new();
     let mut differs = |what: &str, wanted: &dyn std::fmt::Display, found: &dyn std::fmt::Display| {
         all.push(format!("{}: {}: {what} is {found}, and not {wanted}", step.client, step.does));

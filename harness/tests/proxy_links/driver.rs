@@ -5,9 +5,9 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hustings::links::{External, LinkError, LinkVerification, RunLinks};
+use hustings::links::{ExternalToxiproxy, LinkError, LinkVerification, RunLinks};
 use hustings_record::Direction;
-use hustings_workloads::faults::Slow;
+use hustings_workloads::faults::LinkSlowdown;
 
 use super::support::*;
 
@@ -86,10 +86,10 @@ async fn touches_are_the_last_bytes_that_went_up() {
 #[tokio::test]
 async fn slow_links_are_seen_to_be_slow_and_then_quick_again() {
     let links = embedded(1, 1, false).await;
-    let slow = Slow { latency_ms: 201, jitter_ms: 10, rate_kb: Some(50), direction: Direction::Both };
+    let slow = LinkSlowdown { latency_ms: 201, jitter_ms: 10, rate_kb: Some(50), direction: Direction::Both };
     seen(&links.slow(&[0], &slow).await.unwrap());
     seen(&links.heal(&[0]).await.unwrap());
-    let tiny = links.slow(&[0], &Slow { rate_kb: Some(10_000_000), ..Slow::default() }).await.unwrap();
+    let tiny = links.slow(&[0], &LinkSlowdown { rate_kb: Some(10_000_000), ..LinkSlowdown::default() }).await.unwrap();
     assert!(!tiny.verified && tiny.evidence.starts_with("nothing is verified"), "{tiny:?}");
 }
 
@@ -112,10 +112,10 @@ async fn a_lying_proxy_is_noticed() {
         links.heal(&[0]).await.unwrap();
     }
     for slow in [
-        Slow { latency_ms: 400, ..Slow::default() },
-        Slow { jitter_ms: 400, ..Slow::default() },
-        Slow { rate_kb: Some(20), direction: Direction::Up, ..Slow::default() },
-        Slow { rate_kb: Some(20), direction: Direction::Down, ..Slow::default() },
+        LinkSlowdown { latency_ms: 400, ..LinkSlowdown::default() },
+        LinkSlowdown { jitter_ms: 400, ..LinkSlowdown::default() },
+        LinkSlowdown { rate_kb: Some(20), direction: Direction::Up, ..LinkSlowdown::default() },
+        LinkSlowdown { rate_kb: Some(20), direction: Direction::Down, ..LinkSlowdown::default() },
     ] {
         unseen(&links.slow(&[0], &slow).await.unwrap());
         links.heal(&[0]).await.unwrap();
@@ -137,7 +137,7 @@ async fn silence_of_a_dead_server_proves_nothing() {
 #[tokio::test]
 async fn a_real_toxiproxy_is_partitioned_by_timeouts_and_disconnected_by_its_port() {
     let proxy = Proxy::start(&["--plain"]);
-    let links = RunLinks::external(External::local(&proxy.url())).await.unwrap();
+    let links = RunLinks::external(ExternalToxiproxy::local(&proxy.url())).await.unwrap();
     assert!(!links.is_embedded());
     let servers = [zookeeper(1), zookeeper(2)];
     links.populate(&names(1), &servers, &servers).await.unwrap();
@@ -146,7 +146,7 @@ async fn a_real_toxiproxy_is_partitioned_by_timeouts_and_disconnected_by_its_por
         seen(&links.heal(&[0]).await.unwrap());
     }
     seen(&links.disconnect(&[0]).await.unwrap());
-    seen(&links.slow(&[0], &Slow { latency_ms: 400, ..Slow::default() }).await.unwrap());
+    seen(&links.slow(&[0], &LinkSlowdown { latency_ms: 400, ..LinkSlowdown::default() }).await.unwrap());
     let touches = links.touches(&[0]).await.unwrap();
     assert!(touches.list.is_empty() && touches.explanation.contains("Toxiproxy"), "{touches:?}");
     assert!(links.stats().await.unwrap().is_empty());
@@ -157,12 +157,12 @@ async fn a_real_toxiproxy_is_partitioned_by_timeouts_and_disconnected_by_its_por
 #[tokio::test]
 async fn a_toxic_that_is_there_already_is_noticed_and_nothing_else_is_left() {
     let proxy = Proxy::start(&[]);
-    let links = RunLinks::external(External::local(&proxy.url())).await.unwrap();
+    let links = RunLinks::external(ExternalToxiproxy::local(&proxy.url())).await.unwrap();
     let servers = [zookeeper(1), zookeeper(2)];
     links.populate(&names(1), &servers, &servers).await.unwrap();
     let other = r#"{"type":"latency","attributes":{"latency":1}}"#;
     assert_eq!(proxy.call("POST", "/proxies/h000-s2/toxics", other).0, 200);
-    let error = links.slow(&[0], &Slow { latency_ms: 100, ..Slow::default() }).await.unwrap_err();
+    let error = links.slow(&[0], &LinkSlowdown { latency_ms: 100, ..LinkSlowdown::default() }).await.unwrap_err();
     assert!(matches!(&error, LinkError::AlreadyThere { proxy, .. } if proxy == "h000-s2"), "{error}");
     assert_eq!(proxy.call("GET", "/proxies/h000-s1/toxics", "").1, serde_json::json!([]));
     links.partition(&[0], Direction::Both).await.unwrap();
@@ -206,7 +206,7 @@ fn refusing_api(version: &'static str, upstream: SocketAddr) -> SocketAddr {
 async fn a_refused_toxic_is_noticed_although_the_client_library_hides_it() {
     let upstream = zookeeper(1);
     let api = refusing_api("2.1.4", upstream);
-    let links = RunLinks::external(External::local(&format!("http://{api}"))).await.unwrap();
+    let links = RunLinks::external(ExternalToxiproxy::local(&format!("http://{api}"))).await.unwrap();
     links.populate(&names(1), &[upstream], &[upstream]).await.unwrap();
     let error = links.partition(&[0], Direction::Both).await.unwrap_err();
     assert!(matches!(&error, LinkError::NotApplied { found, .. } if found == "no toxic"), "{error}");
@@ -222,7 +222,7 @@ async fn what_is_no_toxiproxy_is_refused_with_a_remedy() {
         ("ftp://x".to_owned(), "http://127.0.0.1:8474"),
         ("".to_owned(), "http://127.0.0.1:8474"),
     ] {
-        let error = RunLinks::external(External::local(&url)).await.unwrap_err().to_string();
+        let error = RunLinks::external(ExternalToxiproxy::local(&url)).await.unwrap_err().to_string();
         assert!(error.contains(says), "{url}: {error}");
     }
     let error = RunLinks::start_embedded(Path::new("/bin/true"), 1, false).await.unwrap_err();
@@ -232,7 +232,7 @@ async fn what_is_no_toxiproxy_is_refused_with_a_remedy() {
 #[tokio::test]
 async fn a_dead_proxy_is_an_error_in_bounded_time_and_no_panic() {
     let proxy = Proxy::start(&[]);
-    let links = RunLinks::external(External::local(&proxy.url())).await.unwrap();
+    let links = RunLinks::external(ExternalToxiproxy::local(&proxy.url())).await.unwrap();
     links.populate(&names(1), &[zookeeper(1)], &[]).await.unwrap();
     drop(proxy);
     let asked = Instant::now();
@@ -248,7 +248,7 @@ async fn a_dead_proxy_is_an_error_in_bounded_time_and_no_panic() {
 async fn an_api_that_hangs_is_given_up() {
     let (silent, _) = server(|stream| std::thread::sleep(SOON + stream.read_timeout().unwrap().unwrap_or(SOON)));
     let asked = Instant::now();
-    let error = RunLinks::external(External::local(&format!("http://{silent}"))).await.unwrap_err();
+    let error = RunLinks::external(ExternalToxiproxy::local(&format!("http://{silent}"))).await.unwrap_err();
     assert!(matches!(error, LinkError::Unreachable { .. } | LinkError::TimedOut { .. }), "{error}");
     assert!(asked.elapsed() < Duration::from_secs(30));
 }
@@ -258,7 +258,7 @@ async fn a_taken_port_is_told_with_its_number() {
     let proxy = Proxy::start(&[]);
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
-    let place = External { first_port: Some(port), ..External::local(&proxy.url()) };
+    let place = ExternalToxiproxy { first_port: Some(port), ..ExternalToxiproxy::local(&proxy.url()) };
     let links = RunLinks::external(place).await.unwrap();
     let error = links.populate(&names(1), &[zookeeper(1)], &[]).await.unwrap_err();
     assert!(matches!(&error, LinkError::Refused { .. }) && error.to_string().contains(&port.to_string()), "{error}");
@@ -267,7 +267,11 @@ async fn a_taken_port_is_told_with_its_number() {
 #[tokio::test]
 async fn too_few_ports_are_told_with_the_arithmetic_before_any_link_is_made() {
     let proxy = Proxy::start(&[]);
-    let place = External { first_port: Some(21_000), last_port: Some(21_004), ..External::local(&proxy.url()) };
+    let place = ExternalToxiproxy {
+        first_port: Some(21_000),
+        last_port: Some(21_004),
+        ..ExternalToxiproxy::local(&proxy.url())
+    };
     assert!(place.check_room(1, 3).is_ok() && place.check_room(5, 1).is_ok());
     let links = RunLinks::external(place).await.unwrap();
     let error =

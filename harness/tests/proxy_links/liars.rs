@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
-use hustings::links::{External, LinkVerification, RunLinks};
+use hustings::links::{ExternalToxiproxy, LinkVerification, RunLinks};
 use hustings_record::{Direction, Evidence};
 
 use super::support::*;
@@ -15,7 +15,7 @@ use super::support::*;
 /// Links of one host to these servers, over a proxy with these options.
 async fn lying(options: &[&str], servers: &[SocketAddr], direct: &[SocketAddr]) -> (Proxy, RunLinks) {
     let proxy = Proxy::start(options);
-    let links = RunLinks::external(External::local(&proxy.url())).await.unwrap();
+    let links = RunLinks::external(ExternalToxiproxy::local(&proxy.url())).await.unwrap();
     links.populate(&[String::new()], servers, direct).await.unwrap();
     (proxy, links)
 }

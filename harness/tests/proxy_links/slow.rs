@@ -7,9 +7,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::Instant;
 
-use hustings::links::{External, RunLinks};
+use hustings::links::{ExternalToxiproxy, RunLinks};
 use hustings_record::Direction;
-use hustings_workloads::faults::Slow;
+use hustings_workloads::faults::LinkSlowdown;
 
 use super::support::*;
 
@@ -23,7 +23,7 @@ const LATE_MS: f64 = 500.0;
 
 /// Milliseconds in each direction.
 #[derive(Clone, Copy, Debug)]
-struct Took {
+struct LinkDelays {
     up_ms: f64,
     down_ms: f64,
     bulk_up_ms: f64,
@@ -64,12 +64,12 @@ impl Line {
         took.as_secs_f64() * 1e3
     }
 
-    fn measure(&mut self) -> Took {
+    fn measure(&mut self) -> LinkDelays {
         let Self { host, server } = self;
         let ups: Vec<f64> = (0..12).map(|_| Self::pass(host, server, 10)).collect();
         let downs: Vec<f64> = (0..12).map(|_| Self::pass(server, host, 10)).collect();
         let least = |all: &[f64]| all.iter().copied().fold(f64::INFINITY, f64::min);
-        Took {
+        LinkDelays {
             up_ms: least(&ups),
             down_ms: least(&downs),
             bulk_up_ms: Self::pass(host, server, BULK).min(Self::pass(host, server, BULK)),
@@ -80,7 +80,7 @@ impl Line {
 }
 
 /// The durations over a host's first link when all of its links are this slow, and over the same link before.
-async fn slowed(links: &RunLinks, timed: &std::net::TcpListener, how: &Slow) -> (Took, Took) {
+async fn slowed(links: &RunLinks, timed: &std::net::TcpListener, how: &LinkSlowdown) -> (LinkDelays, LinkDelays) {
     let endpoint = links.endpoints(0)[0];
     let plain = Line::over(endpoint, timed).measure();
     let verification = links.slow(&[0], how).await.unwrap();
@@ -106,16 +106,17 @@ async fn every_parameter_is_measured(links: RunLinks) {
     let ways = |direction: Direction| [direction.is_up(), direction.is_down()].map(|acts| if acts { 1.0 } else { 0.0 });
     for direction in [Direction::Up, Direction::Down, Direction::Both] {
         let [up, down] = ways(direction);
-        let latency = Slow { latency_ms: LATENCY_MS, direction, ..Slow::default() };
+        let latency = LinkSlowdown { latency_ms: LATENCY_MS, direction, ..LinkSlowdown::default() };
         let (slow, plain) = slowed(&links, &timed, &latency).await;
         grew(slow.up_ms, plain.up_ms, up * LATENCY_MS as f64, &format!("latency {direction}, up"));
         grew(slow.down_ms, plain.down_ms, down * LATENCY_MS as f64, &format!("latency {direction}, down"));
-        let rate = Slow { rate_kb: Some(RATE_KB), direction, ..Slow::default() };
+        let rate = LinkSlowdown { rate_kb: Some(RATE_KB), direction, ..LinkSlowdown::default() };
         let (slow, plain) = slowed(&links, &timed, &rate).await;
         grew(slow.bulk_up_ms, plain.bulk_up_ms, up * BULK_MS, &format!("rate {direction}, up"));
         grew(slow.bulk_down_ms, plain.bulk_down_ms, down * BULK_MS, &format!("rate {direction}, down"));
     }
-    let jitter = Slow { latency_ms: LATENCY_MS, jitter_ms: 40, direction: Direction::Up, ..Slow::default() };
+    let jitter =
+        LinkSlowdown { latency_ms: LATENCY_MS, jitter_ms: 40, direction: Direction::Up, ..LinkSlowdown::default() };
     let (slow, plain) = slowed(&links, &timed, &jitter).await;
     assert!(slow.up_ms - plain.up_ms >= 35.0, "never earlier than latency less jitter: {slow:?}, before {plain:?}");
     assert!(slow.apart_ms >= 15.0, "apart by a good deal of twice the jitter: {slow:?}");
@@ -131,5 +132,5 @@ async fn a_slow_link_is_as_slow_as_was_asked_each_way_over_embedded_proxies() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_link_is_as_slow_as_was_asked_each_way_over_toxiproxys_plain_api() {
     let proxy = Proxy::start(&["--plain"]);
-    every_parameter_is_measured(RunLinks::external(External::local(&proxy.url())).await.unwrap()).await;
+    every_parameter_is_measured(RunLinks::external(ExternalToxiproxy::local(&proxy.url())).await.unwrap()).await;
 }

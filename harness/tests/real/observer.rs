@@ -4,18 +4,18 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::real_support::{ServerStage, Start, on_one_thread};
+use crate::real_support::{ServerStage, TestEnsemble, on_one_thread};
 use hustings::access::Access;
 use hustings::client::session::ZkSession;
 use hustings::client::take_over::take_over_and_close;
-use hustings::coordinator::observer::{Observed, Observer, QuorumQuestion};
+use hustings::coordinator::observer::{Observer, ObserverConfig, QuorumQuestion};
 use hustings::ensemble::Ensemble as _;
 use hustings::ensemble::embedded::EmbeddedEnsemble;
 use hustings::ensemble::four_letter::mode;
 use hustings::ensemble::local::LocalEnsemble;
 use hustings::recording::journal::{Journal, SegmentOwner};
 use hustings_record::{Event, read_segment};
-use hustings_workloads::coordination::{CreateMode, Created, Session as _};
+use hustings_workloads::coordination::{CreateMode, CreatedZnode, Session as _};
 use hustings_workloads::recipes::LeadNode;
 use hustings_workloads::scenario::ROOT;
 use tokio::sync::Notify;
@@ -27,7 +27,7 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 const AT_MOST: Duration = Duration::from_secs(10);
 const SOON: Duration = Duration::from_secs(30);
 
-async fn stand(session: &ZkSession, group: &str) -> Created {
+async fn stand(session: &ZkSession, group: &str) -> CreatedZnode {
     let prefix = format!("{ROOT}/{group}/{}-n_", session.id());
     session.create(&prefix, b"", CreateMode::EphemeralSequential).await.expect("created")
 }
@@ -71,7 +71,7 @@ fn states(events: &[Event]) -> Vec<bool> {
     events.iter().filter_map(state).collect()
 }
 
-fn outlives_its_session<E: Start>() {
+fn outlives_its_session<E: TestEnsemble>() {
     on_one_thread(async {
         let stage = ServerStage::<E>::set_up(TICK_MS).await;
         let (first, second) = (stage.direct(TIMEOUT).await, stage.direct(TIMEOUT).await);
@@ -86,7 +86,7 @@ fn outlives_its_session<E: Start>() {
         let groups = ["a".to_owned(), "b".to_owned()];
         let (servers, chroot, leads) = (stage.ensemble.servers(), String::new(), LeadNode::Queue);
         let (question, access) = (QuorumQuestion::Sync, Access::default());
-        let observed = Observed { question, access, servers, chroot, leads, groups: &groups };
+        let observed = ObserverConfig { question, access, servers, chroot, leads, groups: &groups };
         let (ready, stop) = (Rc::new(Notify::new()), Rc::new(Notify::new()));
         let observer = Observer::new(client, journal.clone(), observed);
         let task = spawn_local(observer.run(ready.clone(), stop.clone()));
@@ -161,7 +161,7 @@ fn knows_no_owner_while_cut_off(leader: bool) {
         let client = zk::Client::connector().with_session_timeout(TIMEOUT).connect(&at(own)).await.expect("a session");
         let (_folder, path, journal) = segment();
         let groups = ["a".to_owned()];
-        let observed = Observed {
+        let observed = ObserverConfig {
             question: QuorumQuestion::Transaction,
             access: Access::default(),
             servers: vec![servers[own as usize - 1]],

@@ -35,17 +35,17 @@ fn links_and_real_servers_agree_on_sessions() {
 }
 
 /// A session whose ephemeral an outsider watches.
-struct Watched {
+struct WatchedSession {
     session: ZkSession,
     link: u16,
     node: String,
 }
 
-async fn watched(stage: &ServerStage, timeout: Duration) -> Watched {
+async fn watched(stage: &ServerStage, timeout: Duration) -> WatchedSession {
     let session = stage.linked(timeout).await;
     let (link, node) = (stage.link_of(session.id()), format!("/links-{}", stage.fresh()));
     session.create(&node, b"", CreateMode::Ephemeral).await.expect("created");
-    Watched { session, link, node }
+    WatchedSession { session, link, node }
 }
 
 async fn touches(stage: &ServerStage, links: &[u16]) -> BTreeMap<i64, u64> {
@@ -55,7 +55,7 @@ async fn touches(stage: &ServerStage, links: &[u16]) -> BTreeMap<i64, u64> {
 
 async fn a_partitioned_session_expires_in_its_window(stage: &ServerStage) {
     let outsider = stage.direct(LONG).await;
-    let all: Vec<Watched> = join_all((0..8).map(|_| watched(stage, SHORT))).await;
+    let all: Vec<WatchedSession> = join_all((0..8).map(|_| watched(stage, SHORT))).await;
     let links: Vec<u16> = all.iter().map(|one| one.link).collect();
     let ids: BTreeSet<i64> = all.iter().map(|one| one.session.id()).collect();
     let mut watches = Vec::new();
@@ -89,7 +89,7 @@ async fn a_partitioned_session_expires_in_its_window(stage: &ServerStage) {
 }
 
 /// The session still works, and has kept its ephemeral.
-async fn goes_on(one: &Watched, id: i64) {
+async fn goes_on(one: &WatchedSession, id: i64) {
     assert_eq!(one.session.id(), id);
     let stat = one.session.exists(&one.node).await.expect("answered").expect("its ephemeral is there");
     assert_eq!(stat.ephemeral_owner, id);

@@ -9,7 +9,7 @@ use hustings::wire::connect::{read_connected, write_connect};
 use hustings::wire::op_code;
 use hustings::wire::stream::read_frame;
 use hustings_workloads::model::{
-    Acl, Code, Connect, Connected, CreateKind, Event, Life, Read, Request, Response, Stat, TransactionStep,
+    Acl, Code, Connect, ConnectResponse, CreateKind, Event, Life, Read, Request, Response, Stat, TransactionStep,
     WatcherType, Watches, Zxid,
 };
 use tokio::io::AsyncWriteExt as _;
@@ -53,24 +53,24 @@ fn embedded_and_real_servers_answer_alike() {
 /// A server's answers to each of the requests.
 async fn transcript(server: SocketAddr) -> Vec<(String, Vec<ServerMessage>)> {
     let (mut stream, granted) = open(server, &Connect { timeout_ms: 10_000, ..Connect::default() }).await;
-    let Connected { session, password, timeout_ms } = granted;
+    let ConnectResponse { session, password, timeout_ms } = granted;
     let again = Connect { session, password, timeout_ms, ..Connect::default() };
     let mut base = None;
     let mut all = Vec::new();
     let requests = requests().into_iter().chain([frame(4_711), frame(op_code::EXISTS), Request::CloseSession.into()]);
     for (xid, asked) in (1..).zip(requests) {
         let bytes = match &asked {
-            Ask::Request(request) => write_request(xid, request),
-            Ask::Ping => write_ping(),
-            Ask::Bytes(bytes) => bytes.clone(),
+            SentMessage::Request(request) => write_request(xid, request),
+            SentMessage::Ping => write_ping(),
+            SentMessage::Bytes(bytes) => bytes.clone(),
         };
         // Times have millisecond precision: successive requests must not fall into the same millisecond.
         sleep(Duration::from_millis(3)).await;
         stream.write_all(&bytes).await.expect("sent");
         let own = match asked {
-            Ask::Request(_) => xid,
-            Ask::Ping => PING,
-            Ask::Bytes(_) => UNKNOWN,
+            SentMessage::Request(_) => xid,
+            SentMessage::Ping => PING,
+            SentMessage::Bytes(_) => UNKNOWN,
         };
         let mut heard = Vec::new();
         let mut answered = false;
@@ -90,7 +90,7 @@ async fn transcript(server: SocketAddr) -> Vec<(String, Vec<ServerMessage>)> {
                     answered |= xid == own;
                     let base = *base.get_or_insert(zxid);
                     let result = match (&asked, error) {
-                        (Ask::Request(request), 0) => {
+                        (SentMessage::Request(request), 0) => {
                             Ok(normal(read_response(request, body).expect("a body"), base, session))
                         }
                         (_, 0) => Ok(Response::Done),
@@ -104,7 +104,7 @@ async fn transcript(server: SocketAddr) -> Vec<(String, Vec<ServerMessage>)> {
                 let _ = stream.write_all(&write_ping()).await;
             }
         }
-        if heard.contains(&ServerMessage::Ended) && !matches!(asked, Ask::Request(Request::CloseSession)) {
+        if heard.contains(&ServerMessage::Ended) && !matches!(asked, SentMessage::Request(Request::CloseSession)) {
             stream = open(server, &again).await.0;
         }
         all.push((format!("{asked:?}"), heard));
@@ -112,7 +112,7 @@ async fn transcript(server: SocketAddr) -> Vec<(String, Vec<ServerMessage>)> {
     all
 }
 
-async fn open(server: SocketAddr, ask: &Connect) -> (TcpStream, Connected) {
+async fn open(server: SocketAddr, ask: &Connect) -> (TcpStream, ConnectResponse) {
     let mut stream = TcpStream::connect(server).await.expect("connected");
     stream.write_all(&write_connect(ask)).await.expect("sent");
     let answer = read_frame(&mut stream).await.expect("an answer");
@@ -120,21 +120,21 @@ async fn open(server: SocketAddr, ask: &Connect) -> (TcpStream, Connected) {
 }
 
 #[derive(Debug)]
-enum Ask {
+enum SentMessage {
     Request(Request),
     Ping,
     Bytes(Vec<u8>),
 }
 
-impl From<Request> for Ask {
+impl From<Request> for SentMessage {
     fn from(request: Request) -> Self {
         Self::Request(request)
     }
 }
 
 /// A request of this operation without its parameters.
-fn frame(op: i32) -> Ask {
-    Ask::Bytes([&8_u32.to_be_bytes()[..], &UNKNOWN.to_be_bytes(), &op.to_be_bytes()].concat())
+fn frame(op: i32) -> SentMessage {
+    SentMessage::Bytes([&8_u32.to_be_bytes()[..], &UNKNOWN.to_be_bytes(), &op.to_be_bytes()].concat())
 }
 
 fn normal(response: Response, base: Zxid, session: i64) -> Response {
@@ -173,12 +173,12 @@ fn sorted(mut names: Vec<String>) -> Vec<String> {
     names
 }
 
-fn create(path: &str, life: Life, sequential: bool, with_stat: bool) -> Ask {
+fn create(path: &str, life: Life, sequential: bool, with_stat: bool) -> SentMessage {
     let kind = CreateKind { life, sequential };
     Request::Create { path: path.into(), data: b"data".to_vec(), acl: Acl::open(), kind, with_stat }.into()
 }
 
-fn requests() -> Vec<Ask> {
+fn requests() -> Vec<SentMessage> {
     let mut all = trees();
     all.extend(watches());
     all.extend(transactions());
@@ -190,7 +190,7 @@ fn path(path: &str) -> String {
     path.to_owned()
 }
 
-fn trees() -> Vec<Ask> {
+fn trees() -> Vec<SentMessage> {
     let exists = |of: &str| Request::Exists { path: path(of), watch: false }.into();
     let delete = |of: &str, version| Request::Delete { path: path(of), version }.into();
     let set = |of: &str, data: &[u8], version| Request::SetData { path: path(of), data: data.to_vec(), version }.into();
@@ -217,7 +217,7 @@ fn trees() -> Vec<Ask> {
         exists("/a"),
         exists("/a/b"),
         exists("/none"),
-        Ask::Ping,
+        SentMessage::Ping,
         Request::GetData { path: path("/a"), watch: false }.into(),
         Request::GetData { path: path("/none"), watch: false }.into(),
         set("/a", b"longer data", 0),
@@ -243,11 +243,12 @@ fn trees() -> Vec<Ask> {
     ]
 }
 
-fn watches() -> Vec<Ask> {
-    let set = |of: &str| Ask::from(Request::SetData { path: path(of), data: vec![], version: -1 });
-    let delete = |of: &str| Ask::from(Request::Delete { path: path(of), version: -1 });
-    let remove =
-        |of_path: &str, of, only_check| Ask::from(Request::RemoveWatches { path: path(of_path), of, only_check });
+fn watches() -> Vec<SentMessage> {
+    let set = |of: &str| SentMessage::from(Request::SetData { path: path(of), data: vec![], version: -1 });
+    let delete = |of: &str| SentMessage::from(Request::Delete { path: path(of), version: -1 });
+    let remove = |of_path: &str, of, only_check| {
+        SentMessage::from(Request::RemoveWatches { path: path(of_path), of, only_check })
+    };
     let old = Watches {
         since: 0,
         data: vec![path("/w")],
@@ -294,7 +295,7 @@ fn watches() -> Vec<Ask> {
     ]
 }
 
-fn transactions() -> Vec<Ask> {
+fn transactions() -> Vec<SentMessage> {
     let step = |path: &str, life, with_stat| TransactionStep::Create {
         path: path.to_owned(),
         data: b"t".to_vec(),
@@ -333,13 +334,13 @@ fn transactions() -> Vec<Ask> {
     ]
 }
 
-fn access() -> Vec<Ask> {
+fn access() -> Vec<SentMessage> {
     let of_ada = |perms| vec![Acl { perms, scheme: "digest".into(), id: digest("ada:secret") }];
     let create_with = |path: &str, acl| {
         let (path, data) = (path.to_owned(), vec![]);
-        Ask::from(Request::Create { path, data, acl, kind: CreateKind::default(), with_stat: false })
+        SentMessage::from(Request::Create { path, data, acl, kind: CreateKind::default(), with_stat: false })
     };
-    let read = || Ask::from(Request::GetData { path: path("/private"), watch: false });
+    let read = || SentMessage::from(Request::GetData { path: path("/private"), watch: false });
     let wrong = |scheme: &str, id: &str| vec![Acl { perms: 31, scheme: scheme.into(), id: id.into() }];
     vec![
         create_with("/nobody", vec![]),

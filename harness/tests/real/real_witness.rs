@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hustings::client::session::ZkSession;
-use hustings::witness::{Happened, Relay, Said, Shows, Tell};
+use hustings::witness::{DecodedMessage, Relay, RelayCallback, RelayEvent, ReplyContent};
 use hustings_record::WatchEvent;
 use hustings_workloads::coordination::Session as _;
 use hustings_workloads::host::Event;
@@ -22,12 +22,12 @@ const TIMEOUT: Duration = Duration::from_secs(8);
 /// A relay in front of every server, and all messages over them.
 struct RelayWitness {
     relays: Vec<Relay>,
-    heard: Rc<RefCell<Vec<(u64, Happened)>>>,
+    heard: Rc<RefCell<Vec<(u64, RelayEvent)>>>,
 }
 
 /// The actions of one session in elections.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Deeds {
+struct SessionActions {
     timeout_ms: u64,
     /// Names and czxids of the znodes that it created.
     created: Vec<(String, i64)>,
@@ -39,7 +39,7 @@ impl RelayWitness {
     async fn before(stage: &ServerStage) -> Self {
         let heard: Rc<RefCell<Vec<_>>> = Rc::default();
         let told = heard.clone();
-        let tell: Tell = Rc::new(move |connection, what| told.borrow_mut().push((connection, what)));
+        let tell: RelayCallback = Rc::new(move |connection, what| told.borrow_mut().push((connection, what)));
         let servers = hustings::ensemble::Ensemble::servers(&stage.ensemble);
         let relays = Relay::open_all(servers, &Arc::default(), &tell).await.expect("a port");
         Self { relays, heard }
@@ -51,24 +51,26 @@ impl RelayWitness {
     }
 
     /// The actions by session, below this path.
-    fn deeds(&self, path: &str) -> BTreeMap<i64, Deeds> {
+    fn deeds(&self, path: &str) -> BTreeMap<i64, SessionActions> {
         let name = |of: &str| of.strip_prefix(path).map(|rest| rest.trim_start_matches('/').to_owned());
-        let (mut sessions, mut deeds) = (BTreeMap::new(), BTreeMap::<i64, Deeds>::new());
+        let (mut sessions, mut deeds) = (BTreeMap::new(), BTreeMap::<i64, SessionActions>::new());
         for (connection, what) in self.heard.borrow().iter() {
             match what {
-                Happened::Said(Said::Established { session, timeout_ms, .. }) => {
+                RelayEvent::Said(DecodedMessage::Established { session, timeout_ms, .. }) => {
                     sessions.insert(*connection, *session);
                     deeds.entry(*session).or_default().timeout_ms = *timeout_ms as u64;
                 }
-                Happened::Said(Said::Answered { asked, zxid, shows: Shows::Made(created), .. }) if asked.ephemeral => {
+                RelayEvent::Said(DecodedMessage::Answered {
+                    asked, zxid, shows: ReplyContent::Made(created), ..
+                }) if asked.ephemeral => {
                     let deeds = deeds.get_mut(&sessions[connection]).expect("established");
                     deeds.created.extend(name(created).map(|name| (name, *zxid)));
                 }
-                Happened::Said(Said::Woken { path, kind }) => {
+                RelayEvent::Said(DecodedMessage::Woken { path, kind }) => {
                     let deeds = deeds.get_mut(&sessions[connection]).expect("established");
                     deeds.woken.extend(name(path).map(|name| (name, *kind)));
                 }
-                Happened::Ended { sound } => assert!(sound, "connection {connection} made no sense"),
+                RelayEvent::Ended { sound } => assert!(sound, "connection {connection} made no sense"),
                 _ => {}
             }
         }
@@ -77,8 +79,8 @@ impl RelayWitness {
 }
 
 /// The same, from the candidate's reports.
-fn own(group: &Group<'_>, cand: u32, timeout_ms: u64) -> Deeds {
-    let mut deeds = Deeds { timeout_ms, ..Deeds::default() };
+fn own(group: &Group<'_>, cand: u32, timeout_ms: u64) -> SessionActions {
+    let mut deeds = SessionActions { timeout_ms, ..SessionActions::default() };
     for (_, event) in group.hall.events.borrow().iter().filter(|(who, _)| *who == cand) {
         match event {
             Event::Joined { node: Some(node), czxid: Some(czxid), .. } => deeds.created.push((node.clone(), *czxid)),

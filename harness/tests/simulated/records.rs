@@ -4,13 +4,13 @@ use std::rc::Rc;
 
 use hustings::simulate::Recorder;
 use hustings_record::{CellRecord, LinkUse};
-use hustings_workloads::scenario::{Cell, Shipped};
+use hustings_workloads::scenario::{Cell, ShippedScenario};
 use hustings_workloads::simulation::{Simulation, simulate};
 
 /// The cells of a shipped scenario with these parameters.
 pub(crate) fn cells(shipped: &str, sets: &[&str]) -> Vec<Cell> {
     let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
-    Shipped::find(shipped).expect("it ships").parse(&sets).unwrap_or_else(|error| panic!("{error}")).cells()
+    ShippedScenario::find(shipped).expect("it ships").parse(&sets).unwrap_or_else(|error| panic!("{error}")).cells()
 }
 
 /// The record of the cell.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use hustings::simulate::{Trial, try_simulation};
 use hustings_workloads::model::Bugs;
-use hustings_workloads::recipes::{Case, Caught, RecipeKind, cases};
+use hustings_workloads::recipes::{Case, FindingKind, RecipeKind, cases};
 use hustings_workloads::simulation::{Simulation, Timing};
 
 /// The schedules do not depend on one of them.
@@ -27,7 +27,7 @@ fn every_bug_is_caught_with_what_it_must_be_caught_with() {
     let mut wrong = Vec::new();
     for (case, seed) in all() {
         let trial = run(case, case.recipe, case.bugs, seed);
-        let wanted: BTreeSet<Caught> = case.caught.iter().copied().collect();
+        let wanted: BTreeSet<FindingKind> = case.caught.iter().copied().collect();
         if !wanted.is_subset(&trial.caught) || !trial.enrolled {
             let (caught, checks) = (trial.caught, trial.summary.checks);
             wrong.push(format!("{} (seed {seed}): {caught:?} instead of {wanted:?}: {checks:#?}", case.name));

@@ -6,17 +6,17 @@ use std::collections::BTreeSet;
 use hustings::simulate::try_simulation;
 use hustings_record::FaultKind;
 use hustings_workloads::recipes::RecipeKind;
-use hustings_workloads::scenario::{Cell, Possible, Scenario, Shipped, random};
+use hustings_workloads::scenario::{Cell, RunCapabilities, Scenario, ShippedScenario, random};
 use hustings_workloads::simulation::Simulation;
 
 const ROUNDS: u64 = 40;
-const ALL: Possible = Possible { own_servers: true, reading_links: true };
+const ALL: RunCapabilities = RunCapabilities { own_servers: true, reading_links: true };
 
 fn base(sets: &[String]) -> Scenario {
-    Shipped::find("quick").expect("it ships").parse(sets).expect("valid")
+    ShippedScenario::find("quick").expect("it ships").parse(sets).expect("valid")
 }
 
-fn drawn(base: &Scenario, round: u64, possible: Possible) -> Scenario {
+fn drawn(base: &Scenario, round: u64, possible: RunCapabilities) -> Scenario {
     random(base, &base.cells(), 1, round, possible).unwrap_or_else(|| panic!("round {round}: nothing is drawn"))
 }
 
@@ -49,7 +49,7 @@ fn a_round_is_a_scenario_that_can_be_kept_and_run_again() {
 fn servers_of_others_are_neither_hit_nor_counted_anew_and_links_of_others_are_not_read() {
     let base = base(&[]);
     for round in 1..200 {
-        let scenario = drawn(&base, round, Possible { own_servers: false, reading_links: false });
+        let scenario = drawn(&base, round, RunCapabilities { own_servers: false, reading_links: false });
         assert_eq!(scenario.ensemble.servers, base.ensemble.servers);
         for cell in scenario.cells() {
             assert!(!cell.kinds().any(|kind| kind.hits_servers() || kind.needs_reading_links()), "{}", cell.name);

@@ -4,7 +4,7 @@
 use hustings::simulate::{Trial, try_simulation};
 use hustings_reports::verdict::Verdict;
 use hustings_workloads::recipes::RecipeKind;
-use hustings_workloads::scenario::{Cell, Shipped};
+use hustings_workloads::scenario::{Cell, ShippedScenario};
 use hustings_workloads::simulation::Simulation;
 
 /// Bugs that the gauntlet does not show, and why.
@@ -41,7 +41,7 @@ const HIDDEN: &[(&str, &str)] = &[
 ];
 
 fn gauntlet(sets: &[String]) -> Vec<Cell> {
-    let shipped = Shipped::find("gauntlet").expect("it ships");
+    let shipped = ShippedScenario::find("gauntlet").expect("it ships");
     shipped.parse(sets).unwrap_or_else(|error| panic!("{error}")).cells()
 }
 

@@ -2,20 +2,20 @@
 
 use hustings::simulate::{Trial, own_cell, try_simulation};
 use hustings_workloads::model::Bugs;
-use hustings_workloads::recipes::{Caught, RecipeKind};
-use hustings_workloads::scenario::{Scenario, Shipped};
-use hustings_workloads::schedule::{Action, ScheduledRequest, Step, When};
+use hustings_workloads::recipes::{FindingKind, RecipeKind};
+use hustings_workloads::scenario::{Scenario, ShippedScenario};
+use hustings_workloads::schedule::{Action, ScheduledRequest, Step, StepTrigger};
 use hustings_workloads::simulation::{Simulation, chaos};
 
 /// With another seed, messages may arrive in another order.
 const SEEDS: std::ops::Range<u64> = 0..20;
 
 fn at(ms: u64, action: Action) -> Step {
-    Step { when: When::At(ms), action }
+    Step { when: StepTrigger::At(ms), action }
 }
 
 fn sent(cand: u32, kind: ScheduledRequest, nth: u32, action: Action) -> Step {
-    Step { when: When::Sent { cand, kind, part: "", nth, after_ms: None }, action }
+    Step { when: StepTrigger::Sent { cand, kind, part: "", nth, after_ms: None }, action }
 }
 
 /// Five candidates of one group, one host each, T = 1 s.
@@ -38,7 +38,11 @@ fn a_leader_cut_off_from_its_closed_session_does_not_lead_again_on_a_server_that
     for recipe in RecipeKind::sound().map(RecipeKind::name) {
         each(recipe, &schedule, |seed, trial| {
             let apart = trial.summary.split_brain.excused.total();
-            assert!(!trial.caught.contains(&Caught::Overlap), "{recipe}, {seed}: {:?}, {apart} apart", trial.caught);
+            assert!(
+                !trial.caught.contains(&FindingKind::Overlap),
+                "{recipe}, {seed}: {:?}, {apart} apart",
+                trial.caught
+            );
         });
     }
 }
@@ -47,7 +51,7 @@ fn a_leader_cut_off_from_its_closed_session_does_not_lead_again_on_a_server_that
 fn a_candidate_whose_process_was_killed_before_it_joined_joins_once() {
     let schedule = [
         sent(0, ScheduledRequest::Create, 1, Action::Crash { cand: 4, for_ms: Some(93) }),
-        Step { when: When::Leads { cand: 0, nth: 1 }, action: Action::Crash { cand: 0, for_ms: Some(1_942) } },
+        Step { when: StepTrigger::Leads { cand: 0, nth: 1 }, action: Action::Crash { cand: 0, for_ms: Some(1_942) } },
     ];
     each("lock-race", &schedule, |seed, trial| {
         assert!(trial.enrolled && trial.caught.is_empty(), "seed {seed}: {:?}", trial.caught);
@@ -76,7 +80,7 @@ fn who_could_not_delete_its_znode_in_time_deletes_it_before_it_stands_again() {
     let mut behind = 0;
     for recipe in RecipeKind::sound().map(RecipeKind::name) {
         each(recipe, &schedule, |seed, trial| {
-            let caught = trial.caught.intersection(&[Caught::Orphan, Caught::Leaderless].into()).count();
+            let caught = trial.caught.intersection(&[FindingKind::Orphan, FindingKind::Leaderless].into()).count();
             assert!(trial.enrolled && caught == 0, "{recipe}, seed {seed}: {:?}", trial.caught);
             behind += u64::from(trial.summary.faults.verifications.iter().any(|verification| !verification.verified));
         });
@@ -93,7 +97,7 @@ const ACCUSED: [(&str, &[u64]); 3] = [
 
 #[test]
 fn random_schedules_on_which_a_sound_recipe_was_once_accused_show_nothing_of_it() {
-    let cells = Shipped::find("quick").expect("it ships").parse(&[]).expect("valid").cells();
+    let cells = ShippedScenario::find("quick").expect("it ships").parse(&[]).expect("valid").cells();
     for (name, seeds) in ACCUSED {
         let cell = cells.iter().find(|cell| cell.name == name).unwrap_or_else(|| panic!("{name}: no such cell"));
         for &seed in seeds {

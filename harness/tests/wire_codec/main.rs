@@ -7,8 +7,8 @@ use hustings::wire::connect::{read_connect, read_connected, write_connect, write
 use hustings::wire::jute::{FRAME_BYTES_MAX, WireError, frame_length};
 use hustings::wire::op_code;
 use hustings::wire::reply::{write_event, write_reply};
-use hustings::wire::request::{Ask, read_request};
-use hustings_workloads::model::{Code, Connect, Connected, Event, EventKind, Request};
+use hustings::wire::request::{WireRequest, read_request};
+use hustings_workloads::model::{Code, Connect, ConnectResponse, Event, EventKind, Request};
 use proptest::prelude::*;
 use strategies::{request, response_to};
 
@@ -28,8 +28,8 @@ proptest! {
         let (read_xid, ask) = read_request(message(&frame)).expect("read");
         prop_assert_eq!(read_xid, xid);
         match (ask, request) {
-            (Ask::Request(read, _), written) => prop_assert_eq!(read, written),
-            (Ask::Auth { scheme, proof }, Request::AddAuth { scheme: written, id }) => {
+            (WireRequest::Request(read, _), written) => prop_assert_eq!(read, written),
+            (WireRequest::Auth { scheme, proof }, Request::AddAuth { scheme: written, id }) => {
                 prop_assert_eq!((scheme, proof), (written, id.into_bytes()));
             }
             (other, written) => prop_assert!(false, "{other:?} for {written:?}"),
@@ -45,7 +45,7 @@ proptest! {
             (Just(request), response)
         }),
     ) {
-        let Ok((_, Ask::Request(_, shape))) = read_request(message(&write_request(xid, &request))) else { return Ok(()) };
+        let Ok((_, WireRequest::Request(_, shape))) = read_request(message(&write_request(xid, &request))) else { return Ok(()) };
         let frame = write_reply(xid, zxid, &Ok(response.clone()), &shape);
         let told = read_told(message(&frame)).expect("read");
         let SessionEvent::Reply { xid: read_xid, zxid: read_zxid, error: 0, body } = told else { panic!("{told:?}") };
@@ -59,7 +59,7 @@ proptest! {
     ) {
         let connect = Connect { session, password, timeout_ms, last_zxid_seen, read_only };
         prop_assert_eq!(read_connect(message(&write_connect(&connect))), Ok((connect, true)));
-        let connected = Connected { session, password, timeout_ms };
+        let connected = ConnectResponse { session, password, timeout_ms };
         prop_assert_eq!(read_connected(message(&write_connected(&connected, read_only))), Ok(connected));
     }
 
@@ -108,7 +108,7 @@ fn counts_are_compared_with_the_bytes_that_are_left() {
     let bytes =
         [&1_i32.to_be_bytes()[..], &op_code::SET_WATCHES.to_be_bytes(), &[0; 8], &i32::MAX.to_be_bytes()].concat();
     let ask = read_request(&bytes).expect("a request").1;
-    assert_eq!(ask, Ask::Malformed(WireError::Count { claimed: i32::MAX, left: 0 }));
+    assert_eq!(ask, WireRequest::Malformed(WireError::Count { claimed: i32::MAX, left: 0 }));
 }
 
 #[test]
@@ -116,14 +116,14 @@ fn what_is_no_operation_is_told_apart_from_what_is_malformed() {
     let of = |op: i32, body: &[u8]| {
         read_request(&[&7_i32.to_be_bytes(), &op.to_be_bytes(), body].concat()).expect("a request").1
     };
-    assert_eq!(of(9_999, &[]), Ask::Unknown);
-    assert!(matches!(of(op_code::EXISTS, &[]), Ask::Malformed(_)));
+    assert_eq!(of(9_999, &[]), WireRequest::Unknown);
+    assert!(matches!(of(op_code::EXISTS, &[]), WireRequest::Malformed(_)));
     assert!(read_request(&[0; 7]).is_err(), "there is no operation");
     // "/a", no data, no list, and invalid flags.
     let create =
         [&2_i32.to_be_bytes()[..], b"/a", &0_i32.to_be_bytes(), &0_i32.to_be_bytes(), &77_i32.to_be_bytes()].concat();
-    assert_eq!(of(op_code::CREATE, &create), Ask::Refused(Code::BadArguments));
-    assert_eq!(read_request(&write_ping()[4..]), Ok((op_code::XID_PING, Ask::Ping)));
+    assert_eq!(of(op_code::CREATE, &create), WireRequest::Refused(Code::BadArguments));
+    assert_eq!(read_request(&write_ping()[4..]), Ok((op_code::XID_PING, WireRequest::Ping)));
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_connect_request_of_an_old_client_has_no_byte_for_read_only() {
     let connect = Connect { session: 5, timeout_ms: 4_000, ..Connect::default() };
     let frame = write_connect(&connect);
     assert_eq!(read_connect(&frame[4..frame.len() - 1]), Ok((connect, false)));
-    let answer = Connected { session: 5, timeout_ms: 4_000, ..Connected::default() };
+    let answer = ConnectResponse { session: 5, timeout_ms: 4_000, ..ConnectResponse::default() };
     assert_eq!(write_connected(&answer, false).len() + 1, write_connected(&answer, true).len());
 }
 

@@ -81,7 +81,7 @@ struct Writers {
 }
 
 #[derive(Clone, Copy)]
-struct Stands {
+struct SyntheticIncarnation {
     session: i64,
     czxid: i64,
     term: u32,
@@ -134,7 +134,7 @@ fn fill(w: &mut Writers, size: &Size, names: &[String]) -> std::io::Result<()> {
     let end = MEASURE + ROUND * Nanos::from(size.rounds + 1);
     begin(w, size, names)?;
     let mut czxid = 0;
-    let mut stands: Vec<Vec<Stands>> = Vec::new();
+    let mut stands: Vec<Vec<SyntheticIncarnation>> = Vec::new();
     for group in 0..size.groups {
         let mut of_group = Vec::new();
         for host in 0..size.hosts {
@@ -208,7 +208,7 @@ fn servers(w: &mut Writers, at: WindowEdge, t: Nanos, fired: f64) -> std::io::Re
     w.coordinator().push(&Event::Servers { t, at, metrics })
 }
 
-fn join(w: &mut Writers, cand: u32, host: u16, czxid: &mut i64, t: Nanos) -> std::io::Result<Stands> {
+fn join(w: &mut Writers, cand: u32, host: u16, czxid: &mut i64, t: Nanos) -> std::io::Result<SyntheticIncarnation> {
     *czxid += 1;
     let (session, node) = (1 << 40 | *czxid, Some(format!("n_{czxid:010}")));
     let state = SessionState::Connected;
@@ -217,14 +217,21 @@ fn join(w: &mut Writers, cand: u32, host: u16, czxid: &mut i64, t: Nanos) -> std
     w.of(host).push(&Event::Incarnation { t, cand, session })?;
     w.of(host).push(&Event::Joined { t, cand, session, node, czxid: Some(*czxid) })?;
     w.of(host).push(&Event::Settled { t: t + MS, cand, session, requests: 2 })?;
-    Ok(Stands { session, czxid: *czxid, term: 0 })
+    Ok(SyntheticIncarnation { session, czxid: *czxid, term: 0 })
 }
 
-fn lead(w: &mut Writers, size: &Size, group: u32, host: u16, stands: &mut [Stands], t: Nanos) -> std::io::Result<()> {
+fn lead(
+    w: &mut Writers,
+    size: &Size,
+    group: u32,
+    host: u16,
+    stands: &mut [SyntheticIncarnation],
+    t: Nanos,
+) -> std::io::Result<()> {
     let cand = group * u32::from(size.hosts) + u32::from(host);
     let me = &mut stands[usize::from(host)];
     me.term += 1;
-    let Stands { session, czxid, term } = *me;
+    let SyntheticIncarnation { session, czxid, term } = *me;
     let node = format!("n_{czxid:010}");
     w.of(host).push(&Event::Grant { t, cand, session, term, czxid, node: node.clone() })?;
     w.of(host).push(&Event::Granted { t: t + 10_000, cand, session, term })?;
@@ -260,8 +267,8 @@ fn lead(w: &mut Writers, size: &Size, group: u32, host: u16, stands: &mut [Stand
     Ok(())
 }
 
-fn revoke(w: &mut Writers, cand: u32, host: u16, stands: Stands, t: Nanos) -> std::io::Result<()> {
-    let Stands { session, term, .. } = stands;
+fn revoke(w: &mut Writers, cand: u32, host: u16, stands: SyntheticIncarnation, t: Nanos) -> std::io::Result<()> {
+    let SyntheticIncarnation { session, term, .. } = stands;
     w.of(host).push(&Event::Revoke { from: t, to: t + 10_000, cand, session, term, reason: RevokeReason::Resigned })
 }
 
@@ -270,7 +277,7 @@ fn resign(
     w: &mut Writers,
     size: &Size,
     (group, round): (u32, u32),
-    stands: &mut [Stands],
+    stands: &mut [SyntheticIncarnation],
     czxid: &mut i64,
     at: Nanos,
 ) -> std::io::Result<()> {

@@ -8,7 +8,7 @@ use crate::names::names;
 /// A kind of finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Caught {
+pub enum FindingKind {
     /// Two beliefs at once.
     Overlap,
     /// A stale write that the unfenced ledger accepted.
@@ -32,7 +32,7 @@ pub enum Caught {
 }
 
 names! {
-    Caught {
+    FindingKind {
         Overlap = "overlap", StaleWrite = "stale-write", StrayWrite = "stray-write", Leaderless = "leaderless",
         Orphan = "orphan", Watches = "watches", FanOut = "fan-out", Unplanned = "unplanned", Absent = "absent",
         Late = "late",

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::caught::Caught;
+use crate::caught::FindingKind;
 use crate::contest::Contest;
 use crate::declaration::Declaration;
 use crate::expect::{Expect, FanOut};
@@ -63,7 +63,7 @@ pub struct CellInfo {
     pub self_test: bool,
     /// What the recipe of a self-test must be caught with; empty: with anything.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub must_show: Vec<Caught>,
+    pub must_show: Vec<FindingKind>,
     /// How `lock-race` fences the old leader.
     pub fencing_method: FencingMethod,
     /// `poll-race` tries this often, in milliseconds.

@@ -3,13 +3,13 @@
 use std::io::{self, Read};
 
 /// Passes reads on, and keeps the byte count and the CRC-32.
-pub(crate) struct Checked<R> {
+pub(crate) struct ChecksummedReader<R> {
     inner: R,
     hasher: crc32fast::Hasher,
     bytes: u64,
 }
 
-impl<R: Read> Checked<R> {
+impl<R: Read> ChecksummedReader<R> {
     pub(crate) fn new(inner: R) -> Self {
         Self { inner, hasher: crc32fast::Hasher::new(), bytes: 0 }
     }
@@ -24,7 +24,7 @@ impl<R: Read> Checked<R> {
     }
 }
 
-impl<R: Read> Read for Checked<R> {
+impl<R: Read> Read for ChecksummedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
         self.hasher.update(&buffer[..read]);

@@ -18,12 +18,12 @@ pub struct Touch {
 /// Facts common to all faults of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultFacts {
-    pub hits: Hits,
+    pub hits: TargetClass,
     /// Its target is out while the fault lasts: at most a minority at a time, unless the scenario asks for more. A
     /// restart of all servers does not count as taking them out, because it brings them back.
     pub takes_out: bool,
     pub links: LinkNeed,
-    pub lasts: Lasts,
+    pub lasts: DurationRule,
     /// Direction in which nothing passes; `None` for kinds that cut no link off. A slow fault states its own direction.
     pub cuts: Option<Direction>,
     /// The fault is in effect until it is healed. Other faults act in an instant, and their effect stays.
@@ -40,7 +40,7 @@ pub struct FaultFacts {
     /// resumes, or a session ends while its owner still believes in it.
     pub outwits_recipes: bool,
     /// When the servers elect a new leader after it hit the current one.
-    pub elects: Elects,
+    pub elects: ElectionTrigger,
     /// Effect on the counters of the servers that it hits.
     pub counters: Counters,
     /// A leader that it hits may keep the lead without any effect.
@@ -61,13 +61,13 @@ impl FaultFacts {
     pub fn leaves_all_able(&self) -> bool {
         let out = self.takes_out || self.deafens || self.cuts.is_some() || self.process != ProcessFate::Kept;
         let lead = self.leads != LeadLoss::NotSure || self.lets_sessions_expire || self.outwits_recipes;
-        self.until_healed && !out && !lead && !self.lies_in_wait && self.hits != Hits::Servers
+        self.until_healed && !out && !lead && !self.lies_in_wait && self.hits != TargetClass::Servers
     }
 }
 
 /// The kind of target of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hits {
+pub enum TargetClass {
     Nobody,
     /// Single candidates.
     Candidates,
@@ -90,7 +90,7 @@ pub enum LinkNeed {
 
 /// Whether a fault has a stated duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lasts {
+pub enum DurationRule {
     No,
     May,
     Must,
@@ -128,7 +128,7 @@ pub const STANDS_ANEW_AFTER_MS: u64 = 200;
 
 /// When the ensemble elects a leader after a fault on the current one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Elects {
+pub enum ElectionTrigger {
     Never,
     /// Its loss is noticed at once.
     AtOnce,
@@ -152,10 +152,10 @@ pub enum Counters {
 
 /// A fault without a target, from which the rows below differ.
 const BLANK: FaultFacts = FaultFacts {
-    hits: Hits::Nobody,
+    hits: TargetClass::Nobody,
     takes_out: false,
     links: LinkNeed::None,
-    lasts: Lasts::No,
+    lasts: DurationRule::No,
     cuts: None,
     until_healed: false,
     process: ProcessFate::Kept,
@@ -163,7 +163,7 @@ const BLANK: FaultFacts = FaultFacts {
     lets_sessions_expire: false,
     deafens: false,
     outwits_recipes: false,
-    elects: Elects::Never,
+    elects: ElectionTrigger::Never,
     counters: Counters::Kept,
     withholds_effect: false,
     lies_in_wait: false,
@@ -172,21 +172,24 @@ const BLANK: FaultFacts = FaultFacts {
     proof: "there is nothing to prove",
 };
 
-const ON_LINKS: FaultFacts = FaultFacts { hits: Hits::Hosts, links: LinkNeed::Needed, ..BLANK };
+const ON_LINKS: FaultFacts = FaultFacts { hits: TargetClass::Hosts, links: LinkNeed::Needed, ..BLANK };
 const PARTITION: FaultFacts = FaultFacts {
     takes_out: true,
-    lasts: Lasts::Must,
+    lasts: DurationRule::Must,
     until_healed: true,
     deafens: true,
     proof: "every link answers before it and none during it, no byte is counted on its way, and every server answers past its links",
     ..ON_LINKS
 };
 const ON_SERVERS: FaultFacts =
-    FaultFacts { hits: Hits::Servers, takes_out: true, until_healed: true, needs_no_host: true, ..BLANK };
+    FaultFacts { hits: TargetClass::Servers, takes_out: true, until_healed: true, needs_no_host: true, ..BLANK };
 
-/// The kinds with their names and rows.
+/// The kinds with their names, in a scenario and in a sentence, and their rows.
 macro_rules! kinds {
-    ($(#[doc = $about:literal] $variant:ident = $name:literal, $($field:ident: $value:expr),*; ..$rest:expr)+) => {
+    ($(
+        #[doc = $about:literal]
+        $variant:ident = $name:literal, $noun:literal, $($field:ident: $value:expr),*; ..$rest:expr
+    )+) => {
         /// Fault kinds, as scenarios and reports spell them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "kebab-case")]
@@ -206,118 +209,124 @@ macro_rules! kinds {
             pub fn about(self) -> &'static str {
                 match self { $(Self::$variant => $about),+ }.trim()
             }
+
+            /// What one of them is called in a sentence: `a crash`.
+            #[must_use]
+            pub fn noun(self) -> &'static str {
+                match self { $(Self::$variant => $noun),+ }
+            }
         }
     };
 }
 
 kinds! {
     /// No fault at all: a control.
-    None = "none", lasts: Lasts::May; ..BLANK
+    None = "none", "no fault", lasts: DurationRule::May; ..BLANK
 
     /// The leader gives the lead back.
-    Resign = "resign",
-        hits: Hits::Candidates, leads: LeadLoss::Always,
+    Resign = "resign", "a resignation",
+        hits: TargetClass::Candidates, leads: LeadLoss::Always,
         proof: "the deletion of its znode is answered";
         ..BLANK
 
     /// The host's process is killed; its sessions are left to expire.
-    Crash = "crash",
-        hits: Hits::Hosts, takes_out: true, links: LinkNeed::Useful, lasts: Lasts::May, process: ProcessFate::Ended,
+    Crash = "crash", "a crash",
+        hits: TargetClass::Hosts, takes_out: true, links: LinkNeed::Useful, lasts: DurationRule::May, process: ProcessFate::Ended,
         leads: LeadLoss::Always, lets_sessions_expire: true,
         proof: "the process has ended, by the signal";
         ..BLANK
 
     /// The host's process is sent SIGTERM, as a deployment ends it, and given time to go.
-    Terminate = "terminate",
-        hits: Hits::Hosts, takes_out: true, links: LinkNeed::Useful, lasts: Lasts::May, process: ProcessFate::Ended,
+    Terminate = "terminate", "an end by SIGTERM",
+        hits: TargetClass::Hosts, takes_out: true, links: LinkNeed::Useful, lasts: DurationRule::May, process: ProcessFate::Ended,
         leads: LeadLoss::Always,
         proof: "the process has ended after it was sent the signal";
         ..BLANK
 
     /// The session is ended by the server at once.
-    Expire = "expire",
-        hits: Hits::Candidates, leads: LeadLoss::Always,
+    Expire = "expire", "an expiry by force",
+        hits: TargetClass::Candidates, leads: LeadLoss::Always,
         outwits_recipes: true,
         proof: "a second connection takes the session over and its close is answered";
         ..BLANK
 
     /// The znode of a leader's group is deleted with all that is in it, and made again.
-    ParentDelete = "parent-delete",
-        hits: Hits::Candidates, leads: LeadLoss::Anew,
+    ParentDelete = "parent-delete", "the deletion of a group's znode",
+        hits: TargetClass::Candidates, leads: LeadLoss::Anew,
         outwits_recipes: true, needs_no_host: true,
         proof: "the transaction is answered, and the group's znode is another one";
         ..BLANK
 
     /// The connection is reset.
-    Disconnect = "disconnect", proof: "connections that stood are seen to close"; ..ON_LINKS
+    Disconnect = "disconnect", "a disconnect", proof: "connections that stood are seen to close"; ..ON_LINKS
 
     /// A create is carried out, and the answer to it never arrives: its connection is closed instead.
-    LostReply = "lost-reply",
-        links: LinkNeed::Reading, lasts: Lasts::Must, until_healed: true, lies_in_wait: true,
+    LostReply = "lost-reply", "a lost reply",
+        links: LinkNeed::Reading, lasts: DurationRule::Must, until_healed: true, lies_in_wait: true,
         proof: "the link held back the answer to a create that had been carried out, and closed its connection";
         ..ON_LINKS
 
     /// Nothing passes, both ways, and nobody is told.
-    Partition = "partition",
+    Partition = "partition", "a partition",
         cuts: Some(Direction::Both), leads: LeadLoss::IfLongerThanTimeout, lets_sessions_expire: true;
         ..PARTITION
 
     /// Nothing passes from host to server.
-    PartitionUp = "partition-up",
+    PartitionUp = "partition-up", "a partition upwards",
         cuts: Some(Direction::Up), leads: LeadLoss::IfLongerThanTimeout, lets_sessions_expire: true;
         ..PARTITION
 
     /// Nothing passes from server to host.
-    PartitionDown = "partition-down", cuts: Some(Direction::Down); ..PARTITION
+    PartitionDown = "partition-down", "a partition downwards", cuts: Some(Direction::Down); ..PARTITION
 
     /// Latency, jitter, bandwidth.
-    Slow = "slow",
-        lasts: Lasts::Must, until_healed: true, deafens: true,
+    Slow = "slow", "a slow link",
+        lasts: DurationRule::Must, until_healed: true, deafens: true,
         proof: "every toxic is read back, and probes take as much longer as they must";
         ..ON_LINKS
 
     /// The host's process is stopped and continued.
-    Pause = "pause",
-        hits: Hits::Hosts, takes_out: true, links: LinkNeed::Useful, lasts: Lasts::Must, until_healed: true,
+    Pause = "pause", "a pause",
+        hits: TargetClass::Hosts, takes_out: true, links: LinkNeed::Useful, lasts: DurationRule::Must, until_healed: true,
         process: ProcessFate::Stopped, leads: LeadLoss::IfLongerThanTimeout, lets_sessions_expire: true, deafens: true,
         outwits_recipes: true,
         proof: "the kernel says that the process is stopped";
         ..BLANK
 
     /// The work of the host's leaders hangs, while their sessions live: the resource neither takes nor answers their writes.
-    Hang = "hang",
-        hits: Hits::Hosts, lasts: Lasts::Must, until_healed: true, withholds_effect: true,
+    Hang = "hang", "work that hangs",
+        hits: TargetClass::Hosts, lasts: DurationRule::Must, until_healed: true, withholds_effect: true,
         proof: "a write of a leader there came in and was not taken";
         ..BLANK
 
     /// The wall clock of the host jumps, and back when it is over.
-    ClockStep = "clock-step",
-        hits: Hits::Hosts, lasts: Lasts::Must, until_healed: true,
+    ClockStep = "clock-step", "a step of the wall clock",
+        hits: TargetClass::Hosts, lasts: DurationRule::Must, until_healed: true,
         proof: "the wall clock is read back, from the process itself";
         ..BLANK
 
     /// A server is killed and, if it lasts, started again on its data.
-    ServerKill = "server-kill",
-        lasts: Lasts::May, elects: Elects::AtOnce, counters: Counters::Anew, leaves: Some(ServerState::Down),
+    ServerKill = "server-kill", "the death of a server",
+        lasts: DurationRule::May, elects: ElectionTrigger::AtOnce, counters: Counters::Anew, leaves: Some(ServerState::Down),
         proof: "the process has ended and nobody answers there";
         ..ON_SERVERS
 
     /// A server is stopped and continued.
-    ServerPause = "server-pause",
-        lasts: Lasts::Must, elects: Elects::WhenMissed, counters: Counters::Stopped,
+    ServerPause = "server-pause", "the pause of a server",
+        lasts: DurationRule::Must, elects: ElectionTrigger::WhenMissed, counters: Counters::Stopped,
         leaves: Some(ServerState::Silent),
         proof: "the process is stopped and the server is silent";
         ..ON_SERVERS
 
     /// Nothing passes between some servers and the others; clients reach all of them.
-    ServerPartition = "server-partition",
-        lasts: Lasts::Must, elects: Elects::WhenMissed, counters: Counters::WatchesDropped,
+    ServerPartition = "server-partition", "the partition of a server",
+        lasts: DurationRule::Must, elects: ElectionTrigger::WhenMissed, counters: Counters::WatchesDropped,
         proof: "no byte is counted on the links among the servers";
         ..ON_SERVERS
 
     /// All servers are killed, then started one after the other.
-    ServerRestartAll = "server-restart-all",
-        takes_out: false, elects: Elects::WhenStarted, counters: Counters::Anew,
+    ServerRestartAll = "server-restart-all", "a restart of all servers",
+        takes_out: false, elects: ElectionTrigger::WhenStarted, counters: Counters::Anew,
         leaves: Some(ServerState::Down),
         proof: "the processes have ended and nobody answers there";
         ..ON_SERVERS
@@ -328,7 +337,7 @@ impl FaultKind {
     /// True for faults that hit whole hosts.
     #[must_use]
     pub fn hits_hosts(self) -> bool {
-        self.facts().hits == Hits::Hosts
+        self.facts().hits == TargetClass::Hosts
     }
 
     /// Whether it removes the znodes of its targets at once, or orders the targets to delete them. A crash leaves them
@@ -337,19 +346,19 @@ impl FaultKind {
     pub const fn takes_znodes(self) -> bool {
         let facts = self.facts();
         let ends_in_order = matches!(facts.process, ProcessFate::Ended) && !facts.lets_sessions_expire;
-        matches!(facts.hits, Hits::Candidates) || ends_in_order
+        matches!(facts.hits, TargetClass::Candidates) || ends_in_order
     }
 
     /// True for faults that hit single candidates.
     #[must_use]
     pub fn hits_candidates(self) -> bool {
-        self.facts().hits == Hits::Candidates
+        self.facts().hits == TargetClass::Candidates
     }
 
     /// True for faults on the servers, which hit no candidate themselves.
     #[must_use]
     pub fn hits_servers(self) -> bool {
-        self.facts().hits == Hits::Servers
+        self.facts().hits == TargetClass::Servers
     }
 
     /// True for faults that take a host out: at most a minority of hosts at a time, unless the scenario asks for more.
@@ -369,7 +378,7 @@ impl FaultKind {
     /// once could not be told apart.
     #[must_use]
     pub fn exempts_hosts(self) -> bool {
-        self.hits_hosts() && self.facts().lasts != Lasts::No && !self.facts().lies_in_wait
+        self.hits_hosts() && self.facts().lasts != DurationRule::No && !self.facts().lies_in_wait
     }
 
     /// True for the three kinds of partition.
@@ -400,13 +409,13 @@ impl FaultKind {
     /// True for faults that need a duration. A restart of all servers does not: it is over when all are started.
     #[must_use]
     pub fn needs_duration(self) -> bool {
-        self.facts().lasts == Lasts::Must
+        self.facts().lasts == DurationRule::Must
     }
 
     /// True for faults that may have a duration.
     #[must_use]
     pub fn takes_duration(self) -> bool {
-        self.facts().lasts != Lasts::No
+        self.facts().lasts != DurationRule::No
     }
 }
 

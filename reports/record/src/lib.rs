@@ -36,7 +36,7 @@ mod warning;
 pub mod words;
 
 pub use candidate::{Departure, RevokeReason, Token};
-pub use caught::Caught;
+pub use caught::FindingKind;
 pub use cell::{CellInfo, Fencing, FencingMethod, LinkUse, PROGRAM_PARAMETER, SessionUse};
 pub use contest::{Contest, Side};
 pub use declaration::Declaration;
@@ -45,8 +45,8 @@ pub use ensemble::EnsembleKind;
 pub use event::Event;
 pub use expect::{Expect, Expectation, FanOut};
 pub use fault::{
-    Counters, Elects, FaultFacts, FaultKind, Hits, Lasts, LeadLoss, LinkNeed, ProcessFate, STANDS_ANEW_AFTER_MS, Touch,
-    UnknownFaultKind, VerificationStage,
+    Counters, DurationRule, ElectionTrigger, FaultFacts, FaultKind, LeadLoss, LinkNeed, ProcessFate,
+    STANDS_ANEW_AFTER_MS, TargetClass, Touch, UnknownFaultKind, VerificationStage,
 };
 pub use grade::Grade;
 pub use holdings::Holdings;
@@ -60,13 +60,13 @@ pub use program::ProgramInfo;
 pub use reader::{CellRecord, Damage, Reading, Record, RecordError, SegmentRecord};
 pub use repetition::{REPETITIONS_MAX, Repetition};
 pub use seen::{
-    CutLink, Evidence, HeldBack, ModelledLink, Probe, ProbeAnswer, ProbeTimes, ResetLink, Slowness, WholeLink,
+    CutLink, Evidence, ModelledLink, Probe, ProbeAnswer, ProbeTimes, ResetLink, Slowness, WholeLink, WithheldReply,
 };
 pub use segment::{
     SEALED_ENDING, SEGMENT_ENDING, SealedSegment, SegmentError, SegmentWriter, TornTail, read_segment, seal_segment,
 };
 pub use server::{
-    PAUSE_LOGGED_MS, PAUSE_SLEEP_MS, ServerLine, ServerLoad, ServerMetrics, ServerState, WATCHES_FIRED, Weighed,
+    PAUSE_LOGGED_MS, PAUSE_SLEEP_MS, ServerLine, ServerLoad, ServerMetrics, ServerState, WATCHES_FIRED, WatchCounts,
     WindowEdge,
 };
 pub use session::{SessionEnd, SessionState, WatchEvent};

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::nanos::Nanos;
-use crate::server::Weighed;
+use crate::server::WatchCounts;
 
 /// Who owns the lead of a group says ZooKeeper, from between `from` and `to` on; `session` None: nobody.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,5 +31,5 @@ pub struct ObserverWeight {
     /// What that rests on: so many znodes were created, changed and deleted, and the counters of each server before and after.
     /// Nothing: not recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub counted: Vec<Weighed>,
+    pub counted: Vec<WatchCounts>,
 }

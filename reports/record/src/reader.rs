@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::cell::CellInfo;
-use crate::checked::Checked;
+use crate::checked::ChecksummedReader;
 use crate::event::Event;
 use crate::files::{files_below, open_inside, read_small};
 use crate::manifest::{CellEntry, MANIFEST_FILE, Manifest, SCHEMA, SEAL, SegmentEntry, seal_of};
@@ -323,7 +323,7 @@ fn check(folder: &Path, file: &str, bytes: u64, crc: u32) -> Result<(), RecordEr
     if length != bytes {
         return Err(mismatch(format!("it has {length} bytes instead of {bytes}")));
     }
-    let found = Checked::new(open).finish().map_err(|error| mismatch(error.to_string()))?;
+    let found = ChecksummedReader::new(open).finish().map_err(|error| mismatch(error.to_string()))?;
     if found != (bytes, crc) {
         return Err(mismatch("its checksum differs: it was changed after it was written".into()));
     }

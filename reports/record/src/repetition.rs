@@ -15,7 +15,8 @@ pub struct Repetition {
     pub number: u32,
     /// How many were planned.
     pub count: u32,
-    /// How many there may be at most, where the planned ones do not tell enough; 0 where that was not recorded.
+    /// How many there may be of all cells, where the planned ones do not tell enough. Undecided cells share the time of
+    /// those beyond the planned ones, so that one of them may have more. 0 where that was not recorded.
     #[serde(default)]
     pub at_most: u32,
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::direction::Direction;
-use crate::fault::{Counters, FaultKind, Hits, ProcessFate, VerificationStage};
+use crate::fault::{Counters, FaultKind, ProcessFate, TargetClass, VerificationStage};
 use crate::nanos::Nanos;
 use crate::server::ServerState;
 
@@ -25,7 +25,7 @@ pub enum Evidence {
     /// Simulated links as they are: which way nothing passes, and whether they are slow.
     Modelled { links: Vec<ModelledLink> },
     /// Answers to creates that the links of these hosts held back for good.
-    Lost { hosts: Vec<u16>, replies: Vec<HeldBack> },
+    Lost { hosts: Vec<u16>, replies: Vec<WithheldReply> },
     /// A candidate carried out an order, and the servers answered.
     Obeyed { cand: u32, sent: Nanos, answered: Nanos },
     /// The processes of hosts, by what became of them.
@@ -156,7 +156,7 @@ pub struct ModelledLink {
 
 /// The answer to a create that was carried out, and that never arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct HeldBack {
+pub struct WithheldReply {
     /// When it came from the server.
     pub at: Nanos,
     /// Of the request.
@@ -191,7 +191,9 @@ impl Evidence {
                     false => Err(format!("the create of {} was not carried out", reply.path)),
                 })
             }
-            (Self::Obeyed { sent, answered, .. }, VerificationStage::Injected) if facts.hits == Hits::Candidates => {
+            (Self::Obeyed { sent, answered, .. }, VerificationStage::Injected)
+                if facts.hits == TargetClass::Candidates =>
+            {
                 if sent <= answered {
                     Ok(())
                 } else {

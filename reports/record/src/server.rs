@@ -87,14 +87,14 @@ pub const WATCHES_FIRED: [(WatchEvent, &str); 4] = [
 /// What a server counted while so many znodes were created, changed and deleted: watches fired for deletions, creations and
 /// changes of data, before and after.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Weighed {
+pub struct WatchCounts {
     pub server: u32,
     pub znodes: u32,
     pub before: [f64; 3],
     pub after: [f64; 3],
 }
 
-impl Weighed {
+impl WatchCounts {
     /// How often all servers together counted one deletion, creation and change.
     #[must_use]
     pub fn per_change(all: &[Self]) -> [f64; 3] {

@@ -93,11 +93,16 @@ pub fn plural(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
 
+/// `1, 3`.
+#[must_use]
+pub fn numbers(ids: &[u32]) -> String {
+    ids.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}
+
 /// `server 2`, `servers 1, 3`.
 #[must_use]
 pub fn servers(ids: &[u32]) -> String {
-    let numbers: Vec<String> = ids.iter().map(u32::to_string).collect();
-    format!("server{} {}", if ids.len() == 1 { "" } else { "s" }, numbers.join(", "))
+    format!("server{} {}", if ids.len() == 1 { "" } else { "s" }, numbers(ids))
 }
 
 /// A word of the command line, which is seen even if it is empty.

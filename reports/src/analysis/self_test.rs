@@ -5,53 +5,53 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::check::Section as _;
 use crate::summary::{
-    CellSummary, CheckResult, FanOutSeen, Handovers, Leaderless, Listing, Ownership, Promptness, SplitBrain, Standing,
-    StrayWrites, Writes,
+    CellSummary, CheckResult, FanOutSection, Handovers, Leaderless, Listing, Ownership, Participation, Promptness,
+    SplitBrain, StrayWrites, Writes,
 };
 use crate::verdict::Verdict;
 use hustings_record::words::plural;
-use hustings_record::{Caught, Side};
+use hustings_record::{FindingKind, Side};
 
 /// Name of the check that it adds to a cell.
 const NAME: &str = "self-test";
 
 /// The kinds of findings that a cell's failed checkers show.
 #[must_use]
-pub fn shown(cell: &CellSummary) -> BTreeSet<Caught> {
-    Caught::ALL.iter().copied().filter(|caught| !shown_by(cell, *caught).is_empty()).collect()
+pub fn shown(cell: &CellSummary) -> BTreeSet<FindingKind> {
+    FindingKind::ALL.iter().copied().filter(|caught| !shown_by(cell, *caught).is_empty()).collect()
 }
 
 /// The checkers whose failure shows this kind of finding.
-fn shown_by(cell: &CellSummary, caught: Caught) -> Vec<&str> {
+fn shown_by(cell: &CellSummary, caught: FindingKind) -> Vec<&str> {
     let failed = cell.checks.iter().filter(|check| check.verdict == Verdict::Fail).map(|check| check.name.as_str());
-    let told = |name: &&str| checkers(caught).contains(name) && (*name != Standing::NAME || stands(cell, caught));
+    let told = |name: &&str| checkers(caught).contains(name) && (*name != Participation::NAME || stands(cell, caught));
     failed.filter(told).collect()
 }
 
 /// Whether the participation check, which covers several kinds, found this one.
-fn stands(cell: &CellSummary, caught: Caught) -> bool {
+fn stands(cell: &CellSummary, caught: FindingKind) -> bool {
     let lists = cell.standing.begin.iter().chain(&cell.standing.end);
     let left = |of: fn(&Listing) -> u64| lists.map(of).sum::<u64>() > 0;
     match caught {
-        Caught::Watches => left(|listing| listing.watches_left),
-        Caught::Orphan => left(|listing| listing.znodes_left + listing.sessions_left),
+        FindingKind::Watches => left(|listing| listing.watches_left),
+        FindingKind::Orphan => left(|listing| listing.znodes_left + listing.sessions_left),
         _ => true,
     }
 }
 
 /// The checkers that cover this kind of finding.
-fn checkers(caught: Caught) -> &'static [&'static str] {
+fn checkers(caught: FindingKind) -> &'static [&'static str] {
     match caught {
-        Caught::Overlap => &[SplitBrain::NAME, Ownership::NAME],
-        Caught::StaleWrite => &[Writes::NAME],
-        Caught::StrayWrite => &[StrayWrites::NAME],
-        Caught::Leaderless => &[Leaderless::NAME],
-        Caught::Orphan => &[Ownership::NAME, Standing::NAME],
-        Caught::Watches => &[Standing::NAME],
-        Caught::FanOut => &[FanOutSeen::NAME],
-        Caught::Unplanned => &[Handovers::NAME],
-        Caught::Absent => &[Standing::NAME],
-        Caught::Late => &[Promptness::NAME],
+        FindingKind::Overlap => &[SplitBrain::NAME, Ownership::NAME],
+        FindingKind::StaleWrite => &[Writes::NAME],
+        FindingKind::StrayWrite => &[StrayWrites::NAME],
+        FindingKind::Leaderless => &[Leaderless::NAME],
+        FindingKind::Orphan => &[Ownership::NAME, Participation::NAME],
+        FindingKind::Watches => &[Participation::NAME],
+        FindingKind::FanOut => &[FanOutSection::NAME],
+        FindingKind::Unplanned => &[Handovers::NAME],
+        FindingKind::Absent => &[Participation::NAME],
+        FindingKind::Late => &[Promptness::NAME],
     }
 }
 

@@ -9,7 +9,7 @@
 
 use crate::index::{Fault, Index, Stall};
 use crate::stats::spans::{Span, total, union, within};
-use hustings_record::{Event, FanOut, Hits, Nanos, Phase};
+use hustings_record::{Event, FanOut, Nanos, Phase, TargetClass};
 
 /// Fixed tolerance of a single sample and, below, of a median.
 const MARGIN_NS: Nanos = 1_000_000_000;
@@ -29,7 +29,7 @@ const RETRY_NS: Nanos = 1_000_000_000;
 pub(super) struct Allowance<'i, 'a> {
     index: &'i Index<'a>,
     request: RequestTime,
-    felt: Felt,
+    felt: WokenCandidates,
 }
 
 /// Maps a time of session loss to when all affected candidates are back and one leads, at this cell's request pace.
@@ -59,7 +59,7 @@ pub(super) enum WaitStep {
 /// Candidates that faults may have woken: by the start of each fault, and by the end of its effects. Both lists are
 /// sorted by time, and their counts are cumulative.
 #[derive(Default)]
-struct Felt {
+struct WokenCandidates {
     begun: Vec<(Nanos, u64)>,
     over: Vec<(Nanos, u64)>,
 }
@@ -75,7 +75,7 @@ fn summed(mut woken: Vec<(Nanos, u64)>) -> Vec<(Nanos, u64)> {
     woken
 }
 
-impl Felt {
+impl WokenCandidates {
     /// Candidates woken by faults in effect at some time in `span`: of all begun by its end, without those over before
     /// it.
     fn within(&self, span: Span) -> u64 {
@@ -113,20 +113,20 @@ impl<'i, 'a> Allowance<'i, 'a> {
             upper_quartile: half(samples.get(3 * samples.len() / 4)),
             median: enrolment_pace(index).map_or(median, |pace| pace.min(median)),
         };
-        let mut allowance = Self { index, request, felt: Felt::default() };
+        let mut allowance = Self { index, request, felt: WokenCandidates::default() };
         allowance.felt = allowance.feel();
         allowance
     }
 
     /// The candidates that each fault may have woken.
-    fn feel(&self) -> Felt {
+    fn feel(&self) -> WokenCandidates {
         let (all, each) = (self.everybody(), self.of_each());
         let faults = self.index.faults.all.iter().map(|fault| {
             let woken = if fault.kind.hits_servers() { all } else { fault.cands.len() as u64 * each };
             ((fault.t, woken), (self.felt_until(fault), woken))
         });
         let (begun, over) = faults.unzip();
-        Felt { begun: summed(begun), over: summed(over) }
+        WokenCandidates { begun: summed(begun), over: summed(over) }
     }
 
     /// Tolerance for a handover within `span`, beyond the protocol's need.
@@ -230,7 +230,7 @@ impl<'i, 'a> Allowance<'i, 'a> {
     /// Time until which the candidates that a fault hits may still change hands because of it, all at once.
     pub(super) fn felt_until(&self, fault: &Fault<'_>) -> Nanos {
         let facts = fault.kind.facts();
-        let expires = facts.lets_sessions_expire || facts.until_healed || facts.hits == Hits::Servers;
+        let expires = facts.lets_sessions_expire || facts.until_healed || facts.hits == TargetClass::Servers;
         fault.over() + MARGIN_NS + if expires { self.expiry() } else { 0 }
     }
 }

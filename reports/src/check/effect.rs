@@ -10,9 +10,9 @@ use super::evidence::{demanded, evidence, share_of_group_time};
 use super::finding::Finding;
 use super::section::Section;
 use super::words::moment;
-use crate::index::{Index, Term, Work, WriteKey};
+use crate::index::{Index, ResourceWrite, Term, WriteKey};
 use crate::stats::spans::{Span, total, union, without};
-use crate::stats::{Tallied, Tallying};
+use crate::stats::{DurationCounter, Quantiles};
 use hustings_record::words::duration;
 use hustings_record::{Grade, Nanos};
 
@@ -31,7 +31,7 @@ pub struct EffectSection {
     pub longest_group: Option<String>,
     /// From one accepted write of a group to its next, in the measured window.
     #[serde(default)]
-    pub between: Option<Tallied>,
+    pub between: Option<Quantiles>,
     /// Writes that were refused although their leader owned the lead, and in how many terms.
     pub refused: u64,
     pub refused_terms: u64,
@@ -86,7 +86,7 @@ fn gaps(index: &Index<'_>, window: Span, effect: &mut EffectSection) {
         written.entry(work.group).or_default().push(work.t);
     }
     let interval = index.info.work_interval_ms * 1_000_000;
-    let (mut sum, mut between) = (0_u64, Tallying::default());
+    let (mut sum, mut between) = (0_u64, DurationCounter::default());
     for group in 0..index.info.groups.len() as u32 {
         let times = written.entry(group).or_default();
         times.sort_unstable();
@@ -187,7 +187,7 @@ fn key(term: &Term<'_>) -> WriteKey {
 
 /// Writes that the fence refused while ZooKeeper named their leader as the owner.
 fn refused(index: &Index<'_>, finding: &mut Finding<EffectSection>) {
-    let mut worst: BTreeMap<WriteKey, (u64, Work)> = BTreeMap::new();
+    let mut worst: BTreeMap<WriteKey, (u64, ResourceWrite)> = BTreeMap::new();
     for work in index.writing.all().filter(|work| !index.writing.accepts(work.found)) {
         let Some(term) = index.terms.held_by(work.cand, work.t).map(|term| &index.terms.all[term]) else { continue };
         let believed = term.definite().is_some_and(|c| c.0 <= work.t && work.t <= c.1);

@@ -11,14 +11,14 @@ use super::finding::Finding;
 use super::section::Section;
 use super::wakes::{Range, expected, wakes};
 use super::words::moment;
-use crate::index::{EDGE_NS, Index, Lost, Notice, Wakes};
+use crate::index::{EDGE_NS, Index, LossWakeUps, Notice, Wakes};
 use crate::stats::{Distribution, Samples, lower_median};
 use hustings_record::{Grade, Nanos, WatchEvent};
 
 /// Whom losses woke, against what the recipe declares. A wake-up is a notification of any kind about anything but the candidate's
 /// own znode; who is woken twice counts twice.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FanOutSeen {
+pub struct FanOutSection {
     /// Leader losses with a verified fault that were counted.
     pub losses: u64,
     /// Wake-ups per loss: least, median, most.
@@ -53,7 +53,7 @@ pub struct FollowersLost {
     pub promised: Option<(u64, u64)>,
 }
 
-impl Section for FanOutSeen {
+impl Section for FanOutSection {
     const NAME: &'static str = "fan-out";
     const ABOUT: &'static str =
         "Does a loss wake as many candidates, and cause as many requests, as the recipe declares?";
@@ -97,7 +97,7 @@ impl Section for FanOutSeen {
 }
 
 /// Notes undeclared limits: they are neither compared with the cell nor counted as kept.
-fn say_what_is_not_declared(index: &Index<'_>, finding: &mut Finding<FanOutSeen>) {
+fn say_what_is_not_declared(index: &Index<'_>, finding: &mut Finding<FanOutSection>) {
     match (index.info.declared, index.info.leader_wakes()) {
         (Some(_), _) => {}
         (None, Some(_)) => finding.note(format!(
@@ -111,7 +111,7 @@ fn say_what_is_not_declared(index: &Index<'_>, finding: &mut Finding<FanOutSeen>
 }
 
 /// Notes the doubts that widen a promise to a range: deviations within it are not detected.
-fn say_what_is_unsure(counted: &CountedWakes, finding: &mut Finding<FanOutSeen>) {
+fn say_what_is_unsure(counted: &CountedWakes, finding: &mut Finding<FanOutSection>) {
     if !counted.doubts.is_empty() {
         let doubts: Vec<String> = counted.doubts.iter().map(|(why, times)| format!("{why} ({times})")).collect();
         finding.note(format!("candidates of whom it is not sure whether they had to be woken: {}", doubts.join("; ")));
@@ -148,30 +148,30 @@ struct CountedWakes {
 }
 
 /// Whether the second loss, of a znode of the same name, came before all notifications of the first can have arrived.
-fn cannot_be_told_apart(first: &Lost<'_>, second: &Lost<'_>) -> bool {
+fn cannot_be_told_apart(first: &LossWakeUps<'_>, second: &LossWakeUps<'_>) -> bool {
     let last = told(first).map(|notice| notice.t).fold(first.gone.1, Nanos::max);
     (first.group, first.node) == (second.group, second.node) && second.gone.0 <= last + EDGE_NS
 }
 
 impl CountedWakes {
-    fn tally(&mut self, lost: &Lost<'_>) -> &mut Tally {
+    fn tally(&mut self, lost: &LossWakeUps<'_>) -> &mut Tally {
         if lost.lead.is_some() { &mut self.leaders } else { &mut self.followers }
     }
 }
 
 /// The last of several indistinguishable losses, and how many more notifications of them may follow.
-type Untold<'l, 'a> = (&'l Lost<'a>, u64);
+type RemainingNotifications<'l, 'a> = (&'l LossWakeUps<'a>, u64);
 
 /// Checks indistinguishable losses against the recipe's declaration for all of them. Candidates not yet notified of the
 /// losses `before`, of a znode of the same name, may be notified now.
 fn judge<'l, 'a>(
     index: &Index<'a>,
     wakes: &'l Wakes<'a>,
-    burst: &'l [Lost<'a>],
-    before: Option<Untold<'l, 'a>>,
+    burst: &'l [LossWakeUps<'a>],
+    before: Option<RemainingNotifications<'l, 'a>>,
     counted: &mut CountedWakes,
-    finding: &mut Finding<FanOutSeen>,
-) -> Option<Untold<'l, 'a>> {
+    finding: &mut Finding<FanOutSection>,
+) -> Option<RemainingNotifications<'l, 'a>> {
     let (mut woken, mut least, mut most, mut judged) = (0, 0, 0, true);
     for lost in burst {
         woken += count(index, lost, counted);
@@ -185,7 +185,7 @@ fn judge<'l, 'a>(
         }
     }
     let (Some(first), Some(last)) = (burst.first(), burst.last()) else { return None };
-    let late = |before: &&Lost<'_>| {
+    let late = |before: &&LossWakeUps<'_>| {
         (before.group, before.node) == (first.group, first.node)
             && first.gone.0 <= before.gone.1 + index.timeout_or_asked()
     };
@@ -215,7 +215,7 @@ fn judge<'l, 'a>(
 }
 
 /// Counts the candidates that one loss woke, and their requests.
-fn count<'a>(index: &Index<'a>, lost: &Lost<'a>, counted: &mut CountedWakes) -> u64 {
+fn count<'a>(index: &Index<'a>, lost: &LossWakeUps<'a>, counted: &mut CountedWakes) -> u64 {
     if lost.lead.is_some() {
         let caused =
             told(lost).filter_map(|notice| index.notices.handled(notice)).map(|handled| u64::from(handled.requests));
@@ -232,7 +232,7 @@ fn count<'a>(index: &Index<'a>, lost: &Lost<'a>, counted: &mut CountedWakes) -> 
     woken
 }
 
-fn told<'l, 'a>(lost: &'l Lost<'a>) -> impl Iterator<Item = &'l Notice<'a>> {
+fn told<'l, 'a>(lost: &'l LossWakeUps<'a>) -> impl Iterator<Item = &'l Notice<'a>> {
     lost.told.iter().chain(&lost.besides)
 }
 
@@ -255,7 +255,7 @@ fn kinds(notices: &[Notice<'_>]) -> String {
 }
 
 /// Fails wake-ups without a departure or a change in the group.
-fn unexplained(index: &Index<'_>, wakes: &Wakes<'_>, finding: &mut Finding<FanOutSeen>) {
+fn unexplained(index: &Index<'_>, wakes: &Wakes<'_>, finding: &mut Finding<FanOutSection>) {
     let for_nothing = [
         (&wakes.without_loss, "before anybody had gone"),
         (&wakes.without_change, "when nothing had changed in their group"),
@@ -282,7 +282,7 @@ fn unexplained(index: &Index<'_>, wakes: &Wakes<'_>, finding: &mut Finding<FanOu
 }
 
 /// The most requests that one wake-up caused, compared with the declared maximum.
-fn requests(index: &Index<'_>, wakes: &Wakes<'_>, finding: &mut Finding<FanOutSeen>) -> (Option<u64>, Option<u64>) {
+fn requests(index: &Index<'_>, wakes: &Wakes<'_>, finding: &mut Finding<FanOutSection>) -> (Option<u64>, Option<u64>) {
     let promised = index.info.requests_per_wake_max().map(u64::from);
     let (mut seen, mut broken, mut worst) = (None, 0_u64, None);
     for notice in wakes.losses.iter().flat_map(told) {
@@ -310,7 +310,7 @@ fn middle_and_most(mut values: Vec<u64>) -> Option<(u64, u64)> {
     Some((lower_median(&values)?, *values.last()?))
 }
 
-fn headline(finding: &mut Finding<FanOutSeen>, broken: u64) {
+fn headline(finding: &mut Finding<FanOutSection>, broken: u64) {
     let section = &finding.section;
     let said = |woken: Option<(u64, u64, u64)>, promised: Option<(u64, u64)>| {
         let (least, median, most) = woken?;

@@ -12,7 +12,7 @@ use hustings_record::{FanOut, Nanos};
 
 /// What one injection did to leads. Only verified faults count.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct InjectionSeen {
+pub struct InjectionCost {
     /// When it was planned for, from the first injection of the cell on.
     pub after_ns: Nanos,
     /// Leads that it cost.
@@ -20,18 +20,18 @@ pub struct InjectionSeen {
     /// Of these, how many had no new leader before the end.
     pub censored: u64,
     /// From the lead's loss to the next grant. None where stalls leave nothing to believe.
-    pub failover: Option<Reduced>,
+    pub failover: Option<KaplanMeier>,
     /// From the lead's loss to the next term's first accepted write.
-    pub until_write: Option<Reduced>,
+    pub until_write: Option<KaplanMeier>,
     /// For sessions left to expire: detection above the floor of expiry.
-    pub over_floor: Option<Reduced>,
+    pub over_floor: Option<KaplanMeier>,
     /// Other candidates that the loss of the lead woke, the median of the leads; None where the recipe watches nothing.
     pub woken: Option<u64>,
 }
 
 /// Samples of one injection, by Kaplan and Meier's estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Reduced {
+pub struct KaplanMeier {
     /// Completed ones, and those that had not ended when the run did.
     pub n: u64,
     pub censored: u64,
@@ -41,7 +41,7 @@ pub struct Reduced {
     pub longest: Option<Nanos>,
 }
 
-impl Reduced {
+impl KaplanMeier {
     fn of(samples: Samples) -> Option<Self> {
         let all = samples.distribution().filter(|all| all.has_samples())?;
         let longest = Some(all.max).filter(|_| all.censored == 0);
@@ -58,7 +58,7 @@ struct Injection {
 }
 
 /// All injections that cost a term, by time.
-pub(crate) fn seen(index: &Index<'_>) -> Vec<InjectionSeen> {
+pub(crate) fn seen(index: &Index<'_>) -> Vec<InjectionCost> {
     let planned = |loss: &Loss| index.faults.all[loss.fault].intended;
     let mut losses: Vec<&Loss> = index.losses.all.iter().filter(|loss| loss.outcome != LossOutcome::Survived).collect();
     losses.sort_by_key(|loss| planned(loss));
@@ -82,16 +82,16 @@ impl Injection {
         injection
     }
 
-    fn seen(self, after_ns: Nanos) -> InjectionSeen {
+    fn seen(self, after_ns: Nanos) -> InjectionCost {
         let Self { mut phases, lost, censored, mut woken } = self;
         woken.sort_unstable();
-        InjectionSeen {
+        InjectionCost {
             after_ns,
             lost,
             censored,
-            failover: Reduced::of(phases.take(Whole)),
-            until_write: Reduced::of(phases.take(UntilWrite)),
-            over_floor: Reduced::of(phases.take(OverFloor)),
+            failover: KaplanMeier::of(phases.take(Whole)),
+            until_write: KaplanMeier::of(phases.take(UntilWrite)),
+            over_floor: KaplanMeier::of(phases.take(OverFloor)),
             woken: lower_median(&woken),
         }
     }

@@ -12,7 +12,7 @@ use super::doubt::fail_unless_stalled;
 use super::finding::Finding;
 use super::kept::KeptCandidates;
 use super::words::candidate;
-use crate::index::{Departed, Index, Listed, Stall, Stand};
+use crate::index::{CandidateDeparture, CombinedLists, EnrolmentSpan, Index, Stall};
 use crate::stats::spans::{Span, touches};
 use hustings_record::{Departure, FanOut, Nanos, SessionState, words};
 
@@ -39,7 +39,7 @@ pub struct Listing {
 /// Checks the candidates against the lists of one edge, except those that a server still holds.
 pub(super) fn judge<S>(
     index: &Index<'_>,
-    listed: Option<&Listed>,
+    listed: Option<&CombinedLists>,
     kept: &KeptCandidates<'_>,
     finding: &mut Finding<S>,
 ) -> Option<Listing> {
@@ -61,18 +61,18 @@ pub(super) fn judge<S>(
 }
 
 /// The czxid of a znode, if it is known, its name and its session.
-type Aged<'n> = (Option<i64>, &'n str, i64);
+type ListedZnode<'n> = (Option<i64>, &'n str, i64);
 
 struct Match<'i, 'a> {
     index: &'i Index<'a>,
-    listed: &'i Listed,
+    listed: &'i CombinedLists,
     /// Names of each group's ephemeral znodes, oldest first, with their sessions; None if the age of one is unknown.
     queues: BTreeMap<u32, Option<Vec<(&'i str, i64)>>>,
     found: Listing,
 }
 
 impl<'i, 'a> Match<'i, 'a> {
-    fn new(index: &'i Index<'a>, listed: &'i Listed) -> Self {
+    fn new(index: &'i Index<'a>, listed: &'i CombinedLists) -> Self {
         let groups: BTreeMap<&str, u32> = index.info.groups.iter().map(String::as_str).zip(0..).collect();
         let mut ages: BTreeMap<(u32, &str), i64> = BTreeMap::new();
         for (cand, stands) in &index.candidates.stands {
@@ -82,7 +82,7 @@ impl<'i, 'a> Match<'i, 'a> {
             let aged = so_far.filter_map(|stand| Some(((candidate.group, stand.node?), stand.czxid?)));
             ages.extend(aged);
         }
-        let mut aged: BTreeMap<u32, Vec<Aged<'_>>> = BTreeMap::new();
+        let mut aged: BTreeMap<u32, Vec<ListedZnode<'_>>> = BTreeMap::new();
         for (path, &session) in &listed.holds.ephemerals {
             let Some((group, name)) = place(&groups, path) else { continue };
             let age = if name == LOCK { Some(0) } else { ages.get(&(group, name)).copied() };
@@ -112,7 +112,7 @@ impl<'i, 'a> Match<'i, 'a> {
     }
 
     /// The candidate's enrolment while the servers were queried, if it did nothing else meanwhile and no fault hit it.
-    fn calm(&self, cand: u32) -> Option<&'i Stand<'a>> {
+    fn calm(&self, cand: u32) -> Option<&'i EnrolmentSpan<'a>> {
         let (index, asked) = (self.index, self.listed.asked);
         let around = (asked.0.saturating_sub(CALM_NS), asked.1 + CALM_NS);
         let stand = index.candidates.standing(cand, around.0).filter(|stand| stand.to >= around.1)?;
@@ -131,7 +131,7 @@ impl<'i, 'a> Match<'i, 'a> {
     }
 
     /// What a calm candidate should have but lacks.
-    fn lacks(&self, cand: u32, stand: &Stand<'_>) -> Option<String> {
+    fn lacks(&self, cand: u32, stand: &EnrolmentSpan<'_>) -> Option<String> {
         let (index, holds) = (self.index, &self.listed.holds);
         let group = index.candidates.all[&cand].group;
         if !holds.sessions.contains(&stand.session) {
@@ -155,7 +155,7 @@ impl<'i, 'a> Match<'i, 'a> {
     /// Names of the znodes that a follower should watch; None: not known. If a leader's loss wakes all others, each
     /// watches the leader's znode. If it wakes the next one or two in line, each watches that many znodes before its
     /// own.
-    fn declared(&self, group: u32, stand: &Stand<'_>) -> Option<impl Iterator<Item = &'i str> + use<'i, '_>> {
+    fn declared(&self, group: u32, stand: &EnrolmentSpan<'_>) -> Option<impl Iterator<Item = &'i str> + use<'i, '_>> {
         let queue = self.queues.get(&group)?.as_ref()?;
         let own = queue.iter().position(|(name, _)| Some(*name) == stand.node);
         let before = |all: usize| own.map(|own| own.saturating_sub(all)..own);
@@ -249,7 +249,7 @@ impl<'i, 'a> Match<'i, 'a> {
     }
 
     /// Whether a calm candidate may watch this znode: its own, or those that its recipe declares, as far as that is known.
-    fn may_watch(&self, group: u32, stand: &Stand<'_>, name: &str) -> bool {
+    fn may_watch(&self, group: u32, stand: &EnrolmentSpan<'_>, name: &str) -> bool {
         let queue = self.queues.get(&group).and_then(Option::as_ref);
         let known =
             queue.is_some_and(|queue| stand.node.is_none_or(|own| queue.iter().any(|(other, _)| *other == own)));
@@ -342,7 +342,7 @@ fn place<'p>(groups: &BTreeMap<&str, u32>, path: &'p str) -> Option<(u32, &'p st
 pub(super) fn at_least<S>(index: &Index<'_>, finding: &mut Finding<S>) {
     let Some((at, servers)) = index.servers.end else { return };
     let told = |name: &'static str| servers.values().filter_map(move |server| server.get(name)).map(|&v| v as u64);
-    let calm: Vec<(u32, &Stand<'_>)> =
+    let calm: Vec<(u32, &EnrolmentSpan<'_>)> =
         index.candidates.all.keys().filter_map(|&cand| calm_before(index, cand, at)).collect();
     let queueing = calm.iter().filter(|(_, stand)| stand.node.is_some()).count() as u64;
     if let Some(count) = told("ephemerals_count").max().filter(|&count| count < queueing) {
@@ -354,8 +354,8 @@ pub(super) fn at_least<S>(index: &Index<'_>, finding: &mut Finding<S>) {
         return;
     }
     // Candidates of one group that share a session may share its watch too.
-    let follows = |(cand, _): &&(u32, &Stand<'_>)| index.terms.held_by(*cand, at).is_none();
-    let connected = |(_, stand): &&(u32, &Stand<'_>)| {
+    let follows = |(cand, _): &&(u32, &EnrolmentSpan<'_>)| index.terms.held_by(*cand, at).is_none();
+    let connected = |(_, stand): &&(u32, &EnrolmentSpan<'_>)| {
         index.candidates.connected(stand.session, at)
             && !index.candidates.lost_touch(stand.session, (at.saturating_sub(CALM_NS), at + CALM_NS))
     };
@@ -374,7 +374,7 @@ pub(super) fn at_least<S>(index: &Index<'_>, finding: &mut Finding<S>) {
 }
 
 /// The candidate's enrolment at `at`, if it did nothing else for a while.
-fn calm_before<'i, 'a>(index: &'i Index<'a>, cand: u32, at: Nanos) -> Option<(u32, &'i Stand<'a>)> {
+fn calm_before<'i, 'a>(index: &'i Index<'a>, cand: u32, at: Nanos) -> Option<(u32, &'i EnrolmentSpan<'a>)> {
     let around: Span = (at.saturating_sub(CALM_NS), at);
     let stood = index.presence.stood.get(&cand)?.iter().any(|span| span.0 <= around.0 && around.1 <= span.1);
     let busy = index.presence.is_unsettled(cand, around);
@@ -392,7 +392,7 @@ fn since(index: &Index<'_>, at: Nanos) -> Nanos {
 
 /// Whether it was ordered to leave between request and response: then it may have left a watch behind, until that
 /// fires.
-fn interrupted(index: &Index<'_>, cand: u32, left: &Departed<'_>) -> bool {
+fn interrupted(index: &Index<'_>, cand: u32, left: &CandidateDeparture<'_>) -> bool {
     let Departure::Resigned { delete } = left.how else { return false };
     let ordered = delete.map_or(left.t.saturating_sub(1), |(sent, _)| sent);
     let Some(stood) = index.candidates.standing(cand, ordered) else { return false };

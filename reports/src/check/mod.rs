@@ -51,6 +51,6 @@ pub mod write_tokens;
 
 pub use finding::{CheckResult, Finding};
 pub(crate) use registry::judged;
-pub use registry::{CHECKERS, CellSummary, Checker};
+pub use registry::{CHECKERS, CellSummary, Checker, sections};
 pub use section::Section;
 pub use testability::Testability;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::doubt::fail_unless_stalled;
 use super::finding::Finding;
 use super::section::Section;
-use super::unaware::Unaware;
+use super::unaware::AwarenessJudge;
 use super::words::{moment, under_way};
 use crate::index::{Index, OwnershipInterval, Stall, Term};
 use crate::stats::spans::{Span, total, union, within, without};
@@ -47,7 +47,7 @@ impl Section for Ownership {
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
         let (window, limit) = (index.measured(), owner_may_not_believe_for(index));
-        let unaware = Unaware::of(index);
+        let unaware = AwarenessJudge::of(index);
         evidence(index, &unaware, window, &mut finding);
         zombies(index, &unaware, window, &mut finding);
         dead_owners(index, window, limit, &mut finding);
@@ -71,7 +71,7 @@ pub(crate) fn owner_may_not_believe_for(index: &Index<'_>) -> Nanos {
     2 * index.timeout_or_asked() + 2 * index.tick + MARGIN_NS
 }
 
-fn evidence(index: &Index<'_>, unaware: &Unaware<'_, '_>, window: Span, finding: &mut Finding<Ownership>) {
+fn evidence(index: &Index<'_>, unaware: &AwarenessJudge<'_, '_>, window: Span, finding: &mut Finding<Ownership>) {
     let missing = index.info.groups.len().saturating_sub(index.intervals.groups);
     if missing > 0 {
         finding.inconclusive(format!("{missing} groups were never observed"));
@@ -102,7 +102,7 @@ fn evidence(index: &Index<'_>, unaware: &Unaware<'_, '_>, window: Span, finding:
 
 /// The failure if the owner changed at the worst moment within `gap`, in which it is not known. Failures at any moment
 /// are reported elsewhere.
-fn hidden(index: &Index<'_>, unaware: &Unaware<'_, '_>, group: u32, gap: Span) -> Option<&'static str> {
+fn hidden(index: &Index<'_>, unaware: &AwarenessJudge<'_, '_>, group: u32, gap: Span) -> Option<&'static str> {
     // Without a quorum no owner changes.
     let served = Some(without(gap, &index.servers.unserved)).filter(|served| !served.is_empty()).unwrap_or(vec![gap]);
     let (first, last) = (served[0].0, served[served.len() - 1].1);
@@ -158,7 +158,7 @@ fn meet(one: Span, other: Span) -> bool {
     one.0 < other.1 && other.0 < one.1
 }
 
-fn zombies(index: &Index<'_>, unaware: &Unaware<'_, '_>, window: Span, finding: &mut Finding<Ownership>) {
+fn zombies(index: &Index<'_>, unaware: &AwarenessJudge<'_, '_>, window: Span, finding: &mut Finding<Ownership>) {
     for (&group, places) in &index.terms.by_group {
         for term in places.iter().map(|&p| &index.terms.all[p]) {
             let believed = term.definite().map(|c| (c.0.max(window.0), c.1.min(window.1)));

@@ -28,7 +28,7 @@ use crate::index::{Fault, Index, Loss, LossOutcome};
 use crate::stats::spans::{Span, touches};
 use hustings_record::words::duration;
 use hustings_record::{
-    FanOut, FaultKind, Grade, Hits, LeadLoss, Nanos, ProcessFate, STANDS_ANEW_AFTER_MS, SessionState,
+    FanOut, FaultKind, Grade, LeadLoss, Nanos, ProcessFate, STANDS_ANEW_AFTER_MS, SessionState, TargetClass,
 };
 
 /// Minimum of samples for a statement about half of them.
@@ -167,20 +167,20 @@ struct Wait {
 
 /// The waits of one promise.
 #[derive(Default)]
-struct Promised {
+struct PromiseWaits {
     waits: Vec<Wait>,
     void: u64,
 }
 
 #[derive(Default)]
 struct Waits {
-    release: Promised,
-    detect: Promised,
-    decide: Promised,
+    release: PromiseWaits,
+    detect: PromiseWaits,
+    decide: PromiseWaits,
 }
 
 impl Waits {
-    fn of(self, promise: Promise) -> Promised {
+    fn of(self, promise: Promise) -> PromiseWaits {
         match promise {
             Promise::Release => self.release,
             Promise::Detect => self.detect,
@@ -259,7 +259,7 @@ impl<'i, 'a> Judge<'i, 'a> {
 
     /// A resignation: its znode is gone when its deletion was answered, or when others are observed to know, if that is
     /// earlier.
-    fn released(&self, place: usize, fault: &Fault<'_>, end: Nanos, release: &mut Promised) {
+    fn released(&self, place: usize, fault: &Fault<'_>, end: Nanos, release: &mut PromiseWaits) {
         if fault.kind != FaultKind::Resign {
             return;
         }
@@ -283,7 +283,7 @@ impl<'i, 'a> Judge<'i, 'a> {
     }
 
     /// Compares the waits with their tolerances.
-    fn promise(&self, promised: Promised, promise: Promise, finding: &mut Finding<Promptness>) -> PromiseKept {
+    fn promise(&self, promised: PromiseWaits, promise: Promise, finding: &mut Finding<Promptness>) -> PromiseKept {
         let mut kept = PromiseKept { void: promised.void, ..PromiseKept::default() };
         let mut injections: BTreeMap<Nanos, Vec<Wait>> = BTreeMap::new();
         let lost = |wait: &Wait| &self.index.losses.all[wait.loss];
@@ -357,7 +357,7 @@ impl<'i, 'a> Judge<'i, 'a> {
     /// When the loss is due to be noticed; None if the fault does not determine it.
     fn due(&self, loss: &Loss, fault: &Fault<'_>, end: Nanos) -> Option<Nanos> {
         let facts = fault.kind.facts();
-        if facts.hits == Hits::Candidates {
+        if facts.hits == TargetClass::Candidates {
             let verified = fault.injected.as_ref().map_or(loss.effect, |proof| proof.to);
             return Some(loss.released.max(if loss.released > loss.effect { 0 } else { verified }));
         }

@@ -1,7 +1,7 @@
 //! Whether a candidate is notified of a change to a znode that its recipe watches. It is certain if nothing interferes
 //! from before the change until a moment after.
 
-use crate::index::{EDGE_NS, Fault, Index, Lost, Stand};
+use crate::index::{EDGE_NS, EnrolmentSpan, Fault, Index, LossWakeUps};
 use crate::stats::spans::{Span, touches};
 use hustings_record::{FaultKind, LeadLoss, Nanos, ProcessFate};
 
@@ -12,7 +12,7 @@ const ORDERED_NS: Nanos = 100_000_000;
 /// Longest time from an order to leave to the departure.
 const DEPARTS_NS: Nanos = 2_000_000_000;
 
-pub(super) enum Reach {
+pub(super) enum NotificationReach {
     None,
     /// It may have been notified or not, for this reason.
     Possible(&'static str),
@@ -20,7 +20,7 @@ pub(super) enum Reach {
 }
 
 /// Whether this candidate is notified of a change at some time within `at`.
-pub(super) fn reach(index: &Index<'_>, lost: &Lost<'_>, cand: u32, at: Span) -> Reach {
+pub(super) fn reach(index: &Index<'_>, lost: &LossWakeUps<'_>, cand: u32, at: Span) -> NotificationReach {
     let fault = lost.lead.map(|place| &index.faults.all[index.losses.all[place].fault]);
     let hit = fault.is_some_and(|fault| fault.hits(cand));
     let (first, last) = (index.candidates.standing(cand, at.0), index.candidates.standing(cand, at.1));
@@ -33,15 +33,17 @@ pub(super) fn reach(index: &Index<'_>, lost: &Lost<'_>, cand: u32, at: Span) -> 
         let gone = fault.injected.as_ref().map_or(fault.t, |proof| proof.to) + EDGE_NS;
         let goes = !fault.kind.facts().lets_sessions_expire && at.0 <= gone;
         return if back || goes {
-            Reach::Possible("its process was ending, or was started again")
+            NotificationReach::Possible("its process was ending, or was started again")
         } else {
-            Reach::None
+            NotificationReach::None
         };
     }
     match (first, last) {
         // Its znode may have existed before it knew.
-        (None, None) if index.candidates.stands_anew(cand, soon) => Reach::Possible("it was just enrolling"),
-        (None, None) => Reach::None,
+        (None, None) if index.candidates.stands_anew(cand, soon) => {
+            NotificationReach::Possible("it was just enrolling")
+        }
+        (None, None) => NotificationReach::None,
         (Some(first), Some(last)) if first.from == last.from => {
             let doubts = [
                 (hit || is_hit(index, lost.group, cand, soon), "a fault acted on it, or on servers"),
@@ -50,9 +52,12 @@ pub(super) fn reach(index: &Index<'_>, lost: &Lost<'_>, cand: u32, at: Span) -> 
                 (!is_watching(index, lost, cand, first, at), "it was not done with what it was told before"),
                 (!connected(index, first.session, soon), "its connection was lost"),
             ];
-            doubts.into_iter().find(|doubt| doubt.0).map_or(Reach::Certain, |doubt| Reach::Possible(doubt.1))
+            doubts
+                .into_iter()
+                .find(|doubt| doubt.0)
+                .map_or(NotificationReach::Certain, |doubt| NotificationReach::Possible(doubt.1))
         }
-        (Some(_), _) | (None, Some(_)) => Reach::Possible("it enrolled, or left, at that time"),
+        (Some(_), _) | (None, Some(_)) => NotificationReach::Possible("it enrolled, or left, at that time"),
     }
 }
 
@@ -71,19 +76,19 @@ fn is_hit(index: &Index<'_>, group: u32, cand: u32, span: Span) -> bool {
 }
 
 /// Whether it was ordered to resign and had not left yet.
-fn is_leaving(index: &Index<'_>, cand: u32, stand: &Stand<'_>, at: Span) -> bool {
+fn is_leaving(index: &Index<'_>, cand: u32, stand: &EnrolmentSpan<'_>, at: Span) -> bool {
     let told = index.faults.of_cand(cand).filter(|fault| fault.kind == FaultKind::Resign && fault.t >= stand.from);
     told.into_iter().any(|fault| fault.t <= at.1 + ORDERED_NS && at.0 <= fault.t + DEPARTS_NS)
 }
 
 /// Whether its own znode, if any, existed: a candidate that lost it watches nothing until it enrols again.
-fn is_there(index: &Index<'_>, group: u32, stand: &Stand<'_>, at: Span) -> bool {
+fn is_there(index: &Index<'_>, group: u32, stand: &EnrolmentSpan<'_>, at: Span) -> bool {
     let place = stand.czxid.and_then(|czxid| index.places.of_stand(group, czxid, stand.session));
     place.is_none_or(|place| place.is_there(at))
 }
 
 /// Whether its watch was armed: it had finished with earlier notifications, and received no other around that time.
-fn is_watching(index: &Index<'_>, lost: &Lost<'_>, cand: u32, stand: &Stand<'_>, at: Span) -> bool {
+fn is_watching(index: &Index<'_>, lost: &LossWakeUps<'_>, cand: u32, stand: &EnrolmentSpan<'_>, at: Span) -> bool {
     let busy = |at: Nanos| index.notices.busy(cand, stand.from, at);
     let soon = (at.0, at.1 + EDGE_NS);
     !busy(at.0)

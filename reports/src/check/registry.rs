@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::finding::CheckResult;
-use super::injections::InjectionSeen;
+use super::injections::InjectionCost;
 use super::section::Section;
 use crate::excerpts::correlated_expiry::CorrelatedExpiry;
 use crate::excerpts::exceptions::Exception;
@@ -15,9 +15,14 @@ use crate::index::Index;
 use crate::verdict::Verdict;
 use hustings_record::{CellInfo, Grade};
 
-/// Turns each line into a field of [`CellSummary`] and an entry of [`CHECKERS`].
+/// Turns each line into a field of [`CellSummary`], an entry of [`CHECKERS`] and an export of `sections`.
 macro_rules! checkers {
     ($($field:ident: $module:ident::$section:ident,)+) => {
+        /// The sections of all checkers, for whoever reads a summary.
+        pub mod sections {
+            $(pub use crate::check::$module::$section;)+
+        }
+
         /// Everything that the reports show of one cell.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         pub struct CellSummary {
@@ -31,7 +36,7 @@ macro_rules! checkers {
             $(#[serde(default)] pub $field: super::$module::$section,)+
             /// What each injection cost, in order of time: what two runs are compared by.
             #[serde(default)]
-            pub injections: Vec<InjectionSeen>,
+            pub injections: Vec<InjectionCost>,
             /// The groups worth looking at, worst first, few.
             pub timelines: Vec<Timeline>,
             /// Which groups fell together, injection by injection.
@@ -48,7 +53,7 @@ macro_rules! checkers {
         impl CellSummary {
             /// The summary of a cell that was not examined.
             #[must_use]
-            pub(crate) fn of(info: CellInfo, timeout_ms: Option<u64>) -> Self {
+            pub fn of(info: CellInfo, timeout_ms: Option<u64>) -> Self {
                 let (verdict, unsafe_as_expected) = (Verdict::Pass, false);
                 let (checks, injections, timelines) = (Vec::new(), Vec::new(), Vec::new());
                 let (correlated_expiries, exceptions) = (Vec::new(), Vec::new());
@@ -97,11 +102,11 @@ checkers! {
     grant_tokens: grant_tokens::GrantTokens,
     handovers: handovers::Handovers,
     leaderless: liveness::Leaderless,
-    standing: standing::Standing,
+    standing: standing::Participation,
     effect: effect::EffectSection,
     promptness: promptness::Promptness,
     failover: failover::Failover,
-    fan_out: fan_out::FanOutSeen,
+    fan_out: fan_out::FanOutSection,
     deletion_watches: servers::DeletionWatches,
     ownership: ownership::Ownership,
     sessions: sessions::SessionsSection,

@@ -9,12 +9,12 @@ use super::finding::Finding;
 use super::section::Section;
 use super::server_watch::{ServerBar, ServerWatchSection, bars, watch};
 use super::unavailable::{self, ServerUnavailable};
-use super::votes::{Cast, Prediction, predict};
+use super::votes::{CastVote, Prediction, predict};
 use super::words::moment;
 use super::write_gaps::{self, WriteGap};
 use crate::index::{Election, Fault, Index};
 use hustings_record::words::duration;
-use hustings_record::{Elects, FaultKind, Grade, Nanos};
+use hustings_record::{ElectionTrigger, FaultKind, Grade, Nanos};
 
 /// Longest silence between a leader and its followers if the cell does not give it (5 ticks, and 10 s at least).
 const DETECTION_MIN_NS: Nanos = 10_000_000_000;
@@ -173,7 +173,7 @@ fn judge(index: &Index<'_>, election: &Election, finding: &mut Finding<EnsembleS
     let list = |ids: &[u32]| ids.iter().map(u32::to_string).collect::<Vec<_>>().join(" or ");
     let prediction = predict(index, election, winner);
     if let Prediction::Certain(_, cast) | Prediction::Open(_, cast) = &prediction {
-        let line = |c: &Cast| format!("{}{}", c.vote, if c.certain { "" } else { " (perhaps too late)" });
+        let line = |c: &CastVote| format!("{}{}", c.vote, if c.certain { "" } else { " (perhaps too late)" });
         result.votes = cast.iter().map(line).collect();
     }
     match &prediction {
@@ -263,13 +263,13 @@ fn faults_on_leaders(index: &Index<'_>, finding: &mut Finding<EnsembleSection>) 
         let named = format!("{} number {} hit server {leader}, which led", fault.kind, fault.id);
         let lasted = fault.active.1.saturating_sub(proof.to);
         match fault.kind.facts().elects {
-            Elects::Never => {}
-            Elects::AtOnce | Elects::WhenStarted => {
+            ElectionTrigger::Never => {}
+            ElectionTrigger::AtOnce | ElectionTrigger::WhenStarted => {
                 finding.fail(format!("harness: {named}, and no election was seen"));
             }
-            Elects::WhenMissed if lasted > detection(index) => finding
+            ElectionTrigger::WhenMissed if lasted > detection(index) => finding
                 .inconclusive(format!("{named}, for {}, and it survived: no election was seen", duration(lasted))),
-            Elects::WhenMissed => finding.note(format!("{named}, for {} only: it survived", duration(lasted))),
+            ElectionTrigger::WhenMissed => finding.note(format!("{named}, for {} only: it survived", duration(lasted))),
         }
     }
 }

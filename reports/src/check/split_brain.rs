@@ -10,7 +10,7 @@ use super::evidence::evidence;
 use super::finding::Finding;
 use super::section::Section;
 use super::words::{bound, handovers, moment};
-use crate::index::{Cut, Excuse, Handover, Index, Injection, Term};
+use crate::index::{Handover, Index, Injection, LeadershipConfounder, PieceSelector, Term};
 use crate::stats::spans::{Span, total, union, within, without};
 use crate::stats::{Distribution, Overlap, Rate, Samples, Tally};
 use hustings_record::words::duration;
@@ -27,7 +27,7 @@ pub struct SplitBrain {
     pub active_total_ns: Nanos,
     pub active_max_ns: Nanos,
     /// How many of the active ones nobody can promise not to be.
-    pub excused: Excused,
+    pub excused: ExcusedOverlaps,
     /// Definite overlaps while one of the processes was stopped: a belief without acts.
     pub latent: u64,
     pub latent_max_ns: Nanos,
@@ -39,7 +39,7 @@ pub struct SplitBrain {
 
 /// Short overlaps that no recipe can promise not to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Excused {
+pub struct ExcusedOverlaps {
     /// On the waking of a process that was stopped in that term, or before it under that session: over when its client must have
     /// looked around.
     pub waking: u64,
@@ -48,7 +48,7 @@ pub struct Excused {
     pub forced: u64,
 }
 
-impl Excused {
+impl ExcusedOverlaps {
     /// Waking and forced.
     #[must_use]
     pub fn total(self) -> u64 {
@@ -56,7 +56,7 @@ impl Excused {
     }
 }
 
-impl std::ops::AddAssign for Excused {
+impl std::ops::AddAssign for ExcusedOverlaps {
     fn add_assign(&mut self, other: Self) {
         self.waking += other.waking;
         self.forced += other.forced;
@@ -234,7 +234,7 @@ fn describe(index: &Index<'_>, finding: &mut Finding<SplitBrain>, active: &Pairs
 }
 
 /// Sweeps every group over the pieces that `cut` makes of each term.
-fn pairs(index: &Index<'_>, margin: i64, cut: Cut) -> Pairs {
+fn pairs(index: &Index<'_>, margin: i64, cut: PieceSelector) -> Pairs {
     let mut pairs = Pairs::new();
     for &group in index.terms.by_group.keys() {
         for Overlap { newcomer, other, from, to } in index.overlaps(group, margin, cut) {
@@ -262,13 +262,13 @@ fn definite_pieces(_: &Index<'_>, term: &Term<'_>) -> Vec<Span> {
 }
 
 /// Counts the overlaps that no recipe can prevent, by pair.
-fn excused(index: &Index<'_>, active: &Pairs) -> Excused {
-    let mut excused = Excused::default();
+fn excused(index: &Index<'_>, active: &Pairs) -> ExcusedOverlaps {
+    let mut excused = ExcusedOverlaps::default();
     for ((a, b), pair) in active {
         let terms = [a, b].map(|&term| &index.terms.all[term]);
         match index.excuse(&pair.spans, &terms) {
-            Some(Excuse::Waking) => excused.waking += 1,
-            Some(Excuse::Forced) => excused.forced += 1,
+            Some(LeadershipConfounder::Waking) => excused.waking += 1,
+            Some(LeadershipConfounder::Forced) => excused.forced += 1,
             None => {}
         }
     }

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use super::evidence::evidence;
 use super::finding::Finding;
-use super::met::Met;
+use super::met::LeadPairs;
 use super::misread::misread;
 use super::section::Section;
 use super::words::{bound, handovers, moment};
-use crate::index::{Blamed, Ending, Handover, Index, Injection, JudgedWrite, Work, WriteKey};
+use crate::index::{Ending, Handover, HandoverLookup, Index, Injection, JudgedWrite, ResourceWrite, WriteKey};
 use crate::stats::spans::{Span, union};
 use crate::stats::{Rate, Tally};
 use hustings_record::{Expectation, Fencing, Grade, ProcessFate, RevokeReason};
@@ -43,7 +43,7 @@ pub struct Writes {
     pub unordered: u64,
     /// Leads whose writes met at the resource, by the order of their arrival alone.
     #[serde(default)]
-    pub met: Met,
+    pub met: LeadPairs,
 }
 
 impl Writes {
@@ -90,7 +90,7 @@ impl Section for Writes {
             misread: misread.len() as u64,
             on_waking,
             unordered: index.writing.all().filter(|work| !work.is_ordered()).count() as u64,
-            met: Met::of(index),
+            met: LeadPairs::of(index),
         };
         let (counted, ledger) = match index.info.fencing {
             Fencing::Fenced => (writes.past_fence, "past the fence"),
@@ -160,16 +160,16 @@ struct Counts {
     /// Misread writes that the judged ledger would have counted.
     left_out: u64,
     differing: u64,
-    first_differing: Option<Work>,
+    first_differing: Option<ResourceWrite>,
     /// The first few stale writes of the judged ledger.
-    shown: Vec<Work>,
+    shown: Vec<ResourceWrite>,
 }
 
 /// Stale writes of one ledger per handover in which they were possible. Handovers with a stalled process and no stale
 /// write are left out.
 fn rate(index: &Index<'_>, misread: &BTreeSet<u64>, stale: impl Fn(&JudgedWrite) -> bool) -> Rate {
     let handovers = index.handovers();
-    let blamed = Blamed::new(index, &handovers);
+    let blamed = HandoverLookup::new(index, &handovers);
     let mut seen: BTreeMap<usize, u64> = BTreeMap::new();
     let mut left_out: BTreeSet<usize> = BTreeSet::new();
     // Stale writes that no handover accounts for: each writer is a case of its own.

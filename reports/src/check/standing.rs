@@ -25,7 +25,7 @@ use hustings_record::{Departure, Grade, Nanos};
 
 /// Who stood, and who did not.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Standing {
+pub struct Participation {
     pub candidates: u64,
     /// Of these, with the host dead by plan when the drain ended.
     pub dead: u64,
@@ -47,7 +47,7 @@ pub struct Standing {
     pub end: Option<Listing>,
 }
 
-impl Standing {
+impl Participation {
     /// Whether a candidate was not enrolled when due, did not finish in time, or did not have exactly its due entries
     /// at the servers.
     #[must_use]
@@ -59,7 +59,7 @@ impl Standing {
     }
 }
 
-impl Section for Standing {
+impl Section for Participation {
     const NAME: &'static str = "participation";
     const ABOUT: &'static str =
         "Does every candidate stand, with the session, znode and watch that its recipe calls for?";
@@ -79,19 +79,19 @@ impl Section for Standing {
         let kept = kept::find(index);
         finding.section.kept_by_a_server = kept.len() as u64;
         for &cand in index.candidates.all.keys().filter(|cand| !kept.contains_key(cand)) {
-            One { index, allowance: &allowance, cand, window }.judge(&mut finding.section, &mut told);
+            ParticipationJudge { index, allowance: &allowance, cand, window }.judge(&mut finding.section, &mut told);
         }
         // Candidates that a server still holds are judged like all others until their session was ended.
         for (&cand, held) in &kept {
             let window = (window.0, held.since.clamp(window.0, window.1));
-            let (mut aside, mut of_it) = (Standing::default(), Vec::new());
-            One { index, allowance: &allowance, cand, window }.judge(&mut aside, &mut of_it);
+            let (mut aside, mut of_it) = (Participation::default(), Vec::new());
+            ParticipationJudge { index, allowance: &allowance, cand, window }.judge(&mut aside, &mut of_it);
             finding.section.late += aside.late + aside.dropped_out;
             finding.section.hung += aside.hung;
             // Whether it would have come back after that is unknown.
             told.extend(of_it.into_iter().filter(|(is_certain, _)| *is_certain));
         }
-        let Standing { candidates, dropped_out, hung, .. } = finding.section;
+        let Participation { candidates, dropped_out, hung, .. } = finding.section;
         for (count, what) in [(dropped_out, "had dropped out when the drain ended"), (hung, "hung")] {
             if count > 0 {
                 finding.fail(format!("{count} of {candidates} candidates {what}"));
@@ -108,7 +108,7 @@ impl Section for Standing {
             finding.note("the servers' own lists of sessions, znodes and watches are not recorded".into());
             lists::at_least(index, &mut finding);
         }
-        let Standing { candidates, dead, at_end, dropped_out, late, hung, sessions_lost, .. } = finding.section;
+        let Participation { candidates, dead, at_end, dropped_out, late, hung, sessions_lost, .. } = finding.section;
         let listed =
             finding.section.end.as_ref().map_or_else(String::new, |end| {
                 format!("; {} of {} as the servers list them", end.matching, end.judged)
@@ -122,15 +122,15 @@ impl Section for Standing {
 }
 
 /// One candidate in the measured window. Each of its messages is certain or inconclusive.
-struct One<'i, 'a> {
+struct ParticipationJudge<'i, 'a> {
     index: &'i Index<'a>,
     allowance: &'i Allowance<'i, 'a>,
     cand: u32,
     window: Span,
 }
 
-impl One<'_, '_> {
-    fn judge(&self, section: &mut Standing, told: &mut Vec<(bool, String)>) {
+impl ParticipationJudge<'_, '_> {
+    fn judge(&self, section: &mut Participation, told: &mut Vec<(bool, String)>) {
         let Self { index, cand, window, .. } = *self;
         let host = index.candidates.all[&cand].host;
         let dead = index.presence.dead.get(&host).filter(|dead| dead.0 < window.1);
@@ -149,7 +149,7 @@ impl One<'_, '_> {
         }
     }
 
-    fn away(&self, away: Span, dies: bool, section: &mut Standing, told: &mut Vec<(bool, String)>) {
+    fn away(&self, away: Span, dies: bool, section: &mut Participation, told: &mut Vec<(bool, String)>) {
         let Self { index, window, .. } = *self;
         // If its process died, the start of its absence is known only as an interval.
         let since = index.lives.surely_dead(index.candidates.all[&self.cand].host, away.0).min(away.1);
@@ -186,7 +186,7 @@ impl One<'_, '_> {
         self.allowance.stalled(self.index.candidates.all[&self.cand].group, span)
     }
 
-    fn busy(&self, span: Span, section: &mut Standing, told: &mut Vec<(bool, String)>) {
+    fn busy(&self, span: Span, section: &mut Participation, told: &mut Vec<(bool, String)>) {
         let due = self.due(span, 0);
         if span.1 <= due {
             return;

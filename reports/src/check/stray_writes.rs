@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::finding::Finding;
 use super::section::Section;
 use super::words::moment;
-use crate::index::{Index, Work, WriteKey};
+use crate::index::{Index, ResourceWrite, WriteKey};
 use crate::stats::spans::Span;
 use hustings_record::words::duration;
 use hustings_record::{Departure, Grade, Nanos};
@@ -154,7 +154,7 @@ struct StrayGroup {
     count: u64,
     /// The largest deviation of any.
     by: Nanos,
-    first: Work,
+    first: ResourceWrite,
 }
 
 /// [a⁻, r⁺] of every term, sorted: by write key, and by candidate and session for all terms and for those with an
@@ -184,7 +184,7 @@ impl Spans {
 
     /// Spans of the terms that a write may belong to: those of its own token, or those with an unknown token. A write
     /// without a token may belong to any term of its sender.
-    fn of_write(&self, work: &Work) -> &[Span] {
+    fn of_write(&self, work: &ResourceWrite) -> &[Span] {
         let incarnation = (work.cand, work.session);
         let spans = if work.is_ordered() {
             let of_key = self.of_key.get(&(work.cand, work.session, work.czxid));
@@ -198,7 +198,7 @@ impl Spans {
 
 /// The defect of a write and its size, if beyond the clock's error. A write without a recorded send time is only known
 /// to have been sent before it arrived.
-fn place(index: &Index<'_>, terms: &[Span], work: &Work) -> Option<(Stray, Nanos)> {
+fn place(index: &Index<'_>, terms: &[Span], work: &ResourceWrite) -> Option<(Stray, Nanos)> {
     let (Some(first), at) = (terms.first(), work.sent.unwrap_or(work.t)) else { return Some((Stray::Without, 0)) };
     if at + index.epsilon < first.0 {
         return Some((Stray::Before, first.0 - at));
@@ -210,7 +210,7 @@ fn place(index: &Index<'_>, terms: &[Span], work: &Work) -> Option<(Stray, Nanos
 }
 
 /// Whether a write without a recorded send time arrived so late after the revoke that it was hardly sent before.
-fn came_late(index: &Index<'_>, terms: &[Span], work: &Work) -> bool {
+fn came_late(index: &Index<'_>, terms: &[Span], work: &ResourceWrite) -> bool {
     let on_the_way = index.timeout_or_asked() / ON_THE_WAY_PART + index.epsilon;
     let begun = &terms[..terms.partition_point(|term| term.0 <= work.t)];
     let over = begun.iter().map(|term| term.1).max();
@@ -219,7 +219,7 @@ fn came_late(index: &Index<'_>, terms: &[Span], work: &Work) -> bool {
 
 /// Whether the write was sent before the deletion of its leader's znode and arrived after it, and by how much. A leader
 /// that waits for the response to its last write cannot delete its znode before.
-fn under_release(index: &Index<'_>, work: &Work) -> Option<(Stray, Nanos)> {
+fn under_release(index: &Index<'_>, work: &ResourceWrite) -> Option<(Stray, Nanos)> {
     let sent = work.sent?;
     let left = index.candidates.departures.get(&work.cand)?;
     let next = left[left.partition_point(|departed| departed.t < sent)..].iter().find(|d| d.session == work.session)?;

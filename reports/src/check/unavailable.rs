@@ -14,7 +14,7 @@ use super::finding::Finding;
 use super::servers::EDGE_NS;
 use crate::index::{Absence, Index, ServerHistory};
 use hustings_record::words::duration;
-use hustings_record::{Counters, Elects, Nanos, ServerLine, ServerMetrics};
+use hustings_record::{Counters, ElectionTrigger, Nanos, ServerLine, ServerMetrics};
 
 /// Longest delay on a busy machine between a server's reading of a time and its report; once per absence.
 pub(super) const TELLING_NS: Nanos = 20_000_000;
@@ -25,13 +25,13 @@ const LEAVING_NS: Nanos = 250_000_000;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerUnavailable {
     pub server: u32,
-    pub times: Option<Unavailable>,
+    pub times: Option<UnavailableTime>,
     /// Why its counter says nothing.
     pub not_compared: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Unavailable {
+pub struct UnavailableTime {
     /// By its own counter (`mntr`), and how often.
     pub told_ns: Nanos,
     pub count: u64,
@@ -59,7 +59,7 @@ fn counted(index: &Index<'_>, id: u32) -> Result<(Nanos, u64, (Nanos, Nanos)), S
     for fault in index.faults.on_servers() {
         let facts = fault.kind.facts();
         // A server already down at a restart of all is started with them.
-        let hit = fault.hits_server(id) || facts.elects == Elects::WhenStarted;
+        let hit = fault.hits_server(id) || facts.elects == ElectionTrigger::WhenStarted;
         match facts.counters {
             Counters::Anew if hit => return Err("it was killed: it counts from anew".into()),
             Counters::Stopped if hit => return Err("it was stopped: its clock went on, and it did not".into()),
@@ -122,7 +122,7 @@ fn judge<S>(
     if let Some(logs) = logs.filter(|&logs| logs.abs_diff(told) > slack) {
         doubt(format!("its log says {}", duration(logs)));
     }
-    result.times = Some(Unavailable { told_ns: told, count, polls: (least, most), log_ns: logs });
+    result.times = Some(UnavailableTime { told_ns: told, count, polls: (least, most), log_ns: logs });
 }
 
 /// When it began to look in this absence, by its log. On a busy machine that line may be late: later than the duration

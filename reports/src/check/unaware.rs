@@ -10,25 +10,25 @@ const ACTS_NS: Nanos = 500_000_000;
 /// The same for a client that detects the end of its session itself, or during a server fault.
 const FINDS_OUT_NS: Nanos = 1_000_000_000;
 
-pub(super) struct Unaware<'i, 'a> {
+pub(super) struct AwarenessJudge<'i, 'a> {
     index: &'i Index<'a>,
     allowance: Allowance<'i, 'a>,
 }
 
 /// Parts of a belief in which its holder could have known that it did not own leadership.
-pub(super) struct Aware<'i> {
+pub(super) struct AwareSpans<'i> {
     pub(super) longest: Span,
     /// The stall that explains all of them, if one does.
     pub(super) stall: Option<&'i Stall>,
 }
 
-impl<'i, 'a> Unaware<'i, 'a> {
+impl<'i, 'a> AwarenessJudge<'i, 'a> {
     pub(super) fn of(index: &'i Index<'a>) -> Self {
         Self { index, allowance: Allowance::of(index) }
     }
 
     /// Within `span` the holder of the term believed and did not own.
-    pub(super) fn aware(&self, term: &Term<'_>, span: Span) -> Option<Aware<'i>> {
+    pub(super) fn aware(&self, term: &Term<'_>, span: Span) -> Option<AwareSpans<'i>> {
         // The tolerance is fixed at the start of `span`: later faults must not extend it.
         let notified = ACTS_NS + self.allowance.notified((span.0, span.0)) + self.index.polls();
         let mut unaware = vec![(span.0, span.0 + notified)];
@@ -48,7 +48,7 @@ impl<'i, 'a> Unaware<'i, 'a> {
             self.index.lives.stalls_in(&[term.host], span).filter(|stall| stall.own > 0).collect();
         unaware.extend(stalls.iter().map(|stall| (stall.from, stall.to.saturating_add(notified))));
         let stall = stalls.into_iter().max_by_key(|stall| stall.own).filter(|_| longest(&unaware).is_none());
-        Some(Aware { longest: left, stall })
+        Some(AwareSpans { longest: left, stall })
     }
 
     /// Faults that withhold notifications from it, each from its order until it is over.

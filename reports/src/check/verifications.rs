@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::finding::Finding;
 use super::section::Section;
 use super::words::moment;
-use crate::index::{Fault, Index, Planned, Proof};
+use crate::index::{Fault, Index, PlanEntry, VerificationResult};
 use crate::stats::{Distribution, Samples};
 use hustings_record::words::{self, plural};
 use hustings_record::{FaultIntent, FaultKind, Grade, Nanos, WithheldReason};
@@ -170,7 +170,7 @@ fn headline(faults: &FaultsSection) -> String {
 }
 
 /// Why a verification is void.
-fn told(proof: &Proof) -> String {
+fn told(proof: &VerificationResult) -> String {
     let evidence = proof.evidence.join("; ");
     match &proof.unfounded {
         Some(why) => format!("{why}, though it was reported as verified ({evidence})"),
@@ -185,7 +185,7 @@ fn count(index: &Index<'_>, verifications: Vec<FaultVerification>) -> FaultsSect
         lateness.push(fault.t.saturating_sub(fault.intended));
     }
     let ordered = verifications.len() as u64;
-    let took_effect = |planned: &&Planned<'_>| {
+    let took_effect = |planned: &&PlanEntry<'_>| {
         let orders = &planned.orders;
         !orders.is_empty() && planned.withheld.is_none() && orders.iter().all(|&order| verifications[order].verified)
     };
@@ -215,7 +215,7 @@ fn count(index: &Index<'_>, verifications: Vec<FaultVerification>) -> FaultsSect
 }
 
 fn verification(index: &Index<'_>, fault: &Fault<'_>) -> FaultVerification {
-    let span = |p: &Option<Box<Proof<'_>>>| p.as_ref().map(|p| -> (Nanos, Nanos) { (p.from, p.to) });
+    let span = |p: &Option<Box<VerificationResult<'_>>>| p.as_ref().map(|p| -> (Nanos, Nanos) { (p.from, p.to) });
     let healed = !fault.kind.facts().until_healed || fault.healed.as_ref().is_some_and(|p| p.verified);
     let proofs = fault.injected.iter().chain(&fault.healed);
     let mut evidence: Vec<&str> = proofs.flat_map(|p| &p.evidence).copied().collect();

@@ -26,16 +26,16 @@ impl std::fmt::Display for Vote {
 
 /// A vote, and whether it must have counted or may have come too late.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cast {
+pub(super) struct CastVote {
     pub(super) vote: Vote,
     pub(super) certain: bool,
 }
 
 pub(super) enum Prediction {
     /// This server had to win.
-    Certain(u32, Vec<Cast>),
+    Certain(u32, Vec<CastVote>),
     /// Any of these may have won, as far as it is known which took part in time.
-    Open(Vec<u32>, Vec<Cast>),
+    Open(Vec<u32>, Vec<CastVote>),
     Unknown(String),
 }
 
@@ -59,7 +59,7 @@ pub(super) fn predict(index: &Index<'_>, election: &Election, winner: u32) -> Pr
 }
 
 /// The votes in the winner's own log: a server that it did not hear from had no part in its decision.
-fn told(index: &Index<'_>, election: &Election, winner: u32) -> Result<Vec<Cast>, String> {
+fn told(index: &Index<'_>, election: &Election, winner: u32) -> Result<Vec<CastVote>, String> {
     let no_log = || format!("the log of server {winner} does not tell how it was elected");
     let server = index.servers.all.get(&winner).ok_or_else(no_log)?;
     let role = election.roles.get(&winner).ok_or_else(no_log)?;
@@ -74,7 +74,7 @@ fn told(index: &Index<'_>, election: &Election, winner: u32) -> Result<Vec<Cast>
     });
     let Some(own) = own else { return Err(format!("the log of server {winner} does not tell its own vote")) };
     let in_time = elected.saturating_sub(FINALIZE_WAIT_NS + DECIDED_MARGIN_NS);
-    let mut cast: Vec<Cast> = Vec::new();
+    let mut cast: Vec<CastVote> = Vec::new();
     for (t, line) in heard() {
         let ServerLine::Vote { from, round, epoch, zxid } = line else { continue };
         if *round != own {
@@ -84,8 +84,8 @@ fn told(index: &Index<'_>, election: &Election, winner: u32) -> Result<Vec<Cast>
         // The winner took no votes in before it looked itself.
         let certain = *from == winner || (looked..=in_time).contains(t);
         match cast.iter_mut().find(|c| c.vote.server == *from) {
-            Some(before) => *before = Cast { vote, certain: certain || before.certain && before.vote == vote },
-            None => cast.push(Cast { vote, certain }),
+            Some(before) => *before = CastVote { vote, certain: certain || before.certain && before.vote == vote },
+            None => cast.push(CastVote { vote, certain }),
         }
     }
     Ok(cast)
@@ -93,7 +93,7 @@ fn told(index: &Index<'_>, election: &Election, winner: u32) -> Result<Vec<Cast>
 
 /// Without logs: if nothing was ever written in the cell, a server's vote is the zxid that it last reported as
 /// processed.
-fn at_rest(index: &Index<'_>, election: &Election, winner: u32) -> Option<Vec<Cast>> {
+fn at_rest(index: &Index<'_>, election: &Election, winner: u32) -> Option<Vec<CastVote>> {
     use Event as E;
     let partition = index.faults.all.iter().any(|f| f.kind == FaultKind::ServerPartition);
     // The servers write a transaction for every session of any client, and for every write.
@@ -113,7 +113,7 @@ fn at_rest(index: &Index<'_>, election: &Election, winner: u32) -> Option<Vec<Ca
         let vote = Vote { epoch: 0, zxid: served?.zxid?, server: id };
         // The winner decided no sooner than this wait after it began to look.
         let certain = id == winner || role.left.1 <= began.0;
-        cast.push(Cast { vote, certain });
+        cast.push(CastVote { vote, certain });
     }
     Some(cast)
 }

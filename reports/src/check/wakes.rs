@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::allowance::{Allowance, WaitStep};
-use super::reach::{Reach, connected, reach};
-use crate::index::{EDGE_NS, Fault, Index, LossOutcome, Lost, Notice, QueuePlace, Wakes, number};
+use super::reach::{NotificationReach, connected, reach};
+use crate::index::{EDGE_NS, Fault, Index, LossOutcome, LossWakeUps, Notice, QueuePlace, Wakes, number};
 use crate::stats::spans::Span;
 use hustings_record::{FanOut, LeadLoss, Nanos};
 
@@ -23,7 +23,7 @@ pub(super) fn wakes<'a>(index: &Index<'a>) -> Wakes<'a> {
 
 /// How many candidates the loss had to wake. `before`: the group's previous loss of leadership. None: nothing is
 /// promised.
-pub(super) fn expected(index: &Index<'_>, before: Option<&Lost<'_>>, lost: &Lost<'_>) -> Option<Range> {
+pub(super) fn expected(index: &Index<'_>, before: Option<&LossWakeUps<'_>>, lost: &LossWakeUps<'_>) -> Option<Range> {
     let leader = index.info.leader_wakes()?;
     // If the group was recreated, all znodes went at once and numbering restarted. A notification of a follower's name
     // may then concern another znode.
@@ -69,7 +69,7 @@ pub(super) fn expected(index: &Index<'_>, before: Option<&Lost<'_>>, lost: &Lost
 
 /// Whether another ownership of the same name came and went before all notifications of this one can have arrived. No
 /// verified fault ended it: its owner never led, or left by itself.
-fn is_cut_short(index: &Index<'_>, lost: &Lost<'_>, at: Span) -> bool {
+fn is_cut_short(index: &Index<'_>, lost: &LossWakeUps<'_>, at: Span) -> bool {
     let Some(place) = lost.lead else { return false };
     let (loss, later) = (&index.losses.all[place], &index.losses.all[place + 1..]);
     let mut of_group = later.iter().take_while(|next| next.group == loss.group);
@@ -79,7 +79,7 @@ fn is_cut_short(index: &Index<'_>, lost: &Lost<'_>, at: Span) -> bool {
 
 /// Notifications of an earlier znode of the same name: their candidates could not be notified then, or it was deleted
 /// just now.
-fn of_a_namesake(index: &Index<'_>, lost: &Lost<'_>) -> u64 {
+fn of_a_namesake(index: &Index<'_>, lost: &LossWakeUps<'_>) -> u64 {
     let Some(before) = index.namesakes.before(lost.group, lost.node, lost.czxid) else { return 0 };
     let intervals = index.intervals.of_group(lost.group).iter();
     let owned =
@@ -97,14 +97,14 @@ fn of_a_namesake(index: &Index<'_>, lost: &Lost<'_>) -> u64 {
 }
 
 /// Whether the candidate was not notified of the previous loss before `at`: its watch was not armed again by then.
-fn is_yet_to_hear(index: &Index<'_>, before: &Lost<'_>, cand: u32, at: Nanos) -> bool {
+fn is_yet_to_hear(index: &Index<'_>, before: &LossWakeUps<'_>, cand: u32, at: Nanos) -> bool {
     let stood_before = index.candidates.standing(cand, at).is_some_and(|stand| stand.from <= before.gone.1);
     stood_before && before.cand != cand && !before.told.iter().any(|notice| notice.cand == cand && notice.t < at)
 }
 
 /// When the znode was deleted. The first notification follows soon, unless all candidates that could receive it were
 /// held up.
-fn when(lost: &Lost<'_>) -> Span {
+fn when(lost: &LossWakeUps<'_>) -> Span {
     let (from, by) = lost.gone;
     match lost.first().filter(|first| (from..=by).contains(first)) {
         Some(first) => (from.max(first.saturating_sub(EDGE_NS)), first),
@@ -113,12 +113,17 @@ fn when(lost: &Lost<'_>) -> Span {
 }
 
 /// Whether no candidate was certainly ahead of this one.
-fn is_head(index: &Index<'_>, lost: &Lost<'_>, at: Span) -> bool {
+fn is_head(index: &Index<'_>, lost: &LossWakeUps<'_>, at: Span) -> bool {
     !index.places.there(lost.group, at).any(|place| place.czxid < lost.czxid)
 }
 
 /// Other candidates that a declaration wakes at `at`, given those enrolled and reachable.
-fn promised(index: &Index<'_>, (before, lost): (Option<&Lost<'_>>, &Lost<'_>), promise: FanOut, at: Span) -> Range {
+fn promised(
+    index: &Index<'_>,
+    (before, lost): (Option<&LossWakeUps<'_>>, &LossWakeUps<'_>),
+    promise: FanOut,
+    at: Span,
+) -> Range {
     let untold = |cand: u32| before.is_some_and(|before| is_yet_to_hear(index, before, cand, at.1));
     match promise {
         FanOut::None => Range::default(),
@@ -126,9 +131,9 @@ fn promised(index: &Index<'_>, (before, lost): (Option<&Lost<'_>>, &Lost<'_>), p
             let mut range = Range::default();
             for &cand in index.candidates.of_group(lost.group).iter().filter(|&&cand| cand != lost.cand) {
                 let doubt = match reach(index, lost, cand, at) {
-                    Reach::None => continue,
-                    Reach::Certain => untold(cand).then_some("it was yet to be told of the loss before"),
-                    Reach::Possible(doubt) => Some(doubt),
+                    NotificationReach::None => continue,
+                    NotificationReach::Certain => untold(cand).then_some("it was yet to be told of the loss before"),
+                    NotificationReach::Possible(doubt) => Some(doubt),
                 };
                 range.most += 1;
                 range.least += u64::from(doubt.is_none());
@@ -143,7 +148,7 @@ fn promised(index: &Index<'_>, (before, lost): (Option<&Lost<'_>>, &Lost<'_>), p
 
 /// The queue is in czxid order; the next `watchers` behind the lost znode watch it. An ended candidate's znode stays
 /// for a while, and candidates behind it are not notified of changes ahead of it.
-fn next_in_line(index: &Index<'_>, lost: &Lost<'_>, at: Span, watchers: usize) -> Range {
+fn next_in_line(index: &Index<'_>, lost: &LossWakeUps<'_>, at: Span, watchers: usize) -> Range {
     let places = index.places.of_group(lost.group);
     let behind = &places[places.partition_point(|place| place.czxid <= lost.czxid)..];
     let between = "znodes between may have gone";
@@ -160,21 +165,21 @@ fn next_in_line(index: &Index<'_>, lost: &Lost<'_>, at: Span, watchers: usize) -
         let reach = reach(index, lost, place.cand, at);
         // A candidate woken late, or cut off, may keep its watch longer than its znode.
         if !place.is_there(at) {
-            range.most += u64::from(!matches!(reach, Reach::None));
+            range.most += u64::from(!matches!(reach, NotificationReach::None));
             unsure = Some(place);
             continue;
         }
         certain += 1;
         let (least, most, doubt) = match (unsure, reach) {
-            (_, Reach::None) => (0, 0, Some(between)),
-            (None, Reach::Possible(doubt)) => (0, 1, Some(doubt)),
+            (_, NotificationReach::None) => (0, 0, Some(between)),
+            (None, NotificationReach::Possible(doubt)) => (0, 1, Some(doubt)),
             // An unknown znode may lie between the two.
-            (None, Reach::Certain)
+            (None, NotificationReach::Certain)
                 if index.unheard_creates.possible(lost.group, (at.1, at.1)) && leaves_a_gap(index, lost, place) =>
             {
                 (0, 1, Some("a znode of a create whose answer was lost may be between"))
             }
-            (None, Reach::Certain) => (1, 1, None),
+            (None, NotificationReach::Certain) => (1, 1, None),
             // It watches the znodes ahead of it until it looks again.
             (Some(before), _) if !looked_since(index, place, (before.there_until, at.1)) => (0, 0, Some(between)),
             (Some(_), _) => (0, 1, Some(between)),
@@ -196,7 +201,7 @@ fn next_in_line(index: &Index<'_>, lost: &Lost<'_>, at: Span, watchers: usize) -
 
 /// Whether numbers between the two znodes belong to no known candidate. At the end of the counter they do not increase,
 /// and give no information.
-fn leaves_a_gap(index: &Index<'_>, lost: &Lost<'_>, place: &QueuePlace<'_>) -> bool {
+fn leaves_a_gap(index: &Index<'_>, lost: &LossWakeUps<'_>, place: &QueuePlace<'_>) -> bool {
     let (Some(first), Some(last)) = (number(lost.node), number(place.node)) else { return false };
     if last <= first || last == i32::MAX {
         return true;

@@ -40,7 +40,7 @@ pub struct Witness {
 
 /// One side's data on one session.
 #[derive(Debug, Default)]
-struct Deeds {
+struct SessionEvidence {
     timeout_ms: Option<u64>,
     /// Names and czxids.
     nodes: BTreeSet<(String, i64)>,
@@ -52,7 +52,7 @@ struct Deeds {
     cands: BTreeSet<u32>,
 }
 
-type WitnessSessions = BTreeMap<i64, Deeds>;
+type WitnessSessions = BTreeMap<i64, SessionEvidence>;
 
 impl Section for Witness {
     const NAME: &'static str = "witness";
@@ -75,7 +75,7 @@ impl Section for Witness {
                 judge.section.lost += lost + unsound;
             }
         }
-        let nothing = Deeds::default();
+        let nothing = SessionEvidence::default();
         for session in seen.keys().chain(told.keys()).collect::<BTreeSet<_>>() {
             judge.session(*session, seen.get(session), told.get(session), &nothing);
         }
@@ -166,7 +166,13 @@ struct Judge<'a, 'i> {
 }
 
 impl Judge<'_, '_> {
-    fn session(&mut self, session: i64, seen: Option<&Deeds>, told: Option<&Deeds>, nothing: &Deeds) {
+    fn session(
+        &mut self,
+        session: i64,
+        seen: Option<&SessionEvidence>,
+        told: Option<&SessionEvidence>,
+        nothing: &SessionEvidence,
+    ) {
         let name = format!("session {session:#x}");
         let section = &mut self.section;
         match (seen.and_then(|deeds| deeds.timeout_ms), told.and_then(|deeds| deeds.timeout_ms)) {
@@ -204,7 +210,7 @@ impl Judge<'_, '_> {
     }
 
     /// Wake-ups: each reported one passed, and each that passed is reported, unless the candidate had no time for it.
-    fn woken(&mut self, name: &str, session: i64, seen: &Deeds, told: &Deeds) {
+    fn woken(&mut self, name: &str, session: i64, seen: &SessionEvidence, told: &SessionEvidence) {
         for key in seen.woken.keys().chain(told.woken.keys()).collect::<BTreeSet<_>>() {
             let none = Vec::new();
             let (passed, said) = (seen.woken.get(key).unwrap_or(&none), told.woken.get(key).unwrap_or(&none));

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::finding::Finding;
 use super::section::Section;
 use super::words::moment;
-use crate::index::{Index, Term, Work};
+use crate::index::{Index, ResourceWrite, Term};
 use crate::stats::spans::Span;
 use hustings_record::{Grade, Nanos};
 
@@ -36,7 +36,7 @@ impl Section for WriteTokens {
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::<Self>::default();
-        let mut foreign: BTreeMap<(u32, i64), (u64, Work)> = BTreeMap::new();
+        let mut foreign: BTreeMap<(u32, i64), (u64, ResourceWrite)> = BTreeMap::new();
         for work in index.writing.all() {
             match bears_own(index, &work) {
                 Some(true) => finding.section.compared += 1,
@@ -78,7 +78,7 @@ impl Section for WriteTokens {
 
 /// Whether a write bears the token of its sender's last term begun when it was sent. Without a recorded send time, any
 /// moment of its possible transit counts. None: the token is unknown, or there was no term.
-fn bears_own(index: &Index<'_>, work: &Work) -> Option<bool> {
+fn bears_own(index: &Index<'_>, work: &ResourceWrite) -> Option<bool> {
     let terms = index.terms.by_cand.get(&work.cand)?;
     let sent = match work.sent {
         Some(sent) => (sent.saturating_sub(index.epsilon), sent.saturating_add(index.epsilon)),
@@ -93,7 +93,7 @@ fn bears_own(index: &Index<'_>, work: &Work) -> Option<bool> {
 }
 
 /// Longest possible transit of a write that arrived at its time.
-fn under_way(index: &Index<'_>, work: &Work) -> Nanos {
+fn under_way(index: &Index<'_>, work: &ResourceWrite) -> Nanos {
     let mut from = work.t.saturating_sub(UNDER_WAY_NS);
     let hangs = index.faults.hangs_of(work.host).iter().chain(index.faults.stops_of(work.host)).copied();
     let host = [work.host];

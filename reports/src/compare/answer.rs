@@ -7,7 +7,7 @@ use statrs::distribution::{ContinuousCDF as _, Normal};
 
 use super::measure::{Measure, Unit};
 use super::round_variance::{Prior, RoundVariance};
-use super::rounds::{InRounds, mean, middle};
+use super::rounds::{RoundValues, mean, middle};
 use super::share;
 use crate::stats::rank_sum::{Shift, shift, smallest_p};
 use crate::verdict::Verdict;
@@ -21,7 +21,7 @@ const TOLD: f64 = 0.9;
 /// The result of a comparison, in order of severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Answer {
+pub enum ComparisonVerdict {
     /// The interval lies within the margin.
     Same,
     Better,
@@ -30,7 +30,7 @@ pub enum Answer {
     Worse,
 }
 
-impl Answer {
+impl ComparisonVerdict {
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -108,7 +108,7 @@ pub struct Comparison {
     /// run at its sides (Bonferroni).
     pub p: f64,
     pub p_holm: f64,
-    pub answer: Answer,
+    pub answer: ComparisonVerdict,
     /// Whether the interval ends within the margin: it may be better or the same, and is no worse.
     pub no_worse: bool,
     /// Rounds of this size that it takes to call equal sides the same in nine of ten runs, with all others of the call.
@@ -137,7 +137,7 @@ pub(super) struct InjectionValues {
 impl InjectionValues {
     /// From the injections of each round. None if a side lacks the figure, or if no injection of either is slow, or
     /// censored.
-    pub(super) fn new(measure: Measure, values: &InRounds, round_trip: Option<f64>, rules: &Rules) -> Option<Self> {
+    pub(super) fn new(measure: Measure, values: &RoundValues, round_trip: Option<f64>, rules: &Rules) -> Option<Self> {
         if measure.unit() == Unit::Share {
             let (values, found) = share::found(measure, values, rules.alpha)?;
             let (base, new) = values.all();
@@ -275,15 +275,16 @@ fn one(asked: &InjectionValues, others: &Prior, family: &Family, rules: &Rules) 
         return None;
     }
     let answer = match interval {
-        _ if of_shares && estimate > 0.0 => Answer::Worse,
-        _ if of_shares => Answer::Better,
-        Some((low, _)) if differs && estimate > margin && low > 0.0 => Answer::Worse,
-        Some((_, high)) if differs && estimate < -margin && high < 0.0 => Answer::Better,
-        Some((low, high)) if -margin <= low && high <= margin => Answer::Same,
-        _ => Answer::CannotTell,
+        _ if of_shares && estimate > 0.0 => ComparisonVerdict::Worse,
+        _ if of_shares => ComparisonVerdict::Better,
+        Some((low, _)) if differs && estimate > margin && low > 0.0 => ComparisonVerdict::Worse,
+        Some((_, high)) if differs && estimate < -margin && high < 0.0 => ComparisonVerdict::Better,
+        Some((low, high)) if -margin <= low && high <= margin => ComparisonVerdict::Same,
+        _ => ComparisonVerdict::CannotTell,
     };
-    let needs =
-        (answer == Answer::CannotTell).then(|| more(asked, interval, margin, family.least(rules.alpha))).flatten();
+    let needs = (answer == ComparisonVerdict::CannotTell)
+        .then(|| more(asked, interval, margin, family.least(rules.alpha)))
+        .flatten();
     let typical = if of_shares { mean } else { middle };
     let rounds_wanted = asked.rounds_wanted(others, (margin, family.room()), rules);
     let side = |values: &[f64]| Figures { injections: values.len() as u64, typical: typical(values) };
@@ -335,7 +336,7 @@ mod tests {
         let rules = Rules::default();
         let numbered = |cells: &[Vec<f64>]| (1..).zip(cells.iter().cloned()).collect();
         let asked =
-            InjectionValues::new(Measure::Failover, &InRounds::new(numbered(base), numbered(new)), None, &rules)
+            InjectionValues::new(Measure::Failover, &RoundValues::new(numbered(base), numbered(new)), None, &rules)
                 .unwrap();
         decide(vec![asked], &rules, 1).remove(0).unwrap()
     }
@@ -345,9 +346,9 @@ mod tests {
     #[test]
     fn a_fifth_more_is_worse_a_fifth_less_better_and_a_hundredth_the_same() {
         let scaled = |by: f64| EIGHT.map(|value| value * by);
-        assert_eq!(answer(&EIGHT, &scaled(1.2)).answer, Answer::Worse);
-        assert_eq!(answer(&EIGHT, &scaled(0.8)).answer, Answer::Better);
-        assert_eq!(answer(&EIGHT, &scaled(1.01)).answer, Answer::Same);
+        assert_eq!(answer(&EIGHT, &scaled(1.2)).answer, ComparisonVerdict::Worse);
+        assert_eq!(answer(&EIGHT, &scaled(0.8)).answer, ComparisonVerdict::Better);
+        assert_eq!(answer(&EIGHT, &scaled(1.01)).answer, ComparisonVerdict::Same);
     }
 
     #[test]
@@ -355,9 +356,9 @@ mod tests {
         let cells = |by: [f64; 4]| by.map(|by| EIGHT.map(|value| value * by).to_vec());
         let base = cells([1.0, 1.02, 0.99, 1.01]);
         let lucky = in_rounds(&base, &cells([1.0, 1.01, 1.8, 1.9]));
-        assert!(lucky.p > 0.05 && lucky.answer == Answer::CannotTell, "{lucky:?}");
-        assert_eq!(in_rounds(&base, &cells([1.2, 1.23, 1.19, 1.22])).answer, Answer::Worse);
-        assert_eq!(in_rounds(&base, &cells([1.01, 1.0, 1.02, 0.99])).answer, Answer::Same);
+        assert!(lucky.p > 0.05 && lucky.answer == ComparisonVerdict::CannotTell, "{lucky:?}");
+        assert_eq!(in_rounds(&base, &cells([1.2, 1.23, 1.19, 1.22])).answer, ComparisonVerdict::Worse);
+        assert_eq!(in_rounds(&base, &cells([1.01, 1.0, 1.02, 0.99])).answer, ComparisonVerdict::Same);
     }
 
     #[test]
@@ -365,31 +366,31 @@ mod tests {
         let cells = |by: [f64; 4]| by.map(|by| EIGHT.map(|value| value * by).to_vec());
         let warming = [2.0, 1.3, 1.1, 1.0];
         let base = cells(warming);
-        assert_eq!(in_rounds(&base, &cells(warming.map(|by| by * 1.2))).answer, Answer::Worse);
-        assert_eq!(in_rounds(&base, &cells(warming.map(|by| by * 1.01))).answer, Answer::Same);
+        assert_eq!(in_rounds(&base, &cells(warming.map(|by| by * 1.2))).answer, ComparisonVerdict::Worse);
+        assert_eq!(in_rounds(&base, &cells(warming.map(|by| by * 1.01))).answer, ComparisonVerdict::Same);
     }
 
     #[test]
     fn three_hits_a_side_never_tell_and_say_how_many_would() {
         for new in [[1.0, 1.0, 1.0], [9.0, 9.0, 9.0], [f64::INFINITY; 3]] {
             let found = answer(&[1.0, 1.0, 1.0], &new);
-            assert_eq!((found.answer, found.needs), (Answer::CannotTell, Some(1)), "{found:?}");
+            assert_eq!((found.answer, found.needs), (ComparisonVerdict::CannotTell, Some(1)), "{found:?}");
         }
     }
 
     #[test]
     fn what_is_hidden_by_censoring_is_worse_than_anything_seen() {
         let found = answer(&EIGHT, &[f64::INFINITY; 8]);
-        assert_eq!((found.answer, found.shift), (Answer::Worse, f64::INFINITY));
-        assert_eq!(answer(&[f64::INFINITY; 8], &EIGHT).answer, Answer::Better);
-        assert_eq!(answer(&[f64::INFINITY; 8], &[f64::INFINITY; 8]).answer, Answer::Same);
+        assert_eq!((found.answer, found.shift), (ComparisonVerdict::Worse, f64::INFINITY));
+        assert_eq!(answer(&[f64::INFINITY; 8], &EIGHT).answer, ComparisonVerdict::Better);
+        assert_eq!(answer(&[f64::INFINITY; 8], &[f64::INFINITY; 8]).answer, ComparisonVerdict::Same);
     }
 
     #[test]
     fn wide_scatter_is_no_sameness_and_asks_for_more_injections() {
         let scattered = [60.0, 140.0, 80.0, 120.0, 70.0, 130.0, 95.0, 105.0];
         let found = answer(&scattered, &scattered);
-        assert_eq!(found.answer, Answer::CannotTell);
+        assert_eq!(found.answer, ComparisonVerdict::CannotTell);
         assert!(found.needs.is_some_and(|needs| needs > 30), "{found:?}");
     }
 
@@ -398,7 +399,7 @@ mod tests {
         let close: Vec<f64> = (0..8).map(|i| 100.0 + f64::from(i) * 0.01).collect();
         let shifted: Vec<f64> = close.iter().map(|value| value + 3.0).collect();
         let found = answer(&close, &shifted);
-        assert!(found.p < 0.001 && found.answer == Answer::Same, "{found:?}");
+        assert!(found.p < 0.001 && found.answer == ComparisonVerdict::Same, "{found:?}");
     }
 
     /// Rejected by going through the probabilities in order until one is too large.

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::answer::{Answer, Comparison, InjectionValues, Rules, decide};
+use super::answer::{Comparison, ComparisonVerdict, InjectionValues, Rules, decide};
 use super::differences::{Difference, of_cells, of_runs};
 use super::measure::Measure;
-use super::rounds::InRounds;
+use super::rounds::RoundValues;
 use super::side_names::side_name;
-use super::sides::{Refused, list, round_trip, values};
+use super::sides::{ComparisonRefusal, list, round_trip, values};
 use crate::sound::{Configuration, configurations, decided, of_new_side, round};
 use crate::stats::proportions::more_often;
 use crate::summary::Summary;
@@ -23,8 +23,8 @@ const STALLS_ALPHA_OF_ONE: f64 = 0.05;
 
 /// Everything that a comparison found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparing {
-    pub answer: Answer,
+pub struct ComparisonReport {
+    pub answer: ComparisonVerdict,
     pub base: SideRun,
     pub new: SideRun,
     /// Both sides were run in turn on one ensemble, so that drift affects both alike.
@@ -55,7 +55,7 @@ pub struct SideRun {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ComparedPair {
     pub name: String,
-    pub answer: Answer,
+    pub answer: ComparisonVerdict,
     /// Why, if the comparisons do not determine it.
     pub why: Option<String>,
     pub base: PairSide,
@@ -88,16 +88,16 @@ pub fn compare(
     rules: Rules,
     wanted: impl Fn(&str) -> bool,
     force: bool,
-) -> Result<Comparing, Refused> {
+) -> Result<ComparisonReport, ComparisonRefusal> {
     let chosen = |summary| -> Vec<Configuration<'_>> {
         of_new_side(summary).into_iter().filter(|one| wanted(one.name)).collect()
     };
     let (ours, theirs) = (chosen(base), chosen(new));
     if ours.is_empty() && theirs.is_empty() {
-        return Err(Refused::NothingToCompare);
+        return Err(ComparisonRefusal::NothingToCompare);
     }
     let mut forced = Vec::new();
-    let mut unless_forced = |refused: Refused| {
+    let mut unless_forced = |refused: ComparisonRefusal| {
         if !force {
             return Err(refused);
         }
@@ -106,17 +106,17 @@ pub fn compare(
     };
     let runs = of_runs(&base.manifest, &new.manifest);
     if !runs.is_empty() {
-        unless_forced(Refused::OtherRuns(runs))?;
+        unless_forced(ComparisonRefusal::OtherRuns(runs))?;
     }
     for (which, one, other) in [("the base", &ours, &theirs), ("the new one", &theirs, &ours)] {
         let alone: Vec<&str> =
             one.iter().map(|c| c.name).filter(|name| other.iter().all(|c| c.name != *name)).collect();
         if alone.len() == one.len() {
             let names = |side: &[Configuration<'_>]| side.iter().map(|c| c.name).collect::<Vec<_>>().join(", ");
-            return Err(Refused::NothingInCommon { base: names(&ours), new: names(&theirs) });
+            return Err(ComparisonRefusal::NothingInCommon { base: names(&ours), new: names(&theirs) });
         }
         if !alone.is_empty() {
-            unless_forced(Refused::OtherCells { which, cells: alone.join(", ") })?;
+            unless_forced(ComparisonRefusal::OtherCells { which, cells: alone.join(", ") })?;
         }
     }
     let both: Vec<_> =
@@ -124,7 +124,7 @@ pub fn compare(
     for (one, other) in &both {
         let differences = of_cells(one.first(), other.first());
         if !differences.is_empty() {
-            unless_forced(Refused::OtherCell { cell: one.name.to_owned(), differences })?;
+            unless_forced(ComparisonRefusal::OtherCell { cell: one.name.to_owned(), differences })?;
         }
     }
     Ok(held(base, new, (false, rules, forced), &both))
@@ -134,29 +134,33 @@ pub fn compare(
 ///
 /// # Errors
 /// The run has no two sides, or no cell that is `wanted`.
-pub fn sides_of(summary: &Summary, rules: Rules, wanted: impl Fn(&str) -> bool) -> Result<Comparing, Refused> {
+pub fn sides_of(
+    summary: &Summary,
+    rules: Rules,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<ComparisonReport, ComparisonRefusal> {
     let (ours, theirs) = (configurations(summary, Some(Place::Base)), configurations(summary, Some(Place::New)));
     if ours.is_empty() && theirs.is_empty() {
-        return Err(Refused::NoContest);
+        return Err(ComparisonRefusal::NoContest);
     }
     let wanted = ours.iter().filter(|one| wanted(one.name));
     let both: Vec<_> = wanted.filter_map(|c| Some((c, theirs.iter().find(|other| other.name == c.name)?))).collect();
     if both.is_empty() {
-        return Err(Refused::NothingToCompare);
+        return Err(ComparisonRefusal::NothingToCompare);
     }
     Ok(held(summary, summary, (true, rules, Vec::new()), &both))
 }
 
 /// Compares the two sides of one run by the default rules. None: the run has no two sides.
 #[must_use]
-pub fn compared_sides(summary: &Summary) -> Option<Comparing> {
+pub fn compared_sides(summary: &Summary) -> Option<ComparisonReport> {
     sides_of(summary, Rules::default(), |_| true).ok()
 }
 
 /// The verdict on a run, which the exit code and the headline of its report give. If it has two sides: on the
 /// repetitions that are not left out, and on the comparison.
 #[must_use]
-pub fn overall(summary: &Summary, comparing: Option<&Comparing>) -> Verdict {
+pub fn overall(summary: &Summary, comparing: Option<&ComparisonReport>) -> Verdict {
     comparing.map_or(summary.verdict, |comparing| decided(summary).merge(comparing.answer.verdict()))
 }
 
@@ -165,7 +169,7 @@ fn held(
     new: &Summary,
     (in_turn, rules, forced): (bool, Rules, Vec<String>),
     both: &[(&Configuration<'_>, &Configuration<'_>)],
-) -> Comparing {
+) -> ComparisonReport {
     let looks = if in_turn { both.iter().map(|(one, _)| looks(one)).max().unwrap_or(1) } else { 1 };
     let mut of_pair = Vec::new();
     let mut asked = Vec::new();
@@ -174,7 +178,7 @@ fn held(
         let of_turn = |other: &Configuration<'_>| if in_turn { other.rounds_left_out() } else { BTreeSet::new() };
         let (but, other_but) = (of_turn(other), of_turn(one));
         for measure in Measure::ALL {
-            let values = InRounds::new(values(&one.cells, measure, &but), values(&other.cells, measure, &other_but));
+            let values = RoundValues::new(values(&one.cells, measure, &but), values(&other.cells, measure, &other_but));
             let found = InjectionValues::new(measure, &values, round_trip(&one.cells), &rules);
             of_pair.extend(found.is_some().then_some(at));
             asked.extend(found);
@@ -201,13 +205,13 @@ fn held(
             name: side_name(summary, side),
         }
     };
-    let answer = pairs.iter().map(|pair| pair.answer).max().unwrap_or(Answer::CannotTell);
+    let answer = pairs.iter().map(|pair| pair.answer).max().unwrap_or(ComparisonVerdict::CannotTell);
     let sides =
         if in_turn { vec![("the record", new)] } else { vec![("the base's record", base), ("the new record", new)] };
     let doubt = sides.into_iter().find_map(|(which, summary)| not_whole(which, summary)).or_else(|| stalls(both));
-    let answer = if doubt.is_some() { answer.max(Answer::CannotTell) } else { answer };
+    let answer = if doubt.is_some() { answer.max(ComparisonVerdict::CannotTell) } else { answer };
     let (base, new) = (run(base, Place::Base), run(new, Place::New));
-    Comparing { answer, base, new, in_turn, looks, rules, forced, doubt, pairs }
+    ComparisonReport { answer, base, new, in_turn, looks, rules, forced, doubt, pairs }
 }
 
 /// One look at its end, and one before further rounds for undecided cells, if there may be any.
@@ -233,10 +237,10 @@ fn few_rounds(one: &Configuration<'_>, other: &Configuration<'_>) -> Option<Stri
 /// Whether the new side stalls more often than the base, over all pairs or in one: it may cause the stalls that are
 /// left out. To miss that is the worse error, so weak evidence suffices.
 fn stalls(both: &[(&Configuration<'_>, &Configuration<'_>)]) -> Option<String> {
-    type Spoilt = (u64, u64);
-    let sum = |all: Spoilt, one: Spoilt| (all.0 + one.0, all.1 + one.1);
+    type SpoiltCounts = (u64, u64);
+    let sum = |all: SpoiltCounts, one: SpoiltCounts| (all.0 + one.0, all.1 + one.1);
     let of_pairs = both.iter().map(|(one, other)| (one.name, one.spoilt_of(), other.spoilt_of()));
-    let told = |name: &str, base: Spoilt, new: Spoilt| {
+    let told = |name: &str, base: SpoiltCounts, new: SpoiltCounts| {
         format!(
             "stalls spoilt {} of the new side's {} repetitions{name} and {} of the base's {}: the new side may have brought them about",
             new.0, new.1, base.0, base.1
@@ -270,20 +274,24 @@ fn pair(
     // Figures of an unreliable side decide nothing.
     let why = match (base.verdict, new.verdict) {
         (Verdict::Pass, Verdict::Pass) if comparisons.is_empty() => {
-            Some((Answer::CannotTell, "no injection cost a lead on both sides".to_owned()))
+            Some((ComparisonVerdict::CannotTell, "no injection cost a lead on both sides".to_owned()))
         }
-        (Verdict::Pass, Verdict::Pass) => few_rounds.map(|why| (Answer::CannotTell, why)),
+        (Verdict::Pass, Verdict::Pass) => few_rounds.map(|why| (ComparisonVerdict::CannotTell, why)),
         (Verdict::Pass | Verdict::Inconclusive, Verdict::Fail) => {
-            Some((Answer::Worse, format!("the new side fails{}", told(&new))))
+            Some((ComparisonVerdict::Worse, format!("the new side fails{}", told(&new))))
         }
-        (_, Verdict::Inconclusive) => Some((Answer::CannotTell, format!("the new side is inconclusive{}", told(&new)))),
-        (Verdict::Fail, Verdict::Fail) => Some((Answer::CannotTell, format!("both sides fail{}", told(&new)))),
+        (_, Verdict::Inconclusive) => {
+            Some((ComparisonVerdict::CannotTell, format!("the new side is inconclusive{}", told(&new))))
+        }
+        (Verdict::Fail, Verdict::Fail) => {
+            Some((ComparisonVerdict::CannotTell, format!("both sides fail{}", told(&new))))
+        }
         (verdict, Verdict::Pass) => {
             let how = if verdict == Verdict::Fail { "fails" } else { "is inconclusive" };
-            Some((Answer::CannotTell, format!("the base {how}{}", told(&base))))
+            Some((ComparisonVerdict::CannotTell, format!("the base {how}{}", told(&base))))
         }
     };
-    let seen = comparisons.iter().map(|comparison| comparison.answer).max().unwrap_or(Answer::Same);
+    let seen = comparisons.iter().map(|comparison| comparison.answer).max().unwrap_or(ComparisonVerdict::Same);
     let answer = why.as_ref().map_or(seen, |(answer, _)| seen.max(*answer));
     ComparedPair {
         name: one.name.to_owned(),
@@ -296,11 +304,13 @@ fn pair(
     }
 }
 
-fn refused_in_short(refused: &Refused) -> String {
+fn refused_in_short(refused: &ComparisonRefusal) -> String {
     match refused {
-        Refused::OtherCells { which, cells } => format!("only {which} has {cells}"),
-        Refused::OtherCell { cell, differences } => format!("cell {cell}: {}", list(differences)),
-        Refused::OtherRuns(differences) => list(differences),
-        Refused::NothingInCommon { .. } | Refused::NoContest | Refused::NothingToCompare => refused.to_string(),
+        ComparisonRefusal::OtherCells { which, cells } => format!("only {which} has {cells}"),
+        ComparisonRefusal::OtherCell { cell, differences } => format!("cell {cell}: {}", list(differences)),
+        ComparisonRefusal::OtherRuns(differences) => list(differences),
+        ComparisonRefusal::NothingInCommon { .. }
+        | ComparisonRefusal::NoContest
+        | ComparisonRefusal::NothingToCompare => refused.to_string(),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::check::injections::{InjectionSeen, Reduced};
+use crate::check::injections::{InjectionCost, KaplanMeier};
 
 /// A figure of an injection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -64,8 +64,8 @@ impl Measure {
 
     /// Its value in an injection: infinite where censoring hides it, None without one. For *slow* it is the failover,
     /// since slowness depends on the other values.
-    pub(super) fn value(self, injection: &InjectionSeen) -> Option<f64> {
-        let median = |reduced: &Reduced| reduced.p50.map_or(f64::INFINITY, |ns| ns as f64);
+    pub(super) fn value(self, injection: &InjectionCost) -> Option<f64> {
+        let median = |reduced: &KaplanMeier| reduced.p50.map_or(f64::INFINITY, |ns| ns as f64);
         match self {
             Self::Failover | Self::Slow => injection.failover.as_ref().map(median),
             Self::UntilWrite => injection.until_write.as_ref().map(median),

@@ -14,11 +14,11 @@ mod side_names;
 mod sides;
 mod undecided;
 
-pub use answer::{Answer, Comparison, Figures, Rules};
-pub use contest::{ComparedPair, Comparing, PairSide, compare, compared_sides, overall, sides_of};
+pub use answer::{Comparison, ComparisonVerdict, Figures, Rules};
+pub use contest::{ComparedPair, ComparisonReport, PairSide, compare, compared_sides, overall, sides_of};
 pub use differences::Difference;
 pub use measure::{Measure, Unit};
 pub use noise::{Noise, noise};
 pub use orders::{Repetitions, orders};
-pub use sides::{Refused, names};
+pub use sides::{ComparisonRefusal, names};
 pub use undecided::undecided;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::answer::Comparison;
-use super::contest::Comparing;
+use super::contest::ComparisonReport;
 use super::measure::{Measure, Unit};
 
 /// The margin is this many times the difference that noise alone causes.
@@ -37,7 +37,7 @@ pub struct Spread {
 
 /// The noise, from two runs that do not differ. None if no measure of theirs can be compared.
 #[must_use]
-pub fn noise(comparing: &Comparing) -> Option<Noise> {
+pub fn noise(comparing: &ComparisonReport) -> Option<Noise> {
     let all = comparing.pairs.iter().flat_map(|pair| pair.comparisons.iter().map(move |found| (pair, found)));
     let timed = all.filter(|(_, found)| found.measure.unit() == Unit::Nanoseconds);
     let spread = |found: &Comparison| found.relative().map(f64::abs);

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::answer::{Answer, InjectionValues, Rules, decide};
+use super::answer::{ComparisonVerdict, InjectionValues, Rules, decide};
 use super::measure::Measure;
-use super::rounds::InRounds;
+use super::rounds::RoundValues;
 use super::sides::values;
 use crate::check::CellSummary;
 
@@ -14,16 +14,16 @@ pub type Repetitions<'a> = Vec<&'a CellSummary>;
 /// Whether failovers of the second of each pair take longer than those of the first (*worse*) or less long (*better*). All pairs
 /// are one call.
 #[must_use]
-pub fn orders(pairs: &[(Repetitions<'_>, Repetitions<'_>)], rules: &Rules) -> Vec<Answer> {
+pub fn orders(pairs: &[(Repetitions<'_>, Repetitions<'_>)], rules: &Rules) -> Vec<ComparisonVerdict> {
     let values = |cells: &Repetitions<'_>| values(cells, Measure::Failover, &BTreeSet::new());
     let asked: Vec<Option<InjectionValues>> = pairs
         .iter()
         .map(|(one, other)| {
-            InjectionValues::new(Measure::Failover, &InRounds::new(values(one), values(other)), None, rules)
+            InjectionValues::new(Measure::Failover, &RoundValues::new(values(one), values(other)), None, rules)
         })
         .collect();
     let can_tell: Vec<bool> = asked.iter().map(Option::is_some).collect();
     let mut found = decide(asked.into_iter().flatten().collect(), rules, 1).into_iter();
     let answer = |can_tell: bool| if can_tell { found.next().flatten().map(|found| found.answer) } else { None };
-    can_tell.into_iter().map(answer).map(|answer| answer.unwrap_or(Answer::CannotTell)).collect()
+    can_tell.into_iter().map(answer).map(|answer| answer.unwrap_or(ComparisonVerdict::CannotTell)).collect()
 }

@@ -5,7 +5,7 @@
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 use statrs::function::gamma::digamma;
 
-use super::rounds::InRounds;
+use super::rounds::RoundValues;
 use crate::stats::{inverse_trigamma, trigamma};
 
 /// More rounds than this are impractical.
@@ -23,7 +23,7 @@ pub(super) struct RoundVariance {
 impl RoundVariance {
     /// From the rounds that both sides have. None for fewer than two, which show no between-round variance, or where
     /// most values have no logarithm.
-    pub(super) fn of(values: &InRounds) -> Option<Self> {
+    pub(super) fn of(values: &RoundValues) -> Option<Self> {
         let above = values.shifts().filter(|above| above.len() > 1)?;
         let rounds = above.len() as f64;
         let mean = above.iter().sum::<f64>() / rounds;
@@ -130,7 +130,7 @@ mod tests {
 
     fn round_variance(base: &[f64], new: &[f64]) -> Option<RoundVariance> {
         let cells = |medians: &[f64]| (1..).zip(medians.iter().map(|median| vec![*median])).collect::<Vec<_>>();
-        RoundVariance::of(&InRounds::new(cells(base), cells(new)))
+        RoundVariance::of(&RoundValues::new(cells(base), cells(new)))
     }
 
     #[test]

@@ -11,9 +11,9 @@ const SLOW: f64 = 2.0;
 
 /// The values of both sides in each round: the base's, and the new side's.
 #[derive(Clone)]
-pub(super) struct InRounds(BTreeMap<u32, (Vec<f64>, Vec<f64>)>);
+pub(super) struct RoundValues(BTreeMap<u32, (Vec<f64>, Vec<f64>)>);
 
-impl InRounds {
+impl RoundValues {
     pub(super) fn new(base: Vec<(u32, Vec<f64>)>, new: Vec<(u32, Vec<f64>)>) -> Self {
         let mut rounds: BTreeMap<u32, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
         for (round, values) in base {
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn what_both_sides_of_a_round_share_is_taken_out() {
         let side = |by: f64| vec![(1, vec![30.0 * by, 33.0 * by]), (2, vec![20.0 * by, 22.0 * by])];
-        let (base, new) = InRounds::new(side(1.0), side(1.2)).aligned().all();
+        let (base, new) = RoundValues::new(side(1.0), side(1.2)).aligned().all();
         let ratio = |values: &[f64]| {
             values.iter().copied().fold(0.0, f64::max) / values.iter().copied().fold(f64::MAX, f64::min)
         };
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn how_far_the_sides_of_a_round_lie_apart_is_of_all_its_injections_and_none_outweighs_the_others() {
         let (base, new) = ([1.0, 2.0, 3.0, 5.0, 100.0], [2.0, 4.0, 6.0, 10.0, 11.0]);
-        let rounds = InRounds::new(vec![(1, base.to_vec())], vec![(1, new.to_vec())]);
+        let rounds = RoundValues::new(vec![(1, base.to_vec())], vec![(1, new.to_vec())]);
         let mut ratios: Vec<f64> = base.iter().flat_map(|from| new.iter().map(move |to| to / from)).collect();
         ratios.sort_by(f64::total_cmp);
         let shift = rounds.shifts().unwrap()[0];
@@ -144,12 +144,12 @@ mod tests {
 
     #[test]
     fn rounds_without_a_scale_and_rounds_of_one_side_stay_as_they_are() {
-        let hidden = InRounds::new(
+        let hidden = RoundValues::new(
             vec![(1, vec![1.0]), (2, vec![f64::INFINITY])],
             vec![(1, vec![2.0]), (2, vec![f64::INFINITY])],
         );
         assert_eq!(hidden.aligned().all(), (vec![1.0, f64::INFINITY], vec![2.0, f64::INFINITY]));
-        let uneven = InRounds::new(vec![(1, vec![1.0]), (2, vec![8.0])], vec![(1, vec![2.0])]);
+        let uneven = RoundValues::new(vec![(1, vec![1.0]), (2, vec![8.0])], vec![(1, vec![2.0])]);
         assert_eq!(uneven.aligned().all(), (vec![1.0, 8.0], vec![2.0]));
         assert_eq!(uneven.shifts(), Some(vec![2.0_f64.ln()]));
         assert_eq!(hidden.shifts(), None, "of two that are hidden nobody knows which is longer");

@@ -2,12 +2,12 @@
 //! leaderless.
 
 use super::measure::Measure;
-use super::rounds::{InRounds, mean};
+use super::rounds::{RoundValues, mean};
 use crate::stats::proportions::{difference, fisher};
 use crate::stats::rank_sum::{Shift, shift};
 
 /// The shares, and the difference of the sides. None where a side has no injections, or all values are 0.
-pub(super) fn found(measure: Measure, values: &InRounds, alpha: f64) -> Option<(InRounds, Shift)> {
+pub(super) fn found(measure: Measure, values: &RoundValues, alpha: f64) -> Option<(RoundValues, Shift)> {
     let values = if measure == Measure::Slow { values.slow() } else { values.clone() };
     let (base, new) = values.all();
     if base.iter().chain(&new).all(|value| *value == 0.0) {
@@ -20,7 +20,7 @@ pub(super) fn found(measure: Measure, values: &InRounds, alpha: f64) -> Option<(
 }
 
 /// Whether most of the rounds that both sides have differ in this direction: a single round may be an outlier.
-pub(super) fn is_steady(values: &InRounds, estimate: f64) -> bool {
+pub(super) fn is_steady(values: &RoundValues, estimate: f64) -> bool {
     let (rounds, alike) = values
         .means()
         .fold((0, 0), |(rounds, alike), (base, new)| (rounds + 1, alike + usize::from((new - base) * estimate > 0.0)));

@@ -12,7 +12,7 @@ use super::measure::Measure;
 
 /// Why two records are not compared.
 #[derive(Debug, thiserror::Error)]
-pub enum Refused {
+pub enum ComparisonRefusal {
     #[error("the two have no cell in common: {base} on the one side, {new} on the other")]
     NothingInCommon { base: String, new: String },
     #[error("{which} has {cells}, and the other has not; --force compares what both have")]

@@ -71,10 +71,10 @@ pub(crate) fn worst(index: &Index<'_>) -> Vec<Timeline> {
 }
 
 /// Severity, group, span, reason.
-type Ranked = Vec<(Nanos, u32, Span, &'static str)>;
+type RankedSpans = Vec<(Nanos, u32, Span, &'static str)>;
 
-fn ranked(worst: BTreeMap<u32, Span>, because: &'static str) -> Ranked {
-    let mut ranked: Ranked = worst.into_iter().map(|(group, s)| (s.1 - s.0, group, s, because)).collect();
+fn ranked(worst: BTreeMap<u32, Span>, because: &'static str) -> RankedSpans {
+    let mut ranked: RankedSpans = worst.into_iter().map(|(group, s)| (s.1 - s.0, group, s, because)).collect();
     ranked.sort_by_key(|r| (std::cmp::Reverse(r.0), r.1));
     ranked.truncate(TIMELINES_MAX);
     ranked
@@ -87,7 +87,7 @@ fn keep_longest(worst: &mut BTreeMap<u32, Span>, group: u32, span: Span) {
     }
 }
 
-fn overlaps(index: &Index<'_>) -> Ranked {
+fn overlaps(index: &Index<'_>) -> RankedSpans {
     let mut worst = BTreeMap::new();
     for &group in index.terms.by_group.keys() {
         for overlap in index.definite_overlaps(group) {
@@ -97,8 +97,8 @@ fn overlaps(index: &Index<'_>) -> Ranked {
     ranked(worst, "the longest overlap of beliefs")
 }
 
-fn leaderless(index: &Index<'_>) -> Ranked {
-    let Some(window) = index.window() else { return Ranked::new() };
+fn leaderless(index: &Index<'_>) -> RankedSpans {
+    let Some(window) = index.window() else { return RankedSpans::new() };
     let mut worst = BTreeMap::new();
     for group in 0..index.info.groups.len() as u32 {
         for gap in index.terms.leaderless(group, window) {
@@ -108,7 +108,7 @@ fn leaderless(index: &Index<'_>) -> Ranked {
     ranked(worst, "the longest time without a leader")
 }
 
-fn failovers(index: &Index<'_>) -> Ranked {
+fn failovers(index: &Index<'_>) -> RankedSpans {
     let mut worst = BTreeMap::new();
     for loss in &index.losses.all {
         let until = match loss.outcome {

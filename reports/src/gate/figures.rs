@@ -3,7 +3,7 @@
 use crate::check::CellSummary;
 use crate::check::failover::Failover;
 use crate::check::handovers::Handovers;
-use crate::repetitions::pool::{Pool, Without};
+use crate::repetitions::pool::{OutageShare, Pool};
 use crate::sound::{Configuration, of_new_side};
 use crate::stats::{Distribution, Tail};
 use crate::summary::Summary;
@@ -15,23 +15,23 @@ pub struct Figure {
     /// As services show it: `ms`, `%`, or `count`.
     pub unit: &'static str,
     pub about: &'static str,
-    read: fn(&Measured<'_>) -> FigureReading,
+    read: fn(&FigureSource<'_>) -> FigureReading,
 }
 
 /// The source of figures: one cell, or all repetitions of a configuration together.
-pub struct Measured<'a> {
+pub struct FigureSource<'a> {
     pub name: &'a str,
     cells: Vec<&'a CellSummary>,
     failover: &'a Failover,
     handovers: &'a Handovers,
-    without_leader: Option<Without>,
-    without_write: Option<Without>,
+    without_leader: Option<OutageShare>,
+    without_write: Option<OutageShare>,
 }
 
-impl<'a> Measured<'a> {
+impl<'a> FigureSource<'a> {
     #[must_use]
     pub fn cell(cell: &'a CellSummary) -> Self {
-        let without = |share, longest_ns| Some(Without { share, longest_ns });
+        let without = |share, longest_ns| Some(OutageShare { share, longest_ns });
         Self {
             name: &cell.info.name,
             cells: vec![cell],
@@ -81,7 +81,7 @@ pub enum FigureReading {
 
 impl Figure {
     #[must_use]
-    pub fn of(&self, of: &Measured<'_>) -> FigureReading {
+    pub fn of(&self, of: &FigureSource<'_>) -> FigureReading {
         (self.read)(of)
     }
 
@@ -96,7 +96,7 @@ const fn figure(
     name: &'static str,
     unit: &'static str,
     about: &'static str,
-    read: fn(&Measured<'_>) -> FigureReading,
+    read: fn(&FigureSource<'_>) -> FigureReading,
 ) -> Figure {
     Figure { name, unit, about, read }
 }
@@ -145,11 +145,11 @@ fn ms(ns: Nanos) -> f64 {
     ns as f64 / 1e6
 }
 
-fn share(without: Option<Without>) -> FigureReading {
+fn share(without: Option<OutageShare>) -> FigureReading {
     without.map_or(FigureReading::Missing, |without| FigureReading::Value(without.share * 100.0))
 }
 
-fn longest(without: Option<Without>) -> FigureReading {
+fn longest(without: Option<OutageShare>) -> FigureReading {
     without.map_or(FigureReading::Missing, |without| FigureReading::Value(ms(without.longest_ns)))
 }
 

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::figures::{FIGURES, Figure, FigureReading, Measured};
+use super::figures::{FIGURES, Figure, FigureReading, FigureSource};
 use crate::summary::Summary;
 
 /// Every known figure of every configuration; a figure that censoring hides has no value.
 fn values(summary: &Summary) -> impl Iterator<Item = (&str, &'static Figure, f64)> {
-    Measured::all(summary).into_iter().flat_map(|of| {
+    FigureSource::all(summary).into_iter().flat_map(|of| {
         FIGURES.iter().filter_map(move |figure| match figure.of(&of) {
             FigureReading::Value(value) => Some((of.name, figure, value)),
             FigureReading::Hidden | FigureReading::Missing => None,

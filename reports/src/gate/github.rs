@@ -1,6 +1,6 @@
 //! Workflow commands that GitHub shows beside a job.
 
-use super::items::{Gated, Item};
+use super::items::{GateResult, Item};
 use crate::verdict::Verdict;
 
 /// GitHub shows this many of a kind per step; the last one gives the number of the others.
@@ -8,14 +8,14 @@ const SHOWN_MAX: usize = 10;
 
 /// One line per item that did not pass: failures as errors, inconclusive ones as warnings.
 #[must_use]
-pub fn annotations(gated: &Gated) -> String {
+pub fn annotations(gated: &GateResult) -> String {
     [(Verdict::Fail, "error"), (Verdict::Inconclusive, "warning")]
         .into_iter()
         .map(|(verdict, kind)| of(gated, verdict, kind))
         .collect()
 }
 
-fn of(gated: &Gated, verdict: Verdict, kind: &str) -> String {
+fn of(gated: &GateResult, verdict: Verdict, kind: &str) -> String {
     let all: Vec<&Item> = gated.that_are(verdict).collect();
     let shown = if all.len() > SHOWN_MAX { SHOWN_MAX - 1 } else { all.len() };
     let mut text = String::new();

@@ -1,7 +1,7 @@
 //! A history for tools that find change points: a CSV file with a line per run.
 
-use super::figures::{FIGURES, FigureReading, Measured};
-use super::items::Gated;
+use super::figures::{FIGURES, FigureReading, FigureSource};
+use super::items::GateResult;
 use crate::summary::Summary;
 
 /// Columns before the figures. `run` identifies a line.
@@ -20,9 +20,14 @@ pub enum HistoryError {
 ///
 /// # Errors
 /// The file's columns differ.
-pub fn history(summary: &Summary, gated: &Gated, commit: &str, there: &str) -> Result<Option<String>, HistoryError> {
+pub fn history(
+    summary: &Summary,
+    gated: &GateResult,
+    commit: &str,
+    there: &str,
+) -> Result<Option<String>, HistoryError> {
     // All figures of all configurations, with or without a value: the columns depend on the scenario alone.
-    let measured = Measured::all(summary);
+    let measured = FigureSource::all(summary);
     let all = || measured.iter().flat_map(|of| FIGURES.iter().map(move |figure| (of, figure)));
     let names = all().map(|(of, figure)| format!("{}.{}", of.name, figure.name));
     let columns: Vec<String> = COLUMNS.iter().map(|&column| column.to_owned()).chain(names).collect();

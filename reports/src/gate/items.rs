@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::figures::FigureReading;
 use super::limits::{Limit, Limits, LimitsError};
 use crate::check::{CellSummary, Testability};
-use crate::compare::{Answer, ComparedPair, Comparing, Comparison};
+use crate::compare::{ComparedPair, Comparison, ComparisonReport, ComparisonVerdict};
 use crate::render::compared::from_to;
 use crate::render::format;
 use crate::sound::{Configuration, decided, of_all_sides};
@@ -21,12 +21,12 @@ const INJECTIONS_MIN: u64 = 4;
 pub struct GateRequirements<'a> {
     pub limits: Option<&'a Limits>,
     /// The record compared with its baseline.
-    pub comparing: Option<&'a Comparing>,
+    pub comparing: Option<&'a ComparisonReport>,
 }
 
 /// The result of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Gated {
+pub struct GateResult {
     /// The gate opens for *pass* only.
     pub verdict: Verdict,
     pub run: String,
@@ -36,11 +36,11 @@ pub struct Gated {
     pub hopeless: Option<String>,
     /// Repetitions that are not judged: harness stalls spoilt them, and most of their configuration's are left.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<ExcludedRepetition>,
     pub items: Vec<Item>,
 }
 
-impl Gated {
+impl GateResult {
     /// The items of each cell, in the order in which cells first appear; None: of the record.
     #[must_use]
     pub fn by_cell(&self) -> Vec<(Option<&str>, Vec<&Item>)> {
@@ -67,7 +67,7 @@ impl Gated {
 
 /// A repetition that is left out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LeftOut {
+pub struct ExcludedRepetition {
     pub cell: String,
     /// The check that a stall left open, and how many repetitions decide without it.
     pub why: String,
@@ -135,7 +135,7 @@ pub fn gate(
     summary: &Summary,
     asked: &GateRequirements<'_>,
     like: impl Fn(&str, &str) -> bool,
-) -> Result<Gated, LimitsError> {
+) -> Result<GateResult, LimitsError> {
     // Self-test cells are meant to fail; the record's item says whether they did.
     let left_out = left_out(summary);
     let is_asked = |cell: &&CellSummary| !left_out.iter().any(|one| one.cell == cell.info.name);
@@ -155,15 +155,15 @@ pub fn gate(
     let verdict = items.iter().map(|item| item.verdict).fold(decided(summary), Verdict::merge);
     let verdict = if judged.is_empty() { verdict.merge(Verdict::Inconclusive) } else { verdict };
     let (run, scenario) = (summary.manifest.run.clone(), summary.manifest.scenario.clone());
-    Ok(Gated { verdict, run, scenario, hopeless: hopeless(&counted, least), left_out, items })
+    Ok(GateResult { verdict, run, scenario, hopeless: hopeless(&counted, least), left_out, items })
 }
 
-fn left_out(summary: &Summary) -> Vec<LeftOut> {
+fn left_out(summary: &Summary) -> Vec<ExcludedRepetition> {
     let of = |cell: &CellSummary, (left, all): (usize, usize)| {
         let open = cell.checks.iter().find(|check| check.verdict == Verdict::Inconclusive);
         let open = open.map_or_else(String::new, |check| format!(" ({}: {})", check.name, check.reason()));
         let why = format!("a stall of the harness spoilt it{open}; the other {left} of {all} repetitions decide");
-        LeftOut { cell: cell.info.name.clone(), why }
+        ExcludedRepetition { cell: cell.info.name.clone(), why }
     };
     let of_one = |one: Configuration<'_>| {
         let counts = (one.cells.len(), one.all().count());
@@ -283,8 +283,8 @@ fn in_words(found: &Comparison) -> String {
     let injections =
         format!("{} against {}", found.new.injections, plural(found.base.injections, "injection", "injections"));
     match found.answer {
-        Answer::CannotTell if found.no_worse => format!("no worse{by}, {injections}"),
-        Answer::CannotTell => format!("cannot tell from {injections}{needs}"),
+        ComparisonVerdict::CannotTell if found.no_worse => format!("no worse{by}, {injections}"),
+        ComparisonVerdict::CannotTell => format!("cannot tell from {injections}{needs}"),
         answer => format!("{}{by}, p {}, {injections}", answer.words(), format::share(found.p_holm)),
     }
 }

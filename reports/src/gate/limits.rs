@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::figures::{FIGURES, Figure, FigureReading, Measured};
+use super::figures::{FIGURES, Figure, FigureReading, FigureSource};
 use crate::check::CellSummary;
 
 /// The content of a limits file.
@@ -86,7 +86,7 @@ impl Limits {
                     return Err(LimitsError::Senseless { cells, figure, limit: most });
                 }
                 for &cell in &meant {
-                    let read = figure.of(&Measured::cell(cell));
+                    let read = figure.of(&FigureSource::cell(cell));
                     if read == FigureReading::Missing {
                         let (cells, figure) = (pattern.clone(), name.clone());
                         return Err(LimitsError::NoFigure { cells, cell: cell.info.name.clone(), figure });

@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use super::items::{Gated, Item};
-use crate::compare::Comparing;
+use super::items::{GateResult, Item};
+use crate::compare::ComparisonReport;
 use crate::render::clean::markdown as escaped;
 use crate::render::compared::{HEAD, NOT_IN_TURN, counted, row, side_names, telling};
 use crate::verdict::Verdict;
@@ -18,7 +18,7 @@ const LEFT_OUT_MAX: usize = 20;
 
 /// The gate's result as Markdown.
 #[must_use]
-pub fn markdown(gated: &Gated, comparing: Option<&Comparing>) -> String {
+pub fn markdown(gated: &GateResult, comparing: Option<&ComparisonReport>) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
     let _ =
@@ -70,7 +70,7 @@ pub fn markdown(gated: &Gated, comparing: Option<&Comparing>) -> String {
 }
 
 /// The failover of every pair and its other differences, within `bytes_max`.
-fn compared(comparing: &Comparing, bytes_max: usize) -> String {
+fn compared(comparing: &ComparisonReport, bytes_max: usize) -> String {
     let of_row = |cells: &mut dyn Iterator<Item = String>| cells.map(|cell| format!("| {cell} ")).collect::<String>();
     let mut text: String = side_names(comparing).iter().map(|name| format!("- {}\n", escaped(name))).collect();
     if !text.is_empty() {

@@ -8,10 +8,10 @@ mod items;
 mod limits;
 mod markdown;
 
-pub use figures::{FIGURES, Figure, FigureReading, Measured};
+pub use figures::{FIGURES, Figure, FigureReading, FigureSource};
 pub use formats::{bencher, benchmark_action};
 pub use github::annotations;
 pub use history::{HistoryError, history};
-pub use items::{GateQuestion, GateRequirements, Gated, Item, LeftOut, gate};
+pub use items::{ExcludedRepetition, GateQuestion, GateRequirements, GateResult, Item, gate};
 pub use limits::{Limits, LimitsError};
 pub use markdown::markdown;

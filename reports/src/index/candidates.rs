@@ -14,7 +14,7 @@ pub struct CandidateIndex {
 
 /// One enrolment of a candidate: from `Joined` to the end of that incarnation.
 #[derive(Clone, Debug)]
-pub struct Stand<'a> {
+pub struct EnrolmentSpan<'a> {
     pub from: Nanos,
     pub to: Nanos,
     pub session: i64,
@@ -26,7 +26,7 @@ pub struct Stand<'a> {
 }
 
 #[derive(Clone, Debug)]
-pub struct Departed<'a> {
+pub struct CandidateDeparture<'a> {
     pub t: Nanos,
     pub session: i64,
     pub how: &'a Departure,
@@ -38,10 +38,10 @@ pub struct Candidates<'a> {
     /// Candidates of each group.
     pub by_group: BTreeMap<u32, Vec<u32>>,
     /// In order of time, by candidate.
-    pub stands: BTreeMap<u32, Vec<Stand<'a>>>,
+    pub stands: BTreeMap<u32, Vec<EnrolmentSpan<'a>>>,
     /// Places among the stands of each candidate, in the order of the znodes' names, then of time.
     by_name: BTreeMap<u32, Vec<u32>>,
-    pub departures: BTreeMap<u32, Vec<Departed<'a>>>,
+    pub departures: BTreeMap<u32, Vec<CandidateDeparture<'a>>>,
     /// Connection states that each session's client reported, in order of time.
     pub states: BTreeMap<i64, Vec<(Nanos, SessionState)>>,
     /// Host of each session.
@@ -113,11 +113,12 @@ impl<'a> Candidates<'a> {
                 let node = node.as_deref();
                 // A czxid that the candidate did not receive is looked up by the znode's name.
                 let czxid = czxid.or_else(|| znodes.named(*session, node?));
-                let stand = Stand { from: *t, to: end, session: *session, node, czxid, generation, left: false };
+                let stand =
+                    EnrolmentSpan { from: *t, to: end, session: *session, node, czxid, generation, left: false };
                 self.stands.entry(*cand).or_default().push(stand);
             }
             Event::Left { t, cand, session, how } => {
-                let departed = Departed { t: *t, session: *session, how };
+                let departed = CandidateDeparture { t: *t, session: *session, how };
                 self.departures.entry(*cand).or_default().push(departed);
             }
             _ => {}
@@ -151,7 +152,7 @@ impl<'a> Candidates<'a> {
 
     /// The enrolment of the candidate at `at`, if it had one.
     #[must_use]
-    pub fn standing(&self, cand: u32, at: Nanos) -> Option<&Stand<'a>> {
+    pub fn standing(&self, cand: u32, at: Nanos) -> Option<&EnrolmentSpan<'a>> {
         let stands = self.stands.get(&cand)?;
         let last = stands.partition_point(|s| s.from <= at);
         stands[..last].last().filter(|s| at <= s.to)

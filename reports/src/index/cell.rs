@@ -20,7 +20,7 @@ use super::servers::Servers;
 use super::terms::Terms;
 use super::time::last_time;
 use super::unheard::UnheardCreates;
-use super::writes::Writing;
+use super::writes::WriteIndex;
 use super::znodes::Znodes;
 use crate::stats::spans::Span;
 use hustings_record::{
@@ -75,7 +75,7 @@ pub struct Index<'a> {
     pub places: Places<'a>,
     pub namesakes: Namesakes<'a>,
     pub unheard_creates: UnheardCreates,
-    pub writing: Writing<'a>,
+    pub writing: WriteIndex<'a>,
     pub losses: Losses,
     pub intervals: OwnershipIntervals,
     pub znodes: Znodes<'a>,
@@ -157,7 +157,7 @@ impl<'a> Index<'a> {
             notices: notices.without_own(&terms, &candidates),
             namesakes: Namesakes::new(&places, &terms),
             places,
-            writing: Writing::of(cell),
+            writing: WriteIndex::of(cell),
             unheard_creates,
             presence,
             lists: Lists::new(&few),

@@ -48,7 +48,7 @@ pub type Lull = (Span, Nanos);
 
 /// Whether a leader and a majority were observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Served {
+enum QuorumService {
     By(u32),
     Perhaps,
     No,
@@ -96,7 +96,7 @@ fn gaps(servers: &BTreeMap<u32, ServerHistory<'_>>, size: u32, until: Nanos) -> 
     for pair in times.windows(2) {
         let span = (pair[0], pair[1]);
         match served(servers, size, span) {
-            Served::By(leader) => {
+            QuorumService::By(leader) => {
                 let changed = before.is_some_and(|b| b != leader);
                 let none = Vec::new();
                 if let Some(gap) = open.take() {
@@ -109,7 +109,7 @@ fn gaps(servers: &BTreeMap<u32, ServerHistory<'_>>, size: u32, until: Nanos) -> 
             state => {
                 let gap = open.get_or_insert(QuorumGap { before, after: None, span, none: Vec::new() });
                 gap.span.1 = span.1;
-                if state == Served::No {
+                if state == QuorumService::No {
                     gap.none.push(span);
                 }
             }
@@ -120,7 +120,7 @@ fn gaps(servers: &BTreeMap<u32, ServerHistory<'_>>, size: u32, until: Nanos) -> 
 }
 
 /// The possible states of a server between two neighbouring changes.
-struct Part<'s> {
+struct PossibleStates<'s> {
     id: u32,
     /// Its state for the whole time, if it is certain.
     now: Option<&'s Spell>,
@@ -128,7 +128,7 @@ struct Part<'s> {
     may_follow: bool,
 }
 
-impl<'s> Part<'s> {
+impl<'s> PossibleStates<'s> {
     fn new(id: u32, spells: &'s [Spell], span: Span) -> Self {
         let last = spells.partition_point(|s| s.began.1 <= span.0);
         let now = last.checked_sub(1).map(|at| &spells[at]).filter(|s| s.ended.0 >= span.1);
@@ -156,9 +156,10 @@ impl<'s> Part<'s> {
 
 /// Whether the quorum was served between two neighbouring changes. No server reports which leader it follows. If one
 /// server may lead, it is that one; if two may lead, a follower proves nothing for either.
-fn served(servers: &BTreeMap<u32, ServerHistory<'_>>, size: u32, span: Span) -> Served {
+fn served(servers: &BTreeMap<u32, ServerHistory<'_>>, size: u32, span: Span) -> QuorumService {
     let majority = size as usize / 2 + 1;
-    let parts: Vec<Part<'_>> = servers.iter().map(|(&id, server)| Part::new(id, &server.spells, span)).collect();
+    let parts: Vec<PossibleStates<'_>> =
+        servers.iter().map(|(&id, server)| PossibleStates::new(id, &server.spells, span)).collect();
     let newest =
         parts.iter().filter_map(|p| Some((p.leads()?, p.id))).max_by_key(|(s, id)| (s.epoch(), s.began.1, *id));
     if let Some((lead, id)) = newest {
@@ -172,19 +173,19 @@ fn served(servers: &BTreeMap<u32, ServerHistory<'_>>, size: u32, span: Span) -> 
             0
         };
         if with_it + 1 >= majority {
-            return Served::By(id);
+            return QuorumService::By(id);
         }
     }
     let may_follow = |leader: u32| parts.iter().filter(|p| p.id != leader && p.may_follow).count();
     let perhaps = parts.iter().any(|p| p.may_lead.is_some() && may_follow(p.id) + 1 >= majority);
-    if perhaps { Served::Perhaps } else { Served::No }
+    if perhaps { QuorumService::Perhaps } else { QuorumService::No }
 }
 
 /// Number of certain followers of a leader while a server of an older epoch still reports that it leads. A server
 /// reports that it leads only once a majority has acknowledged its epoch, so the quorum was served at its rise. It
 /// still is while all possible followers of that time follow without a break. 0 if one may have left: it may have been
 /// in the majority.
-fn since_its_rise(servers: &BTreeMap<u32, ServerHistory<'_>>, parts: &[Part<'_>], lead: &Spell) -> usize {
+fn since_its_rise(servers: &BTreeMap<u32, ServerHistory<'_>>, parts: &[PossibleStates<'_>], lead: &Spell) -> usize {
     let mut with_it = 0;
     for part in parts {
         let at_rise = |s: &Spell| s.began.0 <= lead.began.1 && s.ended.1 > lead.began.1;

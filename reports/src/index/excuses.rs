@@ -6,13 +6,13 @@ use super::cell::Index;
 use super::fault::Fault;
 use super::felt::FELT_T;
 use super::terms::Term;
-use super::writes::Work;
+use super::writes::ResourceWrite;
 use crate::stats::spans::{Span, union, without};
 use hustings_record::Nanos;
 
 /// Why a candidate may act as leader for a moment after its lead is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Excuse {
+pub enum LeadershipConfounder {
     /// The process was stopped, and has just resumed.
     Waking,
     /// The ensemble ended the session, or deleted the znode, by force, and the client cannot have been notified yet.
@@ -22,18 +22,22 @@ pub enum Excuse {
 impl Index<'_> {
     /// The excuse that covers all of these spans, in which these terms took part; `None` if there is none.
     #[must_use]
-    pub fn excuse(&self, spans: &[Span], terms: &[&Term<'_>]) -> Option<Excuse> {
+    pub fn excuse(&self, spans: &[Span], terms: &[&Term<'_>]) -> Option<LeadershipConfounder> {
         let waking: Vec<Span> = terms.iter().flat_map(|term| self.wakings(term)).collect();
         let forced = terms.iter().flat_map(|term| self.forced(term)).chain(waking.iter().copied());
         let forced = union(forced.collect());
         let waking = union(waking);
         let within = |excused: &[Span]| !excused.is_empty() && spans.iter().all(|&s| without(s, excused).is_empty());
-        if within(&waking) { Some(Excuse::Waking) } else { within(&forced).then_some(Excuse::Forced) }
+        if within(&waking) {
+            Some(LeadershipConfounder::Waking)
+        } else {
+            within(&forced).then_some(LeadershipConfounder::Forced)
+        }
     }
 
     /// The excuse for a write: its cause must hit the write's own candidate, in the term that the write belongs to.
     #[must_use]
-    pub fn excuse_of_write(&self, work: &Work) -> Option<Excuse> {
+    pub fn excuse_of_write(&self, work: &ResourceWrite) -> Option<LeadershipConfounder> {
         let of_cand = self.terms.by_cand.get(&work.cand).into_iter().flatten().map(|&place| &self.terms.all[place]);
         let of_it = |term: &&Term<'_>| (term.session, term.czxid) == (work.session, work.czxid);
         let terms: Vec<&Term<'_>> = of_cand.filter(of_it).collect();

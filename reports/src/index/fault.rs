@@ -1,6 +1,6 @@
 //! One fault of a record, with its verifications.
 
-use super::proof::Proof;
+use super::proof::VerificationResult;
 use crate::stats::spans::Span;
 use hustings_record::{FaultKind, LeadLoss, Nanos, overran};
 
@@ -21,8 +21,8 @@ pub struct Fault<'a> {
     /// Its hosts and those of its candidates: sorted, without duplicates.
     pub met: Vec<u16>,
     pub detail: &'a str,
-    pub injected: Option<Box<Proof<'a>>>,
-    pub healed: Option<Box<Proof<'a>>>,
+    pub injected: Option<Box<VerificationResult<'a>>>,
+    pub healed: Option<Box<VerificationResult<'a>>>,
     /// From the order until it no longer acts, or the end of the cell if that is not known.
     pub active: Span,
     /// This fault explains losses until here: the sessions of its targets can have expired by then.
@@ -40,7 +40,7 @@ impl Fault<'_> {
     /// at `end`.
     #[must_use]
     pub(super) fn edges(&self, end: Nanos) -> (Span, Span) {
-        let times = |proof: &Option<Box<Proof<'_>>>| proof.as_ref().map(|proof| (proof.from, proof.to));
+        let times = |proof: &Option<Box<VerificationResult<'_>>>| proof.as_ref().map(|proof| (proof.from, proof.to));
         (times(&self.injected).unwrap_or((self.t, self.t)), times(&self.healed).unwrap_or((end, end)))
     }
 

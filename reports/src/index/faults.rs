@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::candidates::Candidates;
 use super::fault::Fault;
 use super::few::PlacedEvent;
-use super::lately::Lately;
+use super::lately::RecentSpans;
 use super::proofs::{self, BeliefIndex};
 use crate::stats::spans::{Span, union};
-use hustings_record::{CellRecord, Event, FaultKind, FaultOrder, Hits, Nanos, ProcessFate};
+use hustings_record::{CellRecord, Event, FaultKind, FaultOrder, Nanos, ProcessFate, TargetClass};
 
 /// How long after its end a fault still explains events.
 pub(super) struct Deadline<'i> {
@@ -29,14 +29,16 @@ const ALLOWANCE_NS: Nanos = 1_000_000_000;
 
 impl Deadline<'_> {
     /// Until when a fault explains lost leads, if it no longer acts after `over`.
-    fn explains_until(&self, hits: Hits, over: Nanos) -> Nanos {
+    fn explains_until(&self, hits: TargetClass, over: Nanos) -> Nanos {
         let expiry = ALLOWANCE_NS + self.poll + self.timeout + self.tick + self.tick / 2;
         match hits {
             // The lead is released, or taken, at once. A client that receives nothing looks for a server after 2/5 of
             // T.
-            Hits::Nobody | Hits::Candidates => over.saturating_add(ALLOWANCE_NS + self.poll + self.timeout / 2),
-            Hits::Servers => over.saturating_add(expiry),
-            Hits::Hosts => self.expires_by(over, expiry),
+            TargetClass::Nobody | TargetClass::Candidates => {
+                over.saturating_add(ALLOWANCE_NS + self.poll + self.timeout / 2)
+            }
+            TargetClass::Servers => over.saturating_add(expiry),
+            TargetClass::Hosts => self.expires_by(over, expiry),
         }
     }
 
@@ -61,7 +63,7 @@ pub struct Faults<'a> {
     pub by_cand: BTreeMap<u32, Vec<usize>>,
     pub by_group: BTreeMap<u32, Vec<usize>>,
     /// From the order until the fault explains nothing any more, by candidate and by group.
-    lately: (BTreeMap<u32, Lately>, BTreeMap<u32, Lately>),
+    lately: (BTreeMap<u32, RecentSpans>, BTreeMap<u32, RecentSpans>),
     /// Places of those on servers.
     by_servers: Vec<usize>,
     /// When each host was, or may have been, stopped: sorted and disjoint.
@@ -133,7 +135,7 @@ impl<'a> Faults<'a> {
         }
         let span = |place: &usize| (*place, self.all[*place].felt());
         let lately = |places: &BTreeMap<u32, Vec<usize>>| {
-            places.iter().map(|(of, places)| (*of, Lately::of(places.iter().map(span)))).collect()
+            places.iter().map(|(of, places)| (*of, RecentSpans::of(places.iter().map(span)))).collect()
         };
         self.lately = (lately(&self.by_cand), lately(&self.by_group));
     }

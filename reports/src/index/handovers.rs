@@ -95,13 +95,13 @@ fn chained(moments: impl Iterator<Item = Nanos>, apart: Nanos) -> BTreeMap<Nanos
 }
 
 /// Handovers, looked up by a write.
-pub struct Blamed<'h> {
+pub struct HandoverLookup<'h> {
     /// In order of group and time.
     handovers: &'h [Handover],
     by_loser: BTreeMap<WriteKey, usize>,
 }
 
-impl<'h> Blamed<'h> {
+impl<'h> HandoverLookup<'h> {
     #[must_use]
     pub fn new(index: &Index<'_>, handovers: &'h [Handover]) -> Self {
         let key = |term: &Term<'_>| (term.cand, term.session, term.czxid);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::lately::Lately;
+use super::lately::RecentSpans;
 use super::terms::Term;
 use crate::stats::spans::{Span, union, without};
 use hustings_record::{CellRecord, Event, LeadOwner, Nanos};
@@ -29,16 +29,16 @@ pub struct OwnershipIntervals {
     /// Number of groups on which it ever reported.
     pub groups: usize,
     /// By group: the range of its intervals in `seen`, and their places within it.
-    lately: BTreeMap<u32, (Range<usize>, Lately)>,
+    lately: BTreeMap<u32, (Range<usize>, RecentSpans)>,
 }
 
 /// When an owner was named, its session and its znode's czxid.
-type Named = (Span, Option<i64>, Option<i64>);
+type NamedOwner = (Span, Option<i64>, Option<i64>);
 
 impl OwnershipIntervals {
     /// Owners until `until`, in a cell that ended at `end`.
     pub(super) fn new(cell: &CellRecord, until: Nanos, end: Nanos) -> Self {
-        let mut owners: BTreeMap<u32, Vec<Named>> = BTreeMap::new();
+        let mut owners: BTreeMap<u32, Vec<NamedOwner>> = BTreeMap::new();
         let mut states: Vec<(Nanos, bool)> = Vec::new();
         let mut missed: Vec<(u32, Nanos)> = Vec::new();
         let mut questions = Vec::new();
@@ -87,7 +87,7 @@ impl OwnershipIntervals {
             let spans = of_group.iter().map(|interval| interval.span).enumerate();
             let range = next..next + of_group.len();
             next = range.end;
-            intervals.lately.insert(of_group[0].group, (range, Lately::of(spans)));
+            intervals.lately.insert(of_group[0].group, (range, RecentSpans::of(spans)));
         }
         intervals
     }
@@ -141,7 +141,7 @@ fn blind(mut states: Vec<(Nanos, bool)>, end: Nanos) -> Vec<Span> {
 }
 
 /// From an unanswered question about a group until its owner is reported again.
-fn unknown(missed: &[(u32, Nanos)], owners: &BTreeMap<u32, Vec<Named>>, end: Nanos) -> BTreeMap<u32, Vec<Span>> {
+fn unknown(missed: &[(u32, Nanos)], owners: &BTreeMap<u32, Vec<NamedOwner>>, end: Nanos) -> BTreeMap<u32, Vec<Span>> {
     let mut spans: BTreeMap<u32, Vec<Span>> = BTreeMap::new();
     for &(group, t) in missed {
         let told = owners.get(&group).into_iter().flatten().map(|named| named.0.1).filter(|&told| told > t);

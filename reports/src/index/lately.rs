@@ -14,9 +14,9 @@ struct RecentEntry {
 
 /// In the order of their beginnings.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lately(Vec<RecentEntry>);
+pub(crate) struct RecentSpans(Vec<RecentEntry>);
 
-impl Lately {
+impl RecentSpans {
     /// Indexes spans, each with its place.
     pub(crate) fn of(things: impl Iterator<Item = (usize, Span)>) -> Self {
         let entry = |(place, (begun, ended))| RecentEntry { begun, reach: ended, place: place as u32, ended };
@@ -52,7 +52,7 @@ mod tests {
         ) {
             let things: Vec<Span> = things.into_iter().map(|(from, long)| (from, from + long)).collect();
             let span = (asked.0, asked.0 + asked.1);
-            let mut found: Vec<usize> = Lately::of(things.iter().copied().enumerate()).within(span).collect();
+            let mut found: Vec<usize> = RecentSpans::of(things.iter().copied().enumerate()).within(span).collect();
             found.sort_unstable();
             let all = things.iter().enumerate().filter(|(_, thing)| thing.0 <= span.1 && span.0 <= thing.1);
             prop_assert_eq!(found, all.map(|(place, _)| place).collect::<Vec<_>>());

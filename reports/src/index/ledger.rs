@@ -17,14 +17,14 @@ pub struct JudgedWrite {
 
 /// The state of one group's ledger: writes that it has accepted so far.
 #[derive(Clone, Debug, Default)]
-struct Accepted {
+struct LedgerState {
     /// The highest token: czxid, then session.
     highest: Option<(i64, i64)>,
     /// The incarnations that wrote with the highest czxid.
     incarnations: BTreeSet<(i64, u32)>,
 }
 
-impl Accepted {
+impl LedgerState {
     /// Whether this write is stale. Accepts it in either case.
     fn take(&mut self, token: (i64, i64), cand: u32) -> bool {
         let (czxid, session) = token;
@@ -45,8 +45,8 @@ impl Accepted {
 /// The two ledgers of one group.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ledgers {
-    unfenced: Accepted,
-    fenced: Accepted,
+    unfenced: LedgerState,
+    fenced: LedgerState,
     /// The fence rejects tokens with a czxid lower than this. A real fence can compare only the number.
     fence: i64,
 }

@@ -9,7 +9,7 @@ use crate::stats::spans::Span;
 
 /// The combined lists of all servers at one edge.
 #[derive(Clone, Debug, Default)]
-pub struct Listed {
+pub struct CombinedLists {
     /// From the first question to the last answer.
     pub asked: Span,
     pub holds: Holdings,
@@ -22,8 +22,8 @@ pub struct Listed {
 /// None: the servers were not asked, or did not answer.
 #[derive(Default)]
 pub struct Lists {
-    pub begin: Option<Listed>,
-    pub end: Option<Listed>,
+    pub begin: Option<CombinedLists>,
+    pub end: Option<CombinedLists>,
 }
 
 impl Lists {
@@ -33,13 +33,13 @@ impl Lists {
                 let Event::Holdings { from, to, at, servers, holds } = event else { return None };
                 (*at == edge).then_some(((*from, *to), &servers[..], &**holds))
             });
-            Listed::by(&told.collect::<Vec<_>>())
+            CombinedLists::by(&told.collect::<Vec<_>>())
         };
         Self { begin: listed(WindowEdge::Begin), end: listed(WindowEdge::End) }
     }
 }
 
-impl Listed {
+impl CombinedLists {
     /// Servers that give the same answer share one event.
     fn by(told: &[(Span, &[u32], &Holdings)]) -> Option<Self> {
         let &(mut asked, mut most, _) = told.first()?;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::faults::Faults;
 use super::few::PlacedEvent;
-use super::lately::Lately;
-use super::proof::Proof;
+use super::lately::RecentSpans;
+use super::proof::VerificationResult;
 use super::time::last_time;
 use crate::stats::spans::{Span, total, union, without};
 use hustings_record::{CellRecord, Event, Misbehaviour, Nanos, ProcessFate, SegmentRecord};
@@ -53,7 +53,7 @@ pub struct Lives {
     pub all: Vec<Life>,
     /// In order of time.
     pub stalls: Vec<Stall>,
-    lately: Lately,
+    lately: RecentSpans,
     deaths: BTreeMap<(u16, u32), Span>,
     /// Hosts on which processes of the harness run beside external programs. Faults hit only the programs.
     beside: BTreeSet<u16>,
@@ -62,7 +62,7 @@ pub struct Lives {
 impl Lives {
     pub(super) fn new(cell: &CellRecord, few: &[PlacedEvent<'_>], faults: &Faults<'_>, end: Nanos) -> Self {
         let (ended, left) = (ends_of_hosts(few), left_by_programs(few));
-        let wrote = Wrote::of(cell);
+        let wrote = HostWriteTimes::of(cell);
         let mut lives = Self { beside: besides(few), ..Self::default() };
         for segment in &cell.segments {
             let times = segment.events.iter().filter_map(last_time);
@@ -129,7 +129,7 @@ impl Lives {
         let seen = outages(few, end).into_iter().filter(|seen| !lives.is_told(seen)).collect::<Vec<_>>();
         lives.stalls.extend(seen);
         lives.stalls.sort_by_key(|s| (s.from, s.to));
-        lives.lately = Lately::of(lives.stalls.iter().map(|s| (s.from, s.to)).enumerate());
+        lives.lately = RecentSpans::of(lives.stalls.iter().map(|s| (s.from, s.to)).enumerate());
         lives
     }
 
@@ -189,9 +189,9 @@ impl Lives {
 }
 
 /// When the processes of hosts sent writes, in order of time.
-struct Wrote(BTreeMap<u16, Vec<Nanos>>);
+struct HostWriteTimes(BTreeMap<u16, Vec<Nanos>>);
 
-impl Wrote {
+impl HostWriteTimes {
     fn of(cell: &CellRecord) -> Self {
         let mut wrote: BTreeMap<u16, Vec<Nanos>> = BTreeMap::new();
         // Not needed where all processes ended in order.
@@ -256,6 +256,6 @@ fn ends_of_hosts(few: &[PlacedEvent<'_>]) -> BTreeMap<(u16, u32), (Nanos, bool)>
 fn crash_of(host: u16, life: &Life, gone: Option<Nanos>, faults: &Faults<'_>) -> Option<Span> {
     let mut crashes =
         faults.all.iter().filter(|f| f.kind.facts().process == ProcessFate::Ended && f.hosts.contains(&host));
-    let kills = |p: &&Proof| p.verified && p.to >= life.first && gone.is_none_or(|gone| p.from <= gone);
+    let kills = |p: &&VerificationResult| p.verified && p.to >= life.first && gone.is_none_or(|gone| p.from <= gone);
     crashes.find_map(|f| f.injected.as_deref().filter(kills).map(|p| (p.from, p.to)))
 }

@@ -7,7 +7,7 @@ use super::candidates::Candidates;
 use super::fault::Fault;
 use super::faults::{Deadline, Faults};
 use super::intervals::{OwnershipInterval, OwnershipIntervals};
-use super::proof::Proof;
+use super::proof::VerificationResult;
 use super::survival::Survival;
 use super::terms::{Ending, Term, Terms};
 use crate::stats::spans::Span;
@@ -154,7 +154,7 @@ impl Finder<'_, '_> {
 
     /// Whether the fault hit the lead's own candidate. If it lost replies, one must be to the create of the lead's
     /// znode. Data that is not recorded rules nothing out.
-    fn is_hit(&self, proof: &Proof<'_>, term: usize) -> bool {
+    fn is_hit(&self, proof: &VerificationResult<'_>, term: usize) -> bool {
         let lost = proof.seen.iter().filter_map(|seen| match seen {
             Evidence::Lost { replies, .. } => Some(replies),
             _ => None,

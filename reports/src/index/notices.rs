@@ -22,7 +22,7 @@ pub struct Notice<'a> {
 
 /// A candidate had handled its enrolment or a notification.
 #[derive(Clone, Copy, Debug)]
-pub struct Handled {
+pub struct HandledNotice {
     pub t: Nanos,
     pub session: i64,
     /// Those that it sent because of that.
@@ -39,7 +39,7 @@ pub struct Notices<'a> {
     by_cand: BTreeMap<u32, Vec<Nanos>>,
     deletions: BTreeMap<u32, Vec<Nanos>>,
     /// By candidate, in order of time.
-    handled: BTreeMap<u32, Vec<Handled>>,
+    handled: BTreeMap<u32, Vec<HandledNotice>>,
 }
 
 impl<'a> Notices<'a> {
@@ -62,7 +62,7 @@ impl<'a> Notices<'a> {
                     }
                 }
                 Event::Settled { t, cand, session, requests } => {
-                    let handled = Handled { t: *t, session: *session, requests: *requests };
+                    let handled = HandledNotice { t: *t, session: *session, requests: *requests };
                     notices.handled.entry(*cand).or_default().push(handled);
                 }
                 _ => {}
@@ -122,13 +122,13 @@ impl<'a> Notices<'a> {
 
     /// Whatever the candidate handled, in order of time.
     #[must_use]
-    pub fn all_handled(&self, cand: u32) -> &[Handled] {
+    pub fn all_handled(&self, cand: u32) -> &[HandledNotice] {
         self.handled.get(&cand).map_or(&[], Vec::as_slice)
     }
 
     /// When the candidate had handled this notification. A session that ended before that has handled none.
     #[must_use]
-    pub fn handled(&self, notice: &Notice<'_>) -> Option<Handled> {
+    pub fn handled(&self, notice: &Notice<'_>) -> Option<HandledNotice> {
         let all = self.all_handled(notice.cand);
         let mut since = all[all.partition_point(|handled| handled.t < notice.t)..].iter();
         since.find(|handled| handled.session == notice.session).copied()

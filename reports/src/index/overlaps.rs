@@ -6,12 +6,12 @@ use crate::stats::spans::Span;
 use crate::stats::{Overlap, Piece, sweep};
 
 /// The pieces of a term that count.
-pub(crate) type Cut = fn(&Index<'_>, &Term<'_>) -> Vec<Span>;
+pub(crate) type PieceSelector = fn(&Index<'_>, &Term<'_>) -> Vec<Span>;
 
 impl Index<'_> {
     /// Overlaps of a group's terms, each cut to the pieces that count; `margin` as in [`sweep`].
     #[must_use]
-    pub(crate) fn overlaps(&self, group: u32, margin: i64, cut: Cut) -> Vec<Overlap> {
+    pub(crate) fn overlaps(&self, group: u32, margin: i64, cut: PieceSelector) -> Vec<Overlap> {
         let mut pieces = Vec::new();
         for &term in self.terms.of_group(group) {
             let who = self.terms.all[term].incarnation();

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::candidates::{Candidates, Stand};
+use super::candidates::{Candidates, EnrolmentSpan};
 use super::faults::Faults;
-use super::lately::Lately;
+use super::lately::RecentSpans;
 use super::terms::Terms;
 use crate::stats::spans::{Span, touches};
 use hustings_record::{Departure, Nanos, SessionState};
@@ -52,7 +52,7 @@ pub struct Places<'a> {
     /// By group, in the order of the queue, which is that of the czxid.
     by_group: BTreeMap<u32, Vec<QueuePlace<'a>>>,
     /// By group, places in the queue by when they certainly existed.
-    there: BTreeMap<u32, Lately>,
+    there: BTreeMap<u32, RecentSpans>,
 }
 
 impl<'a> Places<'a> {
@@ -100,7 +100,7 @@ impl<'a> Places<'a> {
         places.by_group.values_mut().for_each(|places| places.sort_by_key(|place| (place.czxid, place.from)));
         for (group, of_group) in &places.by_group {
             let there = of_group.iter().map(|place| (place.from, place.there_until)).enumerate();
-            places.there.insert(*group, Lately::of(there.filter(|(_, there)| there.0 <= there.1)));
+            places.there.insert(*group, RecentSpans::of(there.filter(|(_, there)| there.0 <= there.1)));
         }
         places
     }
@@ -135,7 +135,7 @@ impl<'a> Places<'a> {
     }
 }
 
-impl Stand<'_> {
+impl EnrolmentSpan<'_> {
     /// Whether this enrolment was over when `next` began, as its candidate reports.
     fn left_before(&self, next: &Self) -> bool {
         self.left && self.to <= next.from
@@ -148,7 +148,7 @@ fn ending(
     candidates: &Candidates<'_>,
     faults: &Faults<'_>,
     cand: u32,
-    stand: &Stand<'_>,
+    stand: &EnrolmentSpan<'_>,
     (tear_down, end): Span,
     (heard_within, gone_by): (Nanos, Nanos),
 ) -> (Nanos, Option<Nanos>, bool) {

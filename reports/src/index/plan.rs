@@ -8,7 +8,7 @@ use hustings_record::{Event, FaultIntent, Nanos, WithheldReason};
 
 /// A planned fault.
 #[derive(Debug)]
-pub struct Planned<'a> {
+pub struct PlanEntry<'a> {
     pub intent: &'a FaultIntent,
     /// Places in the index's faults.
     pub orders: Vec<usize>,
@@ -16,7 +16,7 @@ pub struct Planned<'a> {
     pub withheld: Option<(Nanos, WithheldReason)>,
 }
 
-impl Planned<'_> {
+impl PlanEntry<'_> {
     /// The record has neither an order nor a reason to withhold it.
     #[must_use]
     pub fn is_lost(&self) -> bool {
@@ -28,7 +28,7 @@ impl Planned<'_> {
 #[derive(Debug, Default)]
 pub struct FaultPlan<'a> {
     /// By number. None: the record has no plan.
-    pub faults: Option<BTreeMap<u32, Planned<'a>>>,
+    pub faults: Option<BTreeMap<u32, PlanEntry<'a>>>,
     /// Places of faults that were ordered though the plan does not name them.
     pub strays: Vec<usize>,
 }
@@ -39,8 +39,8 @@ impl<'a> FaultPlan<'a> {
         for (_, event) in few {
             match event {
                 Event::FaultPlan { faults, .. } => {
-                    let all: &mut BTreeMap<u32, Planned<'a>> = planned.get_or_insert_default();
-                    let new = |intent: &'a FaultIntent| Planned { intent, orders: Vec::new(), withheld: None };
+                    let all: &mut BTreeMap<u32, PlanEntry<'a>> = planned.get_or_insert_default();
+                    let new = |intent: &'a FaultIntent| PlanEntry { intent, orders: Vec::new(), withheld: None };
                     all.extend(faults.iter().map(|intent| (intent.id, new(intent))));
                 }
                 Event::FaultWithheld { t, planned, why } => withheld.push((*planned, (*t, *why))),

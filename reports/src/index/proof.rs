@@ -4,7 +4,7 @@ use hustings_record::{Evidence, Nanos, Touch};
 
 /// Verification of one stage of a fault. Several verifications of a stage form one, which is as good as its weakest.
 #[derive(Clone, Debug)]
-pub struct Proof<'a> {
+pub struct VerificationResult<'a> {
     pub from: Nanos,
     pub to: Nanos,
     /// The verifications claim it, and no evidence contradicts it.
@@ -19,7 +19,7 @@ pub struct Proof<'a> {
     pub unfounded: Option<String>,
 }
 
-impl Proof<'_> {
+impl VerificationResult<'_> {
     /// Whether the record holds evidence.
     #[must_use]
     pub fn recorded(&self) -> bool {

@@ -6,19 +6,19 @@ use std::collections::BTreeMap;
 use super::candidates::Candidates;
 use super::fault::Fault;
 use super::few::PlacedEvent;
-use super::proof::Proof;
+use super::proof::VerificationResult;
 use hustings_record::{
-    CellInfo, CellRecord, CutLink, Event, Evidence, FaultKind, Hits, Nanos, VerificationEvent, VerificationStage,
+    CellInfo, CellRecord, CutLink, Event, Evidence, FaultKind, Nanos, TargetClass, VerificationEvent, VerificationStage,
 };
 
 /// Proofs as their verifications claim them, by fault and whether they are of its injection.
-pub(super) fn collect<'a>(few: &[PlacedEvent<'a>]) -> BTreeMap<(u32, bool), Box<Proof<'a>>> {
-    let mut proofs: BTreeMap<(u32, bool), Box<Proof<'a>>> = BTreeMap::new();
+pub(super) fn collect<'a>(few: &[PlacedEvent<'a>]) -> BTreeMap<(u32, bool), Box<VerificationResult<'a>>> {
+    let mut proofs: BTreeMap<(u32, bool), Box<VerificationResult<'a>>> = BTreeMap::new();
     for &(_, event) in few {
         let Event::Verification(verification) = event else { continue };
         let VerificationEvent { id, stage, from, to, verified, evidence, touches, seen } = &**verification;
         let proof = proofs.entry((*id, *stage == VerificationStage::Injected)).or_insert_with(|| {
-            Box::new(Proof {
+            Box::new(VerificationResult {
                 from: *from,
                 to: *to,
                 verified: true,
@@ -84,17 +84,27 @@ pub(super) fn judge(fault: &mut Fault<'_>, info: &CellInfo, candidates: &Candida
 }
 
 /// Why the evidence does not prove this stage. A proof without recorded evidence rests on its verifications' claim alone.
-fn doubt(fault: &Fault<'_>, stage: VerificationStage, proof: &Proof<'_>, info: &CellInfo) -> Result<(), String> {
+fn doubt(
+    fault: &Fault<'_>,
+    stage: VerificationStage,
+    proof: &VerificationResult<'_>,
+    info: &CellInfo,
+) -> Result<(), String> {
     proof.seen.iter().copied().try_for_each(|seen| seen.shows(fault.kind, stage))?;
     if proof.recorded() { covers(fault, stage, proof, info) } else { Ok(()) }
 }
 
 /// The evidence must cover all targets of the fault, before it and after it.
-fn covers(fault: &Fault<'_>, stage: VerificationStage, proof: &Proof<'_>, info: &CellInfo) -> Result<(), String> {
+fn covers(
+    fault: &Fault<'_>,
+    stage: VerificationStage,
+    proof: &VerificationResult<'_>,
+    info: &CellInfo,
+) -> Result<(), String> {
     let facts = fault.kind.facts();
     match facts.hits {
-        Hits::Nobody => Ok(()),
-        Hits::Candidates => {
+        TargetClass::Nobody => Ok(()),
+        TargetClass::Candidates => {
             let obeyed = |seen: &Evidence| match seen {
                 Evidence::Obeyed { cand, sent, .. } => fault.hits(*cand) && *sent >= fault.t,
                 _ => false,
@@ -105,7 +115,7 @@ fn covers(fault: &Fault<'_>, stage: VerificationStage, proof: &Proof<'_>, info: 
                 Err("somebody else obeyed the order".to_owned())
             }
         }
-        Hits::Servers => {
+        TargetClass::Servers => {
             let looked: Vec<u32> = proof.seen.iter().copied().flat_map(Evidence::servers).collect();
             let (hit, others): (Vec<u32>, Vec<u32>) = (1..=info.servers).partition(|&server| fault.hits_server(server));
             if let Some(server) = hit.iter().find(|server| !looked.contains(server)) {
@@ -118,7 +128,7 @@ fn covers(fault: &Fault<'_>, stage: VerificationStage, proof: &Proof<'_>, info: 
             });
             open.map_or(Ok(()), |(a, b)| Err(format!("the way from server {a} to server {b} was not looked at")))
         }
-        Hits::Hosts => {
+        TargetClass::Hosts => {
             let looked: Vec<u16> = proof.seen.iter().copied().flat_map(Evidence::hosts).collect();
             let links: Vec<(u16, u32)> = proof.seen.iter().copied().filter_map(Evidence::links).flatten().collect();
             let by_link = proof.seen.iter().copied().any(|seen| seen.links().is_some());
@@ -142,7 +152,7 @@ fn covers(fault: &Fault<'_>, stage: VerificationStage, proof: &Proof<'_>, info: 
 }
 
 /// Probes of the state before must precede the fault, and probes of the state after must follow it.
-fn in_time(stage: VerificationStage, proof: &Proof) -> Result<(), String> {
+fn in_time(stage: VerificationStage, proof: &VerificationResult) -> Result<(), String> {
     let fits = |seen: &Evidence| match seen {
         Evidence::Cut { links, .. } => links.iter().all(|link: &CutLink| {
             let during = [Some(link.new), link.old].into_iter().flatten();
@@ -173,7 +183,7 @@ fn in_time(stage: VerificationStage, proof: &Proof) -> Result<(), String> {
 /// A resignation must be that of a leader, under the session that left.
 fn resigned(
     fault: &Fault<'_>,
-    proof: &Proof<'_>,
+    proof: &VerificationResult<'_>,
     candidates: &Candidates<'_>,
     beliefs: &BeliefIndex,
 ) -> Result<(), String> {

@@ -7,7 +7,7 @@ use super::few::PlacedEvent;
 use super::server::{ServerHistory, absences, spells};
 use crate::stats::spans::{Span, touches, union, within};
 use hustings_record::{
-    CellInfo, Event, Nanos, PAUSE_SLEEP_MS, ServerLine, ServerMetrics, ServerState, Weighed, WindowEdge,
+    CellInfo, Event, Nanos, PAUSE_SLEEP_MS, ServerLine, ServerMetrics, ServerState, WatchCounts, WindowEdge,
 };
 
 const MS: Nanos = 1_000_000;
@@ -35,7 +35,7 @@ pub struct ServerPauses {
 
 /// A server did not run for about `long`, at some time within this span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Paused {
+pub struct ServerPauseSpan {
     pub within: Span,
     pub long: Nanos,
 }
@@ -44,10 +44,10 @@ pub struct Paused {
 pub type Snapshot<'a> = (Nanos, &'a BTreeMap<u32, ServerMetrics>);
 
 /// The line was logged at the end of a sleep that was to take [`PAUSE_SLEEP_MS`].
-fn paused(logged: Nanos, ms: u64, bound: Nanos) -> Paused {
+fn paused(logged: Nanos, ms: u64, bound: Nanos) -> ServerPauseSpan {
     let slept = ms.saturating_add(PAUSE_SLEEP_MS).saturating_mul(MS);
     let within = (logged.saturating_sub(slept).saturating_sub(bound), logged.saturating_add(bound));
-    Paused { within, long: ms.saturating_mul(MS) }
+    ServerPauseSpan { within, long: ms.saturating_mul(MS) }
 }
 
 #[derive(Default)]
@@ -63,7 +63,7 @@ pub struct Servers<'a> {
     /// By how much times of logs may be off, if recorded.
     pub log_bound: Option<Nanos>,
     /// Pauses that servers logged.
-    pub paused: Vec<Paused>,
+    pub paused: Vec<ServerPauseSpan>,
     /// How the counters contradict the recorded weight of the observer's watches.
     misweighed: Option<String>,
     /// When no quorum may have been served: sorted and disjoint.
@@ -101,7 +101,7 @@ impl<'a> Servers<'a> {
                 }
                 Event::ObserverWeight(weight) if !weight.counted.is_empty() => {
                     let said = [Some(weight.per_deletion), weight.per_creation, weight.per_change];
-                    let found = Weighed::per_change(&weight.counted);
+                    let found = WatchCounts::per_change(&weight.counted);
                     if said != found.map(Some) {
                         servers.misweighed = Some(format!(
                             "the observer's watch is said to be counted {said:?} times, and by the counters it is {found:?}"
@@ -207,7 +207,7 @@ impl<'a> Servers<'a> {
     /// How long a server may have paused in `span`, in one pause.
     #[must_use]
     pub fn may_have_paused(&self, span: Span) -> Nanos {
-        let shared = |paused: &Paused| paused.within.1.min(span.1).saturating_sub(paused.within.0.max(span.0));
+        let shared = |paused: &ServerPauseSpan| paused.within.1.min(span.1).saturating_sub(paused.within.0.max(span.0));
         self.paused.iter().map(|paused| shared(paused).min(paused.long)).max().unwrap_or(0)
     }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use super::candidates::Candidates;
 use super::fault::Fault;
 use super::faults::Faults;
-use super::lately::Lately;
+use super::lately::RecentSpans;
 use super::lives::Lives;
 use super::notices::{Notice, Notices};
 use super::presence::Presence;
@@ -21,7 +21,7 @@ use hustings_record::{Departure, LeadLoss, Nanos, ProcessFate, SessionState, Wat
 
 /// By group, the spans in which a candidate of it may have such a znode.
 #[derive(Default)]
-pub struct UnheardCreates(BTreeMap<u32, Lately>);
+pub struct UnheardCreates(BTreeMap<u32, RecentSpans>);
 
 impl UnheardCreates {
     /// For a cell that ended at `end`. `expires_by`: by when a session whose last message was at that time has expired.
@@ -66,7 +66,7 @@ impl UnheardCreates {
                 spans.entry(candidate.group).or_default().extend(unenrolled);
             }
         }
-        Self(spans.into_iter().map(|(group, spans)| (group, Lately::of(spans.into_iter().enumerate()))).collect())
+        Self(spans.into_iter().map(|(group, spans)| (group, RecentSpans::of(spans.into_iter().enumerate()))).collect())
     }
 
     /// Whether a candidate of the group may have a znode at some moment of `span` that it does not know of.
@@ -85,10 +85,10 @@ fn stands_again(how: &Departure) -> bool {
 }
 
 /// By candidate: when another client may have deleted its znode, in order of time.
-type Deposed = BTreeMap<u32, Vec<Nanos>>;
+type ForeignDeletions = BTreeMap<u32, Vec<Nanos>>;
 
-fn deposed(candidates: &Candidates<'_>, notices: &Notices<'_>, faults: &Faults<'_>) -> Deposed {
-    let mut deposed = Deposed::new();
+fn deposed(candidates: &Candidates<'_>, notices: &Notices<'_>, faults: &Faults<'_>) -> ForeignDeletions {
+    let mut deposed = ForeignDeletions::new();
     let own =
         |notice: &&Notice<'_>| notice.kind == WatchEvent::Deleted && candidates.stood_by(notice.cand, notice.node);
     for notice in notices.all().filter(own) {
@@ -124,7 +124,7 @@ fn deleted_unenrolled(candidates: &Candidates<'_>, deposed: &[Nanos], cand: u32)
 /// When a candidate may have created a znode without having enrolled with it yet: the session, the time, and whether it
 /// ended in an enrolment.
 fn gaps(
-    (candidates, deposed): (&Candidates<'_>, &Deposed),
+    (candidates, deposed): (&Candidates<'_>, &ForeignDeletions),
     presence: &Presence,
     cand: u32,
     (back, end): (Nanos, Nanos),

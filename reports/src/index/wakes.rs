@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::cell::Index;
-use super::lately::Lately;
+use super::lately::RecentSpans;
 use super::losses::{Loss, LossOutcome};
 use super::notices::Notice;
 use super::places::QueuePlace;
@@ -12,7 +12,7 @@ use hustings_record::{FaultKind, Nanos, WatchEvent};
 
 /// The loss of a candidate, and its wake-ups.
 #[derive(Clone, Debug)]
-pub struct Lost<'a> {
+pub struct LossWakeUps<'a> {
     pub group: u32,
     pub cand: u32,
     /// Name and czxid of its znode.
@@ -30,7 +30,7 @@ pub struct Lost<'a> {
     pub besides: Vec<Notice<'a>>,
 }
 
-impl Lost<'_> {
+impl LossWakeUps<'_> {
     /// Wake-ups: who is woken twice counts twice.
     #[must_use]
     pub fn woken(&self) -> u64 {
@@ -48,7 +48,7 @@ impl Lost<'_> {
 #[derive(Default)]
 pub struct Wakes<'a> {
     /// In order of group and time.
-    pub losses: Vec<Lost<'a>>,
+    pub losses: Vec<LossWakeUps<'a>>,
     /// Before the first loss.
     pub without_loss: Vec<Notice<'a>>,
     /// While nothing had changed in the group for longer than a notification takes.
@@ -57,7 +57,7 @@ pub struct Wakes<'a> {
     /// lost.
     pub excused: u64,
     /// By group: the place of its first loss, and when each of its znodes may have gone.
-    lately: BTreeMap<u32, (usize, Lately)>,
+    lately: BTreeMap<u32, (usize, RecentSpans)>,
 }
 
 impl<'a> Wakes<'a> {
@@ -71,21 +71,21 @@ impl<'a> Wakes<'a> {
             losses.sort_by_key(|lost| (lost.gone.0, lost.czxid));
             wakes.add_besides(index, group, told_within, &mut losses);
             let gone = losses.iter().map(|lost| lost.gone).enumerate();
-            wakes.lately.insert(group, (wakes.losses.len(), Lately::of(gone)));
+            wakes.lately.insert(group, (wakes.losses.len(), RecentSpans::of(gone)));
             wakes.losses.append(&mut losses);
         }
         wakes
     }
 
     /// Those of a group whose znode may have gone within `span`; the last one first.
-    pub fn gone_in(&self, group: u32, span: Span) -> impl Iterator<Item = &Lost<'a>> {
+    pub fn gone_in(&self, group: u32, span: Span) -> impl Iterator<Item = &LossWakeUps<'a>> {
         let of_group = self.lately.get(&group).into_iter();
         of_group.flat_map(move |(first, lately)| lately.within(span).map(move |place| &self.losses[first + place]))
     }
 
     /// The last lead that the group lost before this loss, if it was lost shortly before.
     #[must_use]
-    pub fn lead_before(&self, lost: &Lost<'_>, shortly: Nanos) -> Option<&Lost<'a>> {
+    pub fn lead_before(&self, lost: &LossWakeUps<'_>, shortly: Nanos) -> Option<&LossWakeUps<'a>> {
         let until = self.losses.partition_point(|other| (other.group, other.gone.0) < (lost.group, lost.gone.0));
         let of_group = self.losses[..until].iter().rev().take_while(|other| other.group == lost.group);
         let mut leads = of_group.filter(|other| other.lead.is_some());
@@ -93,7 +93,7 @@ impl<'a> Wakes<'a> {
     }
 
     /// Notifications other than deletions of known znodes are assigned to the last loss before them.
-    fn add_besides(&mut self, index: &Index<'a>, group: u32, told_within: Nanos, losses: &mut [Lost<'a>]) {
+    fn add_besides(&mut self, index: &Index<'a>, group: u32, told_within: Nanos, losses: &mut [LossWakeUps<'a>]) {
         let changes = changes(index, group, losses);
         let stood: BTreeMap<&str, u32> = index.places.of_group(group).iter().map(|p| (p.node, p.cand)).collect();
         let terms = index.terms.of_group(group).iter().map(|&place| &index.terms.all[place]);
@@ -122,7 +122,7 @@ impl<'a> Wakes<'a> {
 }
 
 /// Leads that were lost to a verified fault, and whose znode is known to have gone.
-fn leads<'a>(index: &Index<'a>, group: u32) -> Vec<Lost<'a>> {
+fn leads<'a>(index: &Index<'a>, group: u32) -> Vec<LossWakeUps<'a>> {
     let (first, of_group) = index.losses.of_group(group);
     let gone = (first..).zip(of_group).filter(|(_, loss)| znode_is_gone(index, loss));
     gone.map(|(place, loss)| {
@@ -137,7 +137,7 @@ fn leads<'a>(index: &Index<'a>, group: u32) -> Vec<Lost<'a>> {
         let closed =
             (fault.kind == FaultKind::Expire).then_some(fault.injected.as_ref()).flatten().map(|proof| proof.to);
         let until = loss.answered.or(closed).map_or(until, |by| by.min(until));
-        Lost {
+        LossWakeUps {
             group,
             cand: term.cand,
             node: term.node,
@@ -173,7 +173,7 @@ pub(crate) fn is_gone_by_the_successor(index: &Index<'_>, loss: &Loss) -> bool {
 }
 
 /// Followers whose znode has gone while the cell was measured.
-fn followers<'a>(index: &Index<'a>, group: u32) -> Vec<Lost<'a>> {
+fn followers<'a>(index: &Index<'a>, group: u32) -> Vec<LossWakeUps<'a>> {
     let (since, until) = index.window().unwrap_or(index.span);
     let of_group = index.places.of_group(group).iter().filter(|place| !place.led);
     of_group
@@ -186,7 +186,7 @@ fn followers<'a>(index: &Index<'a>, group: u32) -> Vec<Lost<'a>> {
                 return None;
             }
             let by = gone_by.or(told.last().map(|notice| notice.t)).unwrap_or(until);
-            (by >= since).then(|| Lost {
+            (by >= since).then(|| LossWakeUps {
                 group,
                 cand: place.cand,
                 node: place.node,
@@ -217,7 +217,7 @@ fn told<'a>(index: &Index<'a>, group: u32, node: &'a str, cand: u32, window: Spa
 }
 
 /// When the znodes of a group changed, or may have changed: a candidate came or left, or was about to.
-fn changes(index: &Index<'_>, group: u32, losses: &[Lost<'_>]) -> Vec<Span> {
+fn changes(index: &Index<'_>, group: u32, losses: &[LossWakeUps<'_>]) -> Vec<Span> {
     let mut changes: Vec<Span> = losses.iter().map(|lost| lost.gone).collect();
     for cand in index.candidates.of_group(group) {
         let stands = index.candidates.stands.get(cand).into_iter().flatten();

@@ -9,7 +9,7 @@ use hustings_record::{CellRecord, Event, Fencing, Nanos, Token};
 pub type WriteKey = (u32, i64, i64);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Work {
+pub struct ResourceWrite {
     /// When the resource took it.
     pub t: Nanos,
     /// When it was sent; None: not recorded.
@@ -26,7 +26,7 @@ pub struct Work {
     pub found: JudgedWrite,
 }
 
-impl Work {
+impl ResourceWrite {
     /// Whether its token can be ordered. Otherwise no ledger can say whether it is stale.
     #[must_use]
     pub fn is_ordered(&self) -> bool {
@@ -55,42 +55,42 @@ struct GroupWrites {
 
 /// A write of the record, and the judgement that follows from its place in the order.
 #[derive(Clone, Copy)]
-struct Placed<'a> {
+struct PlacedWrite<'a> {
     write: &'a Event,
     found: JudgedWrite,
 }
 
-impl Placed<'_> {
-    fn work(&self) -> Option<Work> {
-        work(self.write).map(|work| Work { found: self.found, ..work })
+impl PlacedWrite<'_> {
+    fn work(&self) -> Option<ResourceWrite> {
+        work(self.write).map(|work| ResourceWrite { found: self.found, ..work })
     }
 }
 
 #[derive(Default)]
-pub struct Writing<'a> {
+pub struct WriteIndex<'a> {
     /// In the resource's order.
-    placed: Vec<Placed<'a>>,
+    placed: Vec<PlacedWrite<'a>>,
     /// Sequence numbers that are missing, or come twice.
     pub missing: u64,
     pub doubled: u64,
     /// For stale writes, by their place in the order: when the first write that makes them stale was sent, if that is
     /// recorded of all such writes.
     rivals_sent: BTreeMap<usize, Nanos>,
-    by_cand: BTreeMap<u32, Tries>,
+    by_cand: BTreeMap<u32, CandidateWrites>,
     /// A resource without a fence accepts every write.
     fenced: bool,
 }
 
 /// The writes of a candidate.
 #[derive(Default)]
-struct Tries {
+struct CandidateWrites {
     /// Their places in the resource's order, in the order of session, czxid and time.
     places: Vec<u32>,
     /// When each was sent, or taken where that is not recorded: in order among those of a session and czxid.
     sent: Vec<Nanos>,
 }
 
-impl<'a> Writing<'a> {
+impl<'a> WriteIndex<'a> {
     /// The writes of a cell, judged by their order.
     pub(crate) fn of(cell: &'a CellRecord) -> Self {
         let (placed, fences) = writes_and_fences(cell);
@@ -127,16 +127,16 @@ impl<'a> Writing<'a> {
         writing
     }
 
-    fn tries(&self) -> BTreeMap<u32, Tries> {
-        let mut by_cand: BTreeMap<u32, Tries> = BTreeMap::new();
+    fn tries(&self) -> BTreeMap<u32, CandidateWrites> {
+        let mut by_cand: BTreeMap<u32, CandidateWrites> = BTreeMap::new();
         for (place, placed) in self.placed.iter().enumerate() {
             let Some(work) = placed.work() else { continue };
             by_cand.entry(work.cand).or_default().places.push(place as u32);
         }
         for tries in by_cand.values_mut() {
             tries.places.shrink_to_fit();
-            let of = |work: &Work| (work.session, work.czxid);
-            let sent = |work: &Work| work.sent.unwrap_or(work.t);
+            let of = |work: &ResourceWrite| (work.session, work.czxid);
+            let sent = |work: &ResourceWrite| work.sent.unwrap_or(work.t);
             tries.places.sort_by_key(|&place| self.at(place).map(|work| (of(&work), sent(&work))));
             tries.sent = tries.places.iter().filter_map(|&place| self.at(place)).map(|work| sent(&work)).collect();
             tries.places.sort_by_key(|&place| self.at(place).map(|work| (of(&work), work.t, work.told.rejected)));
@@ -144,7 +144,7 @@ impl<'a> Writing<'a> {
         by_cand
     }
 
-    fn at(&self, place: u32) -> Option<Work> {
+    fn at(&self, place: u32) -> Option<ResourceWrite> {
         self.placed[place as usize].work()
     }
 
@@ -158,8 +158,8 @@ impl<'a> Writing<'a> {
     }
 
     /// All, in the resource's order.
-    pub fn all(&self) -> impl Iterator<Item = Work> + use<'_> {
-        self.placed.iter().filter_map(Placed::work)
+    pub fn all(&self) -> impl Iterator<Item = ResourceWrite> + use<'_> {
+        self.placed.iter().filter_map(PlacedWrite::work)
     }
 
     /// How many there are.
@@ -170,7 +170,7 @@ impl<'a> Writing<'a> {
 
     /// All that are stale by their place in the order, each with the time at which the first write that makes it stale
     /// was sent, if that is recorded of all such writes.
-    pub fn stale(&self) -> impl Iterator<Item = (Work, Option<Nanos>)> {
+    pub fn stale(&self) -> impl Iterator<Item = (ResourceWrite, Option<Nanos>)> {
         let stale = self.placed.iter().enumerate().filter(|(_, placed)| placed.found.stale);
         stale.filter_map(|(place, placed)| Some((placed.work()?, self.rivals_sent.get(&place).copied())))
     }
@@ -213,16 +213,16 @@ impl<'a> Writing<'a> {
 
 /// Writes in the resource's order, and fences by the number of the first write that they apply to. A fence applies
 /// where its writer put it, after the highest number written so far.
-fn writes_and_fences(cell: &CellRecord) -> (Vec<Placed<'_>>, Vec<Fence>) {
+fn writes_and_fences(cell: &CellRecord) -> (Vec<PlacedWrite<'_>>, Vec<Fence>) {
     let (mut writes, mut fences) = (Vec::new(), Vec::new());
-    let seq = |placed: &Placed<'_>| if let Event::Write { seq, .. } = placed.write { *seq } else { 0 };
+    let seq = |placed: &PlacedWrite<'_>| if let Event::Write { seq, .. } = placed.write { *seq } else { 0 };
     for segment in &cell.segments {
         let mut from = 0;
         for event in &segment.events {
             match event {
                 Event::Write { seq, .. } => {
                     from = from.max(seq + 1);
-                    writes.push(Placed { write: event, found: JudgedWrite::default() });
+                    writes.push(PlacedWrite { write: event, found: JudgedWrite::default() });
                 }
                 Event::Fence { group, old_czxid, done: true, .. } => {
                     fences.push(Fence { from, group: *group, old_czxid: *old_czxid });
@@ -240,7 +240,7 @@ fn writes_and_fences(cell: &CellRecord) -> (Vec<Placed<'_>>, Vec<Fence>) {
 }
 
 /// When the first write that makes this one stale was sent. None: not recorded.
-fn rival_sent(first_sent: &FirstSent, work: &Work) -> Option<Nanos> {
+fn rival_sent(first_sent: &FirstSent, work: &ResourceWrite) -> Option<Nanos> {
     let me = (work.czxid, work.session, work.cand);
     let rivals = first_sent
         .iter()
@@ -248,13 +248,13 @@ fn rival_sent(first_sent: &FirstSent, work: &Work) -> Option<Nanos> {
     rivals.map(|(_, sent)| *sent).min().flatten()
 }
 
-fn work(event: &Event) -> Option<Work> {
+fn work(event: &Event) -> Option<ResourceWrite> {
     let Event::Write { t, sent, seq, group, cand, host, czxid, session, unfenced_stale, fenced_rejected, fenced_stale } =
         event
     else {
         return None;
     };
-    Some(Work {
+    Some(ResourceWrite {
         t: *t,
         sent: *sent,
         seq: *seq,

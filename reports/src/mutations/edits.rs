@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::scene::MADE_UP_TERM;
 use super::shift::shift;
-use crate::index::{JudgedWrite, Stand};
+use crate::index::{EnrolmentSpan, JudgedWrite};
 use hustings_record::{CellRecord, Event, Nanos, SegmentRecord};
 
 /// What becomes of an event.
@@ -54,7 +54,13 @@ impl<'s> Edits<'s> {
     }
 
     /// Adds a grant to a follower at `t`, by its own znode, beside the leader with `token`.
-    pub(super) fn add_made_up_grant(&mut self, segment: usize, (t, cand): (Nanos, u32), stand: &Stand<'_>, token: i64) {
+    pub(super) fn add_made_up_grant(
+        &mut self,
+        segment: usize,
+        (t, cand): (Nanos, u32),
+        stand: &EnrolmentSpan<'_>,
+        token: i64,
+    ) {
         let (session, node) = (stand.session, stand.node.unwrap_or("lock").to_owned());
         let (term, czxid) = (MADE_UP_TERM, stand.czxid.unwrap_or(token + 1));
         self.add(segment, t, Event::Grant { t, cand, session, term, czxid, node });
@@ -168,7 +174,7 @@ fn number_writes(cell: &mut CellRecord) {
 /// Records for each write how both ledgers judge it by its place in the order.
 fn judge_writes(cell: &mut CellRecord) {
     let found: BTreeMap<u64, JudgedWrite> =
-        crate::index::Writing::of(cell).all().map(|work| (work.seq, work.found)).collect();
+        crate::index::WriteIndex::of(cell).all().map(|work| (work.seq, work.found)).collect();
     for event in cell.segments.iter_mut().flat_map(|segment| &mut segment.events) {
         if let Event::Write { seq, unfenced_stale, fenced_rejected, fenced_stale, .. } = event
             && let Some(judged) = found.get(seq)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::sites::Sieve;
-use crate::index::{Fault, Index, JudgedWrite, Loss, LossOutcome, Stand, Term};
+use crate::index::{EnrolmentSpan, Fault, Index, JudgedWrite, Loss, LossOutcome, Term};
 use crate::stats::spans::{Span, touches};
 use hustings_record::{CellRecord, Event, Nanos, Phase};
 
@@ -111,7 +111,7 @@ impl<'s> Scene<'s> {
     }
 
     /// The other candidates of the group that were enrolled, connected and undisturbed from `span.0` to `span.1`.
-    pub(super) fn calm_others(&self, group: u32, but: u32, span: Span) -> Vec<(u32, &'s Stand<'s>)> {
+    pub(super) fn calm_others(&self, group: u32, but: u32, span: Span) -> Vec<(u32, &'s EnrolmentSpan<'s>)> {
         let index = self.index;
         let others = index.candidates.of_group(group).iter().copied().filter(|&cand| cand != but);
         others.filter_map(|cand| Some((cand, self.calm(cand, span)?))).collect()
@@ -119,7 +119,7 @@ impl<'s> Scene<'s> {
 
     /// The candidate's enrolment throughout `span`, if undisturbed then and its process wrote events before and after.
     /// The last events of a killed process may be missing.
-    pub(super) fn calm(&self, cand: u32, span: Span) -> Option<&'s Stand<'s>> {
+    pub(super) fn calm(&self, cand: u32, span: Span) -> Option<&'s EnrolmentSpan<'s>> {
         let index = self.index;
         let host = index.candidates.all.get(&cand)?.host;
         let stand = index.candidates.standing(cand, span.0).filter(|stand| stand.to >= span.1)?;
@@ -186,7 +186,7 @@ impl<'s> Scene<'s> {
     }
 
     /// A follower of this leader's group that was enrolled by a znode of its own, connected and undisturbed throughout `span`.
-    pub(super) fn calm_follower(&self, leader: &Term<'_>, span: Span) -> Option<(u32, &'s Stand<'s>)> {
+    pub(super) fn calm_follower(&self, leader: &Term<'_>, span: Span) -> Option<(u32, &'s EnrolmentSpan<'s>)> {
         let others = self.calm_others(leader.group, leader.cand, span);
         let leads = |cand: u32| {
             let terms = self.index.terms.by_cand.get(&cand).into_iter().flatten().map(|&term| self.term(term));

@@ -110,14 +110,14 @@ impl Axis {
 }
 
 /// The parameters in which some cells differ.
-pub(crate) struct Apart {
+pub(crate) struct DifferingParameters {
     /// The axes that tell them apart.
     axes: Vec<Axis>,
     /// Values that several cells share on all of these: only their names tell them apart.
     twins: BTreeSet<Vec<String>>,
 }
 
-impl Apart {
+impl DifferingParameters {
     pub(crate) fn of<'a>(cells: impl IntoIterator<Item = &'a CellSummary>) -> Self {
         let cells: Vec<&CellSummary> = cells.into_iter().collect();
         // Cells about the servers alone are a different sort: their number of servers does not tell the others apart.

@@ -7,7 +7,7 @@ use crate::summary::{CellSummary, Rate};
 use hustings_record::{FaultKind, LeadLoss};
 
 /// Rates of several cells, by what they can show.
-pub(crate) enum ByFault {
+pub(crate) enum RatesByFault {
     /// The kind of fault with the fewest injections, of `of` kinds that can show the violation. `given_up`: there are
     /// cells with resignations too, which are left out.
     LeastKnown { kind: FaultKind, rate: Rate, of: usize, given_up: bool },
@@ -15,7 +15,7 @@ pub(crate) enum ByFault {
     GivenUp(Rate),
 }
 
-impl ByFault {
+impl RatesByFault {
     /// None where no cell has a handover.
     pub(crate) fn of<'a>(
         cells: impl IntoIterator<Item = &'a CellSummary>,

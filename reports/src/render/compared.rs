@@ -1,7 +1,7 @@
 //! What a comparison says, in words and figures: as the terminal, the page and the table for a pull request have it.
 
 use super::{clean, format};
-use crate::compare::{Answer, ComparedPair, Comparing, Comparison, Measure, Rules, Unit};
+use crate::compare::{ComparedPair, Comparison, ComparisonReport, ComparisonVerdict, Measure, Rules, Unit};
 use crate::state::{Chip, State};
 use crate::verdict::Verdict;
 use hustings_record::Nanos;
@@ -34,19 +34,20 @@ pub(crate) fn row(pair: &ComparedPair, found: &Comparison) -> Vec<String> {
 /// The failover of a pair; of its other figures those that differ.
 pub(crate) fn telling(pair: &ComparedPair) -> impl Iterator<Item = &Comparison> {
     let tells = |found: &&Comparison| {
-        found.measure == Measure::Failover || matches!(found.answer, Answer::Worse | Answer::Better)
+        found.measure == Measure::Failover
+            || matches!(found.answer, ComparisonVerdict::Worse | ComparisonVerdict::Better)
     };
     pair.comparisons.iter().filter(tells)
 }
 
 /// What an answer looks like.
-pub(super) fn state(answer: Answer) -> State {
+pub(super) fn state(answer: ComparisonVerdict) -> State {
     State::told(answer.verdict(), false)
 }
 
 /// What the two sides are, in a line each. Empty if the record does not tell.
 #[must_use]
-pub fn side_names(comparing: &Comparing) -> Vec<String> {
+pub fn side_names(comparing: &ComparisonReport) -> Vec<String> {
     let of = |which: &str, run: &str, name: Option<&String>| {
         let run = (!comparing.in_turn).then(|| format!("run {run}"));
         let parts: Vec<String> = run.into_iter().chain(name.cloned()).collect();
@@ -58,7 +59,7 @@ pub fn side_names(comparing: &Comparing) -> Vec<String> {
 }
 
 /// The parameters in which the sides differ.
-pub(crate) fn differences(comparing: &Comparing) -> Vec<String> {
+pub(crate) fn differences(comparing: &ComparisonReport) -> Vec<String> {
     let all = comparing.pairs.iter().flat_map(|pair| &pair.differences);
     let mut all: Vec<String> = all.map(|one| clean::line(&one.to_string())).collect();
     all.sort();
@@ -67,34 +68,34 @@ pub(crate) fn differences(comparing: &Comparing) -> Vec<String> {
 }
 
 /// The answer as a sentence, with the finding that decides it.
-pub(crate) fn sentence(comparing: &Comparing) -> String {
+pub(crate) fn sentence(comparing: &ComparisonReport) -> String {
     let answer = match comparing.answer {
-        Answer::Same => "The new side is the same as the base",
-        Answer::Better => "The new side is better than the base",
-        Answer::CannotTell => "Whether the new side is worse than the base cannot be told",
-        Answer::Worse => "The new side is worse than the base",
+        ComparisonVerdict::Same => "The new side is the same as the base",
+        ComparisonVerdict::Better => "The new side is better than the base",
+        ComparisonVerdict::CannotTell => "Whether the new side is worse than the base cannot be told",
+        ComparisonVerdict::Worse => "The new side is worse than the base",
     };
     let finding = finding(comparing).map_or_else(String::new, |finding| format!(": {finding}"));
     clean::line(&format!("{answer}{finding}."))
 }
 
 /// What decides the answer: a reason beside the figures, or the figure in which the sides differ most.
-fn finding(comparing: &Comparing) -> Option<String> {
+fn finding(comparing: &ComparisonReport) -> Option<String> {
     let of_answer = || comparing.pairs.iter().filter(|pair| pair.answer == comparing.answer);
     let fails = |pair: &&ComparedPair| pair.new.verdict == Verdict::Fail && pair.base.verdict != Verdict::Fail;
     let reason = |pair: &ComparedPair| Some(format!("{}: {}", pair.name, pair.why.as_ref()?));
     match comparing.answer {
-        Answer::Same => None,
-        Answer::Better => figure(comparing),
-        Answer::Worse => of_answer().find(fails).and_then(reason).or_else(|| figure(comparing)),
-        Answer::CannotTell => {
+        ComparisonVerdict::Same => None,
+        ComparisonVerdict::Better => figure(comparing),
+        ComparisonVerdict::Worse => of_answer().find(fails).and_then(reason).or_else(|| figure(comparing)),
+        ComparisonVerdict::CannotTell => {
             comparing.doubt.clone().or_else(|| of_answer().find_map(reason)).or_else(|| figure(comparing))
         }
     }
 }
 
 /// Of all figures that came to the answer, the one in which the sides differ most.
-fn figure(comparing: &Comparing) -> Option<String> {
+fn figure(comparing: &ComparisonReport) -> Option<String> {
     let all = comparing.pairs.iter().flat_map(|pair| pair.comparisons.iter().map(move |found| (pair, found)));
     let size = |found: &Comparison| found.relative().map_or(f64::INFINITY, f64::abs);
     let (pair, found) = all
@@ -102,10 +103,10 @@ fn figure(comparing: &Comparing) -> Option<String> {
         .max_by(|one, other| size(one.1).total_cmp(&size(other.1)))?;
     let name = format!("{} in {}", subject(found.measure), pair.name);
     Some(match (found.answer, found.needs) {
-        (Answer::CannotTell, Some(needs)) => {
+        (ComparisonVerdict::CannotTell, Some(needs)) => {
             format!("{name} needs {} a side", plural(needs, "more injection", "more injections"))
         }
-        (Answer::CannotTell, None) => format!("more injections would not decide {name}"),
+        (ComparisonVerdict::CannotTell, None) => format!("more injections would not decide {name}"),
         _ => {
             let (base, new) = (found.base.injections, found.new.injections);
             format!("{name} {}, {}, {base} and {new} injections", from_to(found), change(found))
@@ -130,18 +131,18 @@ pub(crate) fn from_to(found: &Comparison) -> String {
 }
 
 /// How many comparisons came to which answer.
-pub(crate) fn counted(comparing: &Comparing) -> String {
+pub(crate) fn counted(comparing: &ComparisonReport) -> String {
     let all = || comparing.pairs.iter().flat_map(|pair| &pair.comparisons);
     let count = |answer| all().filter(|found| found.answer == answer).count();
     format!(
         "{} of {}: {} worse, {} better, {} the same within {}, {} cannot be told",
         plural(all().count() as u64, "comparison", "comparisons"),
         plural(comparing.pairs.len() as u64, "pair", "pairs"),
-        count(Answer::Worse),
-        count(Answer::Better),
-        count(Answer::Same),
+        count(ComparisonVerdict::Worse),
+        count(ComparisonVerdict::Better),
+        count(ComparisonVerdict::Same),
         margin(&comparing.rules),
-        count(Answer::CannotTell),
+        count(ComparisonVerdict::CannotTell),
     )
 }
 
@@ -159,10 +160,10 @@ pub(super) fn p(found: &Comparison) -> String {
 /// The answer, and what else it would take.
 pub(super) fn words(found: &Comparison) -> String {
     match (found.answer, found.needs) {
-        (Answer::CannotTell, Some(needs)) => {
+        (ComparisonVerdict::CannotTell, Some(needs)) => {
             format!("cannot tell, needs {} a side", plural(needs, "more injection", "more injections"))
         }
-        (Answer::CannotTell, None) => "cannot tell, nor would more injections".to_owned(),
+        (ComparisonVerdict::CannotTell, None) => "cannot tell, nor would more injections".to_owned(),
         (answer, _) => answer.words().to_owned(),
     }
 }

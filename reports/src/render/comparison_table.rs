@@ -5,7 +5,7 @@ use super::compared::{
 };
 use super::format;
 use super::lines::{NARROW, WIDE, columns, entry, lines, marked, paint, paint_table};
-use crate::compare::{Answer, ComparedPair, Comparing, Comparison, Noise};
+use crate::compare::{ComparedPair, Comparison, ComparisonReport, ComparisonVerdict, Noise};
 use crate::state::Chip;
 use hustings_record::words::plural;
 
@@ -20,7 +20,7 @@ struct ComparisonLine<'a> {
 
 /// What a comparison came to, at most `width` columns wide (40 at least). Without `colour` it holds no escape codes.
 #[must_use]
-pub fn comparison(comparing: &Comparing, width: usize, colour: bool) -> String {
+pub fn comparison(comparing: &ComparisonReport, width: usize, colour: bool) -> String {
     let width = width.max(WIDTH_MIN);
     let telling: Vec<ComparisonLine<'_>> = comparing.pairs.iter().flat_map(telling).collect();
     let mut text: String = side_names(comparing).iter().map(|name| lines(name, width)).collect();
@@ -75,7 +75,7 @@ pub fn comparison(comparing: &Comparing, width: usize, colour: bool) -> String {
     if !comparing.in_turn {
         text.push_str(&lines(NOT_IN_TURN, width));
     }
-    if matches!(comparing.answer, Answer::Worse | Answer::Better) {
+    if matches!(comparing.answer, ComparisonVerdict::Worse | ComparisonVerdict::Better) {
         text.push_str(&lines(&sentence(comparing), width));
     }
     text.push_str(&verdict(comparing, colour));
@@ -87,7 +87,7 @@ fn telling(pair: &ComparedPair) -> impl Iterator<Item = ComparisonLine<'_>> {
     compared::telling(pair).map(line)
 }
 
-fn verdict(comparing: &Comparing, colour: bool) -> String {
+fn verdict(comparing: &ComparisonReport, colour: bool) -> String {
     let chip = Chip::from(state(comparing.answer));
     let told = format!("{} {}: {}", chip.sign, comparing.answer.words(), counted(comparing));
     format!("{}\n", paint(&told, &chip, colour))

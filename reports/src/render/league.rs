@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::by_fault::ByFault;
+use super::by_fault::RatesByFault;
 use super::clean::markdown as escaped;
 use super::format::{NOTHING, count, memory_kb, rate_short, said, said_between, share, tail_short};
 use super::view::facts;
 use crate::check::CellSummary;
-use crate::check::fan_out::FanOutSeen;
+use crate::check::fan_out::FanOutSection;
 use crate::stats::{Distribution, Rate};
 use crate::summary::Summary;
 use crate::verdict::Verdict;
@@ -160,7 +160,7 @@ impl Entrant<'_> {
     }
 
     /// Range of the medians of all its cells, and the overall maximum.
-    fn range(&self, of: impl Fn(&FanOutSeen) -> Option<(u64, u64)>) -> String {
+    fn range(&self, of: impl Fn(&FanOutSection) -> Option<(u64, u64)>) -> String {
         let all: Vec<(u64, u64)> = self.cells.iter().filter_map(|cell| of(&cell.fan_out)).collect();
         let (Some(least), Some(most)) = (all.iter().map(|one| one.0).min(), all.iter().map(|one| one.0).max()) else {
             return NOTHING.to_owned();
@@ -188,8 +188,8 @@ impl Entrant<'_> {
         if !told.is_empty() {
             return format!("{} ({})", rate_short(&all), told.join(", "));
         }
-        let known = ByFault::of(self.cells.iter().copied(), |cell| of(cell).0);
-        rate_short(known.as_ref().map_or(&all, ByFault::rate))
+        let known = RatesByFault::of(self.cells.iter().copied(), |cell| of(cell).0);
+        rate_short(known.as_ref().map_or(&all, RatesByFault::rate))
     }
 
     fn mean(&self, of: impl Fn(&CellSummary) -> Option<f64>) -> Option<f64> {

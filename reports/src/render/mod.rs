@@ -25,7 +25,7 @@ pub use clean::{line as clean_line, prose as clean_prose};
 pub use compared::side_names;
 pub use comparison_table::{comparison, noise};
 pub use league::league;
-pub use plots::PlotError;
+pub use plots::{COLOURED_RECIPES, PlotError};
 pub use runs_page::runs_page;
 pub use terminal::terminal;
 pub use tune_page::tune_page;

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::templates::filled;
 use super::{RenderError, clean, format};
-use crate::history::Past;
+use crate::history::HistoryEntry;
 use crate::state::{Chip, State};
 use hustings_record::Nanos;
 use hustings_record::words::duration;
@@ -57,8 +57,8 @@ struct HistoryRun {
 ///
 /// # Errors
 /// Faults of this program.
-pub fn runs_page(runs: &[Past]) -> Result<String, RenderError> {
-    let mut by_scenario: BTreeMap<(&str, &'static str), Vec<&Past>> = BTreeMap::new();
+pub fn runs_page(runs: &[HistoryEntry]) -> Result<String, RenderError> {
+    let mut by_scenario: BTreeMap<(&str, &'static str), Vec<&HistoryEntry>> = BTreeMap::new();
     for run in runs {
         by_scenario.entry((&run.scenario, run.ensemble.name())).or_default().push(run);
     }
@@ -75,7 +75,7 @@ pub fn runs_page(runs: &[Past]) -> Result<String, RenderError> {
     Ok(filled("runs.html", &page)?)
 }
 
-fn shown(run: &Past) -> HistoryRun {
+fn shown(run: &HistoryEntry) -> HistoryRun {
     // A folder's name may hold what means something in a link.
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./~".contains(&byte);
     let link = run.folder.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") });
@@ -89,7 +89,7 @@ fn shown(run: &Past) -> HistoryRun {
 }
 
 /// Every configuration that any of the runs had, in the order in which they came.
-fn lines(runs: &[&Past]) -> Vec<HistoryLine> {
+fn lines(runs: &[&HistoryEntry]) -> Vec<HistoryLine> {
     let mut cells: Vec<&str> = Vec::new();
     for median in runs.iter().flat_map(|run| &run.medians) {
         if !cells.contains(&median.cell.as_str()) {
@@ -99,8 +99,8 @@ fn lines(runs: &[&Past]) -> Vec<HistoryLine> {
     cells.into_iter().map(|cell| line(cell, runs)).collect()
 }
 
-fn line(cell: &str, runs: &[&Past]) -> HistoryLine {
-    let of = |run: &&Past| run.medians.iter().find(|median| median.cell == cell).and_then(|median| median.p50);
+fn line(cell: &str, runs: &[&HistoryEntry]) -> HistoryLine {
+    let of = |run: &&HistoryEntry| run.medians.iter().find(|median| median.cell == cell).and_then(|median| median.p50);
     let medians: Vec<Option<Nanos>> = runs.iter().map(of).collect();
     let known = || medians.iter().flatten().copied();
     let (least, most) = (known().min(), known().max());

@@ -30,7 +30,7 @@ pub struct Pool {
     pub failed: u32,
     pub inconclusive: u32,
     /// All that were recorded, in the order of the run.
-    pub repetitions: Vec<Repeated>,
+    pub repetitions: Vec<PooledRepetition>,
     /// How far their medians are apart.
     pub medians: Option<Medians>,
     pub handovers: Handovers,
@@ -39,13 +39,13 @@ pub struct Pool {
     pub split_brain: SplitBrain,
     pub writes: Writes,
     /// Of all groups' time in all repetitions; None where none was measured.
-    pub without_leader: Option<Without>,
-    pub without_write: Option<Without>,
+    pub without_leader: Option<OutageShare>,
+    pub without_write: Option<OutageShare>,
 }
 
 /// One repetition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Repeated {
+pub struct PooledRepetition {
     /// Name of its cell.
     pub cell: String,
     pub number: u32,
@@ -70,7 +70,7 @@ pub struct Medians {
 
 /// A time that groups were without something.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Without {
+pub struct OutageShare {
     /// Share of the group-time of all repetitions.
     pub share: f64,
     /// The longest at a stretch, of any group in any repetition.

@@ -9,7 +9,7 @@ use crate::check::phases::Phases;
 use crate::check::split_brain::{SplitBrain, lengths};
 use crate::check::stale_writes::Writes;
 use crate::index::Index;
-use crate::repetitions::pool::{Medians, Pool, Repeated, Without};
+use crate::repetitions::pool::{Medians, OutageShare, Pool, PooledRepetition};
 use crate::stats::Samples;
 use crate::verdict::Verdict;
 use hustings_record::{CellInfo, Nanos, Repetition};
@@ -77,7 +77,8 @@ fn pool(group: PooledGroup<'_>) -> Pool {
     let PooledGroup { of, timeout_ms, planned, cells, .. } = group;
     // Repetitions that stalls spoilt were run again.
     let planned = planned.max(cells.len() as u32);
-    let repetitions: Vec<Repeated> = cells.iter().map(|(cell, number, kept)| repeated(cell, *number, kept)).collect();
+    let repetitions: Vec<PooledRepetition> =
+        cells.iter().map(|(cell, number, kept)| repeated(cell, *number, kept)).collect();
     let (mut phases, mut overlaps) = (Phases::default(), Samples::default());
     let mut entered: Vec<(&CellSummary, Option<f64>)> = Vec::new();
     for (cell, _, kept) in cells {
@@ -110,8 +111,8 @@ fn pool(group: PooledGroup<'_>) -> Pool {
     }
 }
 
-fn repeated(cell: &CellSummary, number: u32, kept: &Option<KeptSamples>) -> Repeated {
-    Repeated {
+fn repeated(cell: &CellSummary, number: u32, kept: &Option<KeptSamples>) -> PooledRepetition {
+    PooledRepetition {
         cell: cell.info.name.clone(),
         number,
         verdict: cell.verdict,
@@ -138,10 +139,10 @@ fn medians(entered: &[(&CellSummary, Option<f64>)]) -> Option<Medians> {
 }
 
 /// Shares are weighted by their time, which gives the share of all that time.
-fn without(entered: &[(&CellSummary, Option<f64>)], of: impl Fn(&CellSummary) -> (f64, Nanos)) -> Option<Without> {
+fn without(entered: &[(&CellSummary, Option<f64>)], of: impl Fn(&CellSummary) -> (f64, Nanos)) -> Option<OutageShare> {
     let measured: Vec<_> = entered.iter().filter_map(|(cell, time)| Some((of(cell), (*time)?))).collect();
     let all: f64 = measured.iter().map(|(_, time)| time).sum();
     let share = measured.iter().map(|((share, _), time)| share * time).sum::<f64>() / all;
     let longest_ns = measured.iter().map(|((_, longest), _)| *longest).max().unwrap_or(0);
-    (all > 0.0).then_some(Without { share, longest_ns })
+    (all > 0.0).then_some(OutageShare { share, longest_ns })
 }

@@ -9,13 +9,13 @@ use crate::index::Index;
 const CAST_MAX: usize = 10;
 
 /// The candidates that are shown, by their places.
-pub(super) struct Cast {
+pub(super) struct ReplayMembers {
     pub(super) members: Vec<ReplayMember>,
     pub(super) others: u64,
     places: BTreeMap<u32, usize>,
 }
 
-impl Cast {
+impl ReplayMembers {
     /// `about`: who must be in it, the most important first.
     pub(super) fn new(index: &Index<'_>, group: u32, queue: &Queue<'_, '_>, about: &[u32]) -> Self {
         let order = queue.order();

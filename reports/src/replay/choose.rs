@@ -2,7 +2,7 @@
 //! the leader's process ends before all others; and the first in which a follower with others around it is lost, and nobody's
 //! lead changes.
 
-use super::cast::Cast;
+use super::cast::ReplayMembers;
 use super::queue::Queue;
 use super::steps::{steps, told_of};
 use super::story::{Happening, Replay, ReplayStep, Walk, WalkKind};
@@ -121,7 +121,7 @@ fn replay(index: &Index<'_>, group: u32, fall: Option<Fall>, gap: Option<Followe
     let queue = Queue::new(index, group);
     let of_fall = fall.into_iter().flat_map(|fall| [fall.loser, fall.successor]);
     let about: Vec<u32> = of_fall.chain(gap.into_iter().flat_map(|gap| [gap.lost, gap.after, gap.before])).collect();
-    let cast = Cast::new(index, group, &queue, &about);
+    let cast = ReplayMembers::new(index, group, &queue, &about);
     let (from, steps, left_out) = steps(index, group, &queue, &cast);
     let mut walks: Vec<Walk> = join_and_elect(&steps).into_iter().collect();
     walks.extend(fall.and_then(|fall| leader_dies(&steps, &cast, &fall, from)));
@@ -145,7 +145,7 @@ fn join_and_elect(steps: &[ReplayStep]) -> Option<Walk> {
 }
 
 /// From the fault to the first write of the next leader, and until those who were woken wait again.
-fn leader_dies(steps: &[ReplayStep], cast: &Cast, fall: &Fall, origin: Nanos) -> Option<Walk> {
+fn leader_dies(steps: &[ReplayStep], cast: &ReplayMembers, fall: &Fall, origin: Nanos) -> Option<Walk> {
     let from = fault_at(steps, fall.fault)?;
     let next = cast.place(fall.successor)?;
     let led = steps.iter().position(|step| {
@@ -163,7 +163,7 @@ fn leader_dies(steps: &[ReplayStep], cast: &Cast, fall: &Fall, origin: Nanos) ->
 }
 
 /// From the fault until the one behind the gap waits again.
-fn middle_dies(steps: &[ReplayStep], cast: &Cast, gap: &FollowerGap) -> Option<Walk> {
+fn middle_dies(steps: &[ReplayStep], cast: &ReplayMembers, gap: &FollowerGap) -> Option<Walk> {
     let from = fault_at(steps, gap.fault)?;
     let (lost, after) = (cast.place(gap.lost)?, cast.place(gap.after)?);
     let told = told_of(steps, from, lost)?;

@@ -11,12 +11,12 @@ const REPLAYS_MAX: usize = 8;
 const PER_RECIPE: usize = 4;
 
 /// What a replay shows, the best first.
-type Shows = (Death, WalkKind, FaultKind);
+type ReplayRank = (Death, WalkKind, FaultKind);
 
 #[derive(Default)]
 pub(crate) struct Playlist {
     /// Of each recipe the first replay that shows this.
-    by_recipe: BTreeMap<String, BTreeMap<Shows, Replay>>,
+    by_recipe: BTreeMap<String, BTreeMap<ReplayRank, Replay>>,
 }
 
 impl Playlist {

@@ -1,10 +1,10 @@
 //! All that the record says of a group, in order of time.
 
-use super::cast::Cast;
+use super::cast::ReplayMembers;
 use super::queue::Queue;
 use super::story::{Happening, ReplayStep};
 use crate::check::lists::ROOT;
-use crate::index::{Ending, Fault, Handled, Index, Proof};
+use crate::index::{Ending, Fault, HandledNotice, Index, VerificationResult};
 use crate::stats::spans::Span;
 use hustings_record::{Nanos, WatchEvent};
 
@@ -18,9 +18,9 @@ pub(super) fn steps(
     index: &Index<'_>,
     group: u32,
     queue: &Queue<'_, '_>,
-    cast: &Cast,
+    cast: &ReplayMembers,
 ) -> (Nanos, Vec<ReplayStep>, u64) {
-    let mut found = Gathered { index, group, queue, cast, window: (0, index.observed_until()), all: Vec::new() };
+    let mut found = StepCollector { index, group, queue, cast, window: (0, index.observed_until()), all: Vec::new() };
     // What happens at one moment is told in this order.
     found.faults();
     found.processes();
@@ -39,16 +39,16 @@ pub(super) fn steps(
     (from, merged.into_iter().take(STEPS_MAX).map(step).collect(), left_out)
 }
 
-struct Gathered<'g, 'i, 'a> {
+struct StepCollector<'g, 'i, 'a> {
     index: &'g Index<'a>,
     group: u32,
     queue: &'g Queue<'i, 'a>,
-    cast: &'g Cast,
+    cast: &'g ReplayMembers,
     window: Span,
     all: Vec<(Nanos, Happening)>,
 }
 
-impl<'a> Gathered<'_, '_, 'a> {
+impl<'a> StepCollector<'_, '_, 'a> {
     fn add(&mut self, t: Nanos, what: Happening) {
         if t <= self.window.1 {
             self.all.push((t, what));
@@ -69,7 +69,9 @@ impl<'a> Gathered<'_, '_, 'a> {
             let begun = fault.injected.as_ref().map_or(fault.t, |proof| proof.from);
             self.add(begun, Happening::Fault { id, kind, who: who.clone(), servers, verified });
             // What is done in an instant is not healed.
-            if let Some(Proof { to, verified, .. }) = fault.healed.as_deref().filter(|_| kind.facts().until_healed) {
+            if let Some(VerificationResult { to, verified, .. }) =
+                fault.healed.as_deref().filter(|_| kind.facts().until_healed)
+            {
                 self.add(*to, Happening::Healed { id, kind, who, verified: *verified });
             }
         }
@@ -125,7 +127,7 @@ impl<'a> Gathered<'_, '_, 'a> {
                 }
                 self.add(left.t, Happening::Left { who, how: left.how.clone() });
             }
-            for &Handled { t, requests, .. } in index.notices.all_handled(cand) {
+            for &HandledNotice { t, requests, .. } in index.notices.all_handled(cand) {
                 let member = |of: u32| self.cast.place(of);
                 if let Some(watches) = self.queue.watched(cand, t, member).filter(|_| !self.leads(cand, t)) {
                     self.add(t, Happening::Waits { who, requests, watches });

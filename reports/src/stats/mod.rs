@@ -15,7 +15,7 @@ pub use bound::{Rate, Tally, upper_95};
 pub use distribution::{Distribution, Samples, Tail};
 pub use random::normal;
 pub use sweep::{Overlap, Piece, sweep};
-pub use tallied::{Tallied, Tallying};
+pub use tallied::{DurationCounter, Quantiles};
 pub use trigamma::{inverse_trigamma, trigamma};
 
 /// The least of sorted values that at least half of them are no more than; None of none.

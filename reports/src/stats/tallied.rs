@@ -10,7 +10,7 @@ const P999_MIN: u64 = 1_000;
 
 /// What a histogram says of them: quantiles are the upper edges of its bins, at most 0.1 % above the durations themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Tallied {
+pub struct Quantiles {
     pub n: u64,
     pub p50: Nanos,
     pub p99: Nanos,
@@ -20,20 +20,20 @@ pub struct Tallied {
 }
 
 /// Counts durations.
-pub struct Tallying {
+pub struct DurationCounter {
     /// Grows with what it counts.
     histogram: Histogram<u64>,
     max: Nanos,
 }
 
-impl Default for Tallying {
+impl Default for DurationCounter {
     fn default() -> Self {
         #[expect(clippy::expect_used, reason = "three significant digits are within what a histogram can have")]
         Self { histogram: Histogram::new(3).expect("a histogram of three digits"), max: 0 }
     }
 }
 
-impl Tallying {
+impl DurationCounter {
     /// One more. Longer than a histogram can hold counts as the longest that it can.
     pub fn push(&mut self, value: Nanos) {
         self.max = self.max.max(value);
@@ -44,11 +44,11 @@ impl Tallying {
 
     /// None where there was none.
     #[must_use]
-    pub fn tallied(&self) -> Option<Tallied> {
+    pub fn tallied(&self) -> Option<Quantiles> {
         let (n, max) = (self.histogram.len(), self.max);
         let at = |q| self.histogram.value_at_quantile(q).min(max);
         let p999 = (n >= P999_MIN).then(|| at(0.999));
-        (n > 0).then(|| Tallied { n, p50: at(0.5), p99: at(0.99), p999, max })
+        (n > 0).then(|| Quantiles { n, p50: at(0.5), p99: at(0.99), p999, max })
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
         fn what_is_counted_is_within_a_thousandth_of_what_is_sorted(
             mut values in prop::collection::vec(0_u64..20_000_000_000, 1..2_000),
         ) {
-            let mut tallying = Tallying::default();
+            let mut tallying = DurationCounter::default();
             values.iter().for_each(|&v| tallying.push(v));
             let tallied = tallying.tallied().unwrap();
             values.sort_unstable();

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::curve::Curve;
 use super::downtime::Failover;
-use super::pauses::{Coverage, Shape, Unread};
+use super::pauses::{Coverage, Shape, UnreadLines};
 use super::poisson::upper_95;
 use super::question::{Question, TICKS_MAX, TICKS_MIN};
 use super::rate::false_failovers;
@@ -24,7 +24,7 @@ pub struct Advice {
     /// How much time the log covers, by its own times.
     pub coverage: Coverage,
     /// Lines of the log that tell of a pause and could not be read: their pauses are in no figure.
-    pub unread: Unread,
+    pub unread: UnreadLines,
     pub acceptable_per_week: f64,
     pub crashes_per_week: f64,
     pub tick_ms: u64,

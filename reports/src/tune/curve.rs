@@ -51,12 +51,12 @@ fn z(setting: &Setting, pause_ms: f64) -> f64 {
 pub enum Curve {
     /// Nothing was measured: the model alone.
     Model,
-    Measured(Fitted),
+    Measured(LogisticCurve),
 }
 
 /// A logistic curve over z: `p = 1/(1 + exp(−a − b z))`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Fitted {
+pub struct LogisticCurve {
     pub a: f64,
     pub b: f64,
     /// Covariance of a and b, with the design effect in it.
@@ -114,7 +114,7 @@ impl Curve {
         let covariance = naive.map(|row| row.map(|value| value * design_effect));
         let least = |expired: bool| pairs.iter().filter(move |pair| pair.expired == expired).map(PausedSession::z);
         let seen = (least(true).fold(f64::INFINITY, f64::min), least(false).fold(f64::NEG_INFINITY, f64::max));
-        Ok(Self::Measured(Fitted { a, b, covariance, design_effect, pairs: count, injections, expired, seen }))
+        Ok(Self::Measured(LogisticCurve { a, b, covariance, design_effect, pairs: count, injections, expired, seen }))
     }
 
     /// The share of sessions that a pause expires.
@@ -159,7 +159,7 @@ impl Curve {
             let (one, other) = (normal(rng), normal(rng));
             let (a, b) = (fitted.a + first * one, fitted.b + cross * one + rest.max(0.0).sqrt() * other);
             if b > 0.0 {
-                return Self::Measured(Fitted { a, b, ..fitted.clone() });
+                return Self::Measured(LogisticCurve { a, b, ..fitted.clone() });
             }
         }
         self.clone()

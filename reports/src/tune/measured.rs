@@ -19,7 +19,7 @@ const KNOWN_AFTER_T: f64 = 7.0 / 5.0;
 
 /// Sessions that met a pause and are in no figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Left {
+pub struct ExcludedSessions {
     /// Nobody proved that the pause began, or that it ended.
     pub unverified: u64,
     /// A process of the harness, or a server, stood still by itself meanwhile.
@@ -30,9 +30,9 @@ pub struct Left {
 
 /// What the runs of a record measured.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Measured {
+pub struct RunMeasurements {
     pub pairs: Vec<PausedSession>,
-    pub left: Left,
+    pub left: ExcludedSessions,
     /// From the end of a pause until the client had its session again, in milliseconds: the median of those that kept it.
     pub reconnect_ms: Option<f64>,
     /// None: no failover after which both were seen.
@@ -52,7 +52,7 @@ struct MeasuredSession {
 }
 
 /// What became of a session in a pause.
-struct Met {
+struct PauseOutcome {
     timeout_ms: u64,
     tick_ms: u64,
     pause_ms: f64,
@@ -63,8 +63,8 @@ struct Met {
 
 /// Reads a record.
 #[must_use]
-pub fn measured(record: &Record) -> Measured {
-    let (mut met, mut left) = (Vec::new(), Left::default());
+pub fn measured(record: &Record) -> RunMeasurements {
+    let (mut met, mut left) = (Vec::new(), ExcludedSessions::default());
     let (mut phases, mut crashes, mut poll_ms) = (Phases::default(), Phases::default(), None);
     for cell in record.cells.iter().filter(|cell| cell.complete && cell.info.has_candidates() && !cell.info.self_test) {
         let (cell, implausible) = plausible(cell);
@@ -82,11 +82,11 @@ pub fn measured(record: &Record) -> Measured {
     let mut again: Vec<f64> = met.iter().filter_map(|met| met.again_ms).collect();
     again.sort_unstable_by(f64::total_cmp);
     let reconnect_ms = again.get(again.len() / 2).copied();
-    let setting = |met: &Met| {
+    let setting = |met: &PauseOutcome| {
         // Candidates have the Rust client.
         Setting::of(Client::Rust, met.timeout_ms as f64, met.tick_ms as f64, reconnect_ms.unwrap_or(0.0))
     };
-    let pair = |met: &Met| PausedSession {
+    let pair = |met: &PauseOutcome| PausedSession {
         setting: setting(met),
         pause_ms: met.pause_ms,
         expired: met.again_ms.is_none(),
@@ -95,7 +95,7 @@ pub fn measured(record: &Record) -> Measured {
     let mut settings: Vec<(u64, u64)> = met.iter().map(|met| (met.timeout_ms, met.tick_ms)).collect();
     settings.sort_unstable();
     settings.dedup();
-    Measured {
+    RunMeasurements {
         pairs: met.iter().map(pair).collect(),
         left,
         reconnect_ms,
@@ -121,8 +121,8 @@ fn meet(
     index: &Index<'_>,
     fault: &Fault<'_>,
     sessions: &BTreeMap<i64, MeasuredSession>,
-    met: &mut Vec<Met>,
-    left: &mut Left,
+    met: &mut Vec<PauseOutcome>,
+    left: &mut ExcludedSessions,
 ) {
     let Some(began) = fault.injected.as_ref() else { return };
     let there = sessions.iter().filter(|(id, session)| {
@@ -144,7 +144,7 @@ fn meet(
         }
         match outcome(index, fault, *id, session, to) {
             None => left.unknown += 1,
-            Some(again) => met.push(Met {
+            Some(again) => met.push(PauseOutcome {
                 timeout_ms: session.timeout_ms,
                 tick_ms: index.info.tick_ms,
                 pause_ms: (to - from) as f64 / 1e6,

@@ -19,9 +19,9 @@ mod warnings;
 
 pub use advice::{Advice, advise};
 pub use bands::{Band, bands};
-pub use curve::{Curve, FitError, Fitted, PausedSession};
+pub use curve::{Curve, FitError, LogisticCurve, PausedSession};
 pub use downtime::Failover;
-pub use measured::{Left, Measured, measured};
+pub use measured::{ExcludedSessions, RunMeasurements, measured};
 pub use poisson::{Bounds, bounds, upper_95};
 pub use question::Question;
 pub use rate::FalseFailovers;

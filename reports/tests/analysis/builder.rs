@@ -20,7 +20,7 @@ pub(crate) fn ms(ms: u64) -> Nanos {
 
 /// A candidate's present incarnation.
 #[derive(Clone)]
-struct Standing {
+struct CurrentIncarnation {
     session: i64,
     node: String,
     czxid: i64,
@@ -34,7 +34,7 @@ pub(crate) struct Cell {
     dead: Vec<bool>,
     pub(crate) coordinator: Vec<Event>,
     pub(crate) observer: Vec<Event>,
-    standing: BTreeMap<u32, Standing>,
+    standing: BTreeMap<u32, CurrentIncarnation>,
     leaders: BTreeMap<u32, u32>,
     fresh: i64,
     faults: u32,
@@ -122,7 +122,7 @@ impl Cell {
             Event::Joined { t: ms(at), cand, session, czxid: named.is_some().then_some(czxid), node: named },
             Event::Settled { t: ms(at), cand, session, requests: 2 },
         ]);
-        self.standing.insert(cand, Standing { session, node, czxid, term: 0 });
+        self.standing.insert(cand, CurrentIncarnation { session, node, czxid, term: 0 });
     }
 
     /// Grants the lead, makes ZooKeeper agree, and writes once.
@@ -142,7 +142,7 @@ impl Cell {
         }
         let standing = self.standing.get_mut(&cand).unwrap();
         standing.term += 1;
-        let Standing { session, node, czxid, term } = standing.clone();
+        let CurrentIncarnation { session, node, czxid, term } = standing.clone();
         self.host(host).extend([
             Event::Grant { t: ms(at), cand, session, term, czxid, node },
             Event::Granted { t: ms(at) + 10_000, cand, session, term },
@@ -152,7 +152,7 @@ impl Cell {
 
     /// Adds only the observer's report of this owner.
     pub(crate) fn own(&mut self, group: u32, host: u16, at: u64) {
-        let Standing { session, node, czxid, .. } = self.standing[&self.cand(group, host)].clone();
+        let CurrentIncarnation { session, node, czxid, .. } = self.standing[&self.cand(group, host)].clone();
         let (session, node, czxid) = (Some(session), Some(node), Some(czxid));
         self.observer.push(Event::Owner(Box::new(LeadOwner {
             from: ms(at) - 1_000,
@@ -167,7 +167,7 @@ impl Cell {
     /// `at` is r⁻; r⁺ is 10 µs later.
     pub(crate) fn revoke(&mut self, group: u32, host: u16, at: u64, reason: RevokeReason) {
         let cand = self.cand(group, host);
-        let Standing { session, term, .. } = self.standing[&cand].clone();
+        let CurrentIncarnation { session, term, .. } = self.standing[&cand].clone();
         let (from, to) = (ms(at), ms(at) + 10_000);
         self.host(host).push(Event::Revoke { from, to, cand, session, term, reason });
         if self.leaders.get(&group) == Some(&cand) {
@@ -201,7 +201,7 @@ impl Cell {
 
     pub(crate) fn write(&mut self, group: u32, host: u16, at: u64) {
         let cand = self.cand(group, host);
-        let Standing { session, czxid, .. } = self.standing[&cand].clone();
+        let CurrentIncarnation { session, czxid, .. } = self.standing[&cand].clone();
         self.coordinator.push(Event::Write {
             t: ms(at),
             sent: Some(ms(at) - 100_000),

@@ -292,7 +292,7 @@ fn a_lost_reply_meets_those_leaders_alone_whose_own_answer_was_held_back() {
         cell.healed(id, 20_900);
         let replies = [cell.czxid(1, 0), cell.czxid(2, 1)].map(|zxid| {
             let path = "/election/group/node".to_owned();
-            HeldBack { at: ms(20_010), xid: 1, path, zxid }
+            WithheldReply { at: ms(20_010), xid: 1, path, zxid }
         });
         for event in &mut cell.coordinator {
             if let Event::Verification(verification) = event

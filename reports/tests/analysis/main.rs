@@ -83,15 +83,15 @@ fn a_clean_resign_cell_passes_every_check() {
 
 #[test]
 fn a_self_test_is_caught_only_by_what_its_bug_must_show() {
-    let judged = |must_show: Vec<Caught>| {
+    let judged = |must_show: Vec<FindingKind>| {
         let mut cell = leads::false_failover();
         (cell.info.self_test, cell.info.must_show) = (true, must_show);
         let summary = cell.summary();
         (summary.checks[0].name.clone(), summary.verdict, summary.checks[0].headline.clone())
     };
-    assert_eq!(judged(vec![Caught::Unplanned]).1, Verdict::Pass);
+    assert_eq!(judged(vec![FindingKind::Unplanned]).1, Verdict::Pass);
     assert_eq!(judged(vec![]).1, Verdict::Pass, "records of old do not say what must be seen");
-    let (name, verdict, headline) = judged(vec![Caught::FanOut, Caught::Watches]);
+    let (name, verdict, headline) = judged(vec![FindingKind::FanOut, FindingKind::Watches]);
     assert_eq!((name.as_str(), verdict), ("self-test", Verdict::Inconclusive));
     assert!(headline.contains("by any of fan-out, participation"), "{headline}");
 }

@@ -4,7 +4,7 @@ use crate::deadlines::with_stalled;
 use crate::leads::orphan;
 use crate::*;
 
-type Make<'a> = &'a dyn Fn() -> Cell;
+type CellMaker<'a> = &'a dyn Fn() -> Cell;
 
 fn outage(who: &str, from: u64, to: Option<u64>) -> Event {
     Event::Outage { from: ms(from), to: to.map(ms), who: who.to_owned() }
@@ -98,7 +98,7 @@ fn what_a_stall_may_have_brought_about_is_no_failure() {
         cell.write(0, 0, 25_560);
         cell
     };
-    let cases: [(&str, Make<'_>, Option<u16>, u64, u64); 2] =
+    let cases: [(&str, CellMaker<'_>, Option<u16>, u64, u64); 2] =
         [("ownership", &orphan, None, 20_500, 99_000), ("stale-writes", &written, Some(0), 24_000, 25_550)];
     for (checker, cell, host, from, to) in cases {
         let stalled = |(from, to): (u64, u64)| {

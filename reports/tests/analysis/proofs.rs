@@ -19,11 +19,11 @@ pub(crate) fn seen(
     let silence = asked(to, to + 150_000_000, ProbeAnswer::Silence);
     let whole = |(host, server)| WholeLink { host, server, due: true, after };
     Some(match (facts.hits, stage) {
-        (Hits::Nobody, _) | (Hits::Candidates, VerificationStage::Healed) => return None,
-        (Hits::Candidates, VerificationStage::Injected) => {
+        (TargetClass::Nobody, _) | (TargetClass::Candidates, VerificationStage::Healed) => return None,
+        (TargetClass::Candidates, VerificationStage::Injected) => {
             Evidence::Obeyed { cand: cands[0], sent: from, answered: to }
         }
-        (Hits::Servers, _) => {
+        (TargetClass::Servers, _) => {
             let state = if stage == VerificationStage::Healed { Some(ServerState::Following) } else { facts.leaves };
             let all: Vec<u32> = if hit.is_empty() { (1..=servers).collect() } else { hit.clone() };
             let others =
@@ -33,15 +33,15 @@ pub(crate) fn seen(
                 None => Evidence::Apart { ways: all.into_iter().flat_map(others).flatten().collect(), bytes: None },
             }
         }
-        (Hits::Hosts, _) if facts.withholds_effect => {
+        (TargetClass::Hosts, _) if facts.withholds_effect => {
             Evidence::Withheld { hosts: hosts.iter().map(|&host| (host, 1)).collect() }
         }
-        (Hits::Hosts, _) if facts.process != ProcessFate::Kept => {
+        (TargetClass::Hosts, _) if facts.process != ProcessFate::Kept => {
             let fate = if stage == VerificationStage::Healed { ProcessFate::Kept } else { facts.process };
             Evidence::Processes { hosts: hosts.iter().map(|&host| (host, fate)).collect() }
         }
-        (Hits::Hosts, VerificationStage::Healed) => Evidence::Whole { links: links().map(whole).collect() },
-        (Hits::Hosts, VerificationStage::Injected) => match facts.cuts {
+        (TargetClass::Hosts, VerificationStage::Healed) => Evidence::Whole { links: links().map(whole).collect() },
+        (TargetClass::Hosts, VerificationStage::Injected) => match facts.cuts {
             Some(way) => {
                 let cut = |(host, server)| CutLink {
                     host,
@@ -92,8 +92,8 @@ fn of_links(change: impl Fn(&mut Vec<CutLink>)) -> (Verdict, String) {
 #[test]
 fn a_partition_is_verified_by_every_link_that_it_claims_to_cut() {
     assert_eq!(of(|_| ()).0, Pass);
-    type Change = fn(&mut CutLink);
-    let wrong: [(&str, Change); 8] = [
+    type EvidenceEdit = fn(&mut CutLink);
+    let wrong: [(&str, EvidenceEdit); 8] = [
         ("did not answer before", |link| link.before.came = ProbeAnswer::Silence),
         ("answers", |link| link.new.came = ProbeAnswer::Answered),
         ("answers", |link| link.old.as_mut().unwrap().came = ProbeAnswer::Answered),
@@ -240,7 +240,7 @@ fn an_observer_whose_weight_is_not_what_the_counters_say_is_inconclusive() {
     let weighed = |per_deletion: f64| {
         whole(|cell| {
             let (t, per_creation, per_change) = (ms(900), Some(1.0), Some(0.0));
-            let one = |server| Weighed { server, znodes: 4, before: [1.0, 2.0, 3.0], after: [5.0, 4.0, 3.0] };
+            let one = |server| WatchCounts { server, znodes: 4, before: [1.0, 2.0, 3.0], after: [5.0, 4.0, 3.0] };
             let counted = vec![one(1), one(2)];
             cell.observer.push(Event::ObserverWeight(Box::new(ObserverWeight {
                 t,

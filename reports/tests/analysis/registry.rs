@@ -16,9 +16,9 @@ use crate::tokens::{grants_by_first_token, writes_with_first_token};
 use crate::*;
 
 /// A check, an artificial record that it must not pass, and its worst possible verdict.
-type Red = (&'static str, fn() -> Cell, Verdict);
+type FailingRecord = (&'static str, fn() -> Cell, Verdict);
 
-const RED: &[Red] = &[
+const RED: &[FailingRecord] = &[
     ("split-brain", || partition(25_600), Fail),
     ("stale-writes", stale_write, Fail),
     ("stray-writes", late, Fail),

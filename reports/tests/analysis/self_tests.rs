@@ -7,7 +7,7 @@ use crate::*;
 fn broken(recipe: &str, is_caught: bool) -> Cell {
     let mut cell = if is_caught { false_failover() } else { sound() };
     (cell.info.recipe, cell.info.self_test) = (recipe.into(), true);
-    cell.info.must_show = vec![Caught::Unplanned];
+    cell.info.must_show = vec![FindingKind::Unplanned];
     cell
 }
 

@@ -1,7 +1,7 @@
 //! The data that `tune` reads from a record: the sessions that a pause expired, those in no figure, and why.
 
 use crate::*;
-use hustings_reports::tune::{Left, Measured, measured};
+use hustings_reports::tune::{ExcludedSessions, RunMeasurements, measured};
 
 const PAUSE: u64 = 20_000;
 const LONG: u64 = 3_000;
@@ -30,8 +30,8 @@ fn outcomes(cell: &mut Cell) {
 fn a_session_goes_on_or_has_expired_after_a_pause() {
     let mut cell = paused(true);
     outcomes(&mut cell);
-    let Measured { pairs, left, reconnect_ms, settings, .. } = measured(&cell.record());
-    assert_eq!(left, Left { unknown: 1, ..Left::default() });
+    let RunMeasurements { pairs, left, reconnect_ms, settings, .. } = measured(&cell.record());
+    assert_eq!(left, ExcludedSessions { unknown: 1, ..ExcludedSessions::default() });
     assert_eq!((settings, reconnect_ms), (vec![(T, TICK)], Some(8.0)));
     let expired: Vec<_> = pairs.iter().map(|pair| pair.expired).collect();
     assert_eq!(expired, [false, true]);
@@ -46,7 +46,7 @@ fn a_session_goes_on_or_has_expired_after_a_pause() {
 #[test]
 fn a_session_that_never_lost_its_connection_went_on() {
     let measured = measured(&paused(true).record());
-    assert_eq!((measured.pairs.len(), measured.left), (3, Left::default()));
+    assert_eq!((measured.pairs.len(), measured.left), (3, ExcludedSessions::default()));
     assert!(measured.pairs.iter().all(|pair| !pair.expired));
 }
 
@@ -55,7 +55,10 @@ fn a_pause_that_nobody_proved_is_none() {
     let mut cell = paused(false);
     outcomes(&mut cell);
     let measured = measured(&cell.record());
-    assert_eq!((measured.pairs.len(), measured.left), (0, Left { unverified: 3, ..Left::default() }));
+    assert_eq!(
+        (measured.pairs.len(), measured.left),
+        (0, ExcludedSessions { unverified: 3, ..ExcludedSessions::default() })
+    );
 }
 
 #[test]
@@ -65,7 +68,10 @@ fn what_a_stall_lies_beside_is_left_out() {
     let from = ms(PAUSE + LONG);
     cell.coordinator.push(Event::Stall { from, to: from + ms(T / 8), ran_ns: 0, program: false });
     let measured = measured(&cell.record());
-    assert_eq!((measured.pairs.len(), measured.left), (0, Left { stalled: 3, ..Left::default() }));
+    assert_eq!(
+        (measured.pairs.len(), measured.left),
+        (0, ExcludedSessions { stalled: 3, ..ExcludedSessions::default() })
+    );
 }
 
 #[test]
@@ -75,7 +81,7 @@ fn what_comes_after_the_next_pause_is_not_of_this_one() {
     let next = PAUSE + LONG + 2_000;
     cell.lasting(FaultKind::Pause, 0, &[0, 1, 2], (next, next + LONG));
     says(&mut cell, 0, 2_000 + LONG, SessionState::Ended(SessionEnd::Expired));
-    let Measured { pairs, left, .. } = measured(&cell.record());
+    let RunMeasurements { pairs, left, .. } = measured(&cell.record());
     // The result of the first pause is not known in time, and the second cannot hit a session without a connection.
     assert_eq!((pairs.len(), left.unknown), (2, 3), "{pairs:?}");
 }

@@ -1,18 +1,20 @@
 //! Worse, better, the same, or undecided.
 
 use hustings_record::{Contest, Repetition, Side};
-use hustings_reports::compare::{Answer, Comparing, Measure, Refused, Rules, compare, noise, sides_of};
+use hustings_reports::compare::{
+    ComparisonRefusal, ComparisonReport, ComparisonVerdict, Measure, Rules, compare, noise, sides_of,
+};
 use hustings_reports::render::{self, comparison, html};
-use hustings_reports::summary::{InjectionSeen, Summary};
+use hustings_reports::summary::{InjectionCost, Summary};
 use hustings_reports::verdict::Verdict;
 
 use crate::made::{around, cell, injection, run};
 
-pub(crate) fn held(base: &Summary, new: &Summary) -> Comparing {
+pub(crate) fn held(base: &Summary, new: &Summary) -> ComparisonReport {
     compare(base, new, Rules::default(), |_| true, false).expect("they can be compared")
 }
 
-fn answer_of(comparing: &Comparing, pair: &str, measure: Measure) -> Answer {
+fn answer_of(comparing: &ComparisonReport, pair: &str, measure: Measure) -> ComparisonVerdict {
     let pair = comparing.pairs.iter().find(|one| one.name == pair).expect("a pair");
     pair.comparisons.iter().find(|found| found.measure == measure).expect("a comparison").answer
 }
@@ -22,10 +24,10 @@ fn a_recipe_that_became_a_fifth_slower_is_found_and_it_alone() {
     let base = run(vec![cell("naive", &around(20.0)), cell("lock-race", &around(30.0))]);
     let new = run(vec![cell("naive", &around(24.0)), cell("lock-race", &around(30.1))]);
     let found = held(&base, &new);
-    assert_eq!(found.answer, Answer::Worse);
-    assert_eq!(answer_of(&found, "naive", Measure::Failover), Answer::Worse);
-    assert_eq!(answer_of(&found, "lock-race", Measure::Failover), Answer::Same);
-    assert_eq!(answer_of(&held(&new, &base), "naive", Measure::Failover), Answer::Better);
+    assert_eq!(found.answer, ComparisonVerdict::Worse);
+    assert_eq!(answer_of(&found, "naive", Measure::Failover), ComparisonVerdict::Worse);
+    assert_eq!(answer_of(&found, "lock-race", Measure::Failover), ComparisonVerdict::Same);
+    assert_eq!(answer_of(&held(&new, &base), "naive", Measure::Failover), ComparisonVerdict::Better);
 }
 
 #[test]
@@ -33,12 +35,12 @@ fn leads_that_nobody_takes_over_any_more_are_worse_though_all_others_are_as_fast
     let base = run(vec![cell("naive", &around(20.0))]);
     let mut new = base.clone();
     for one in new.cells[0].injections.iter_mut().skip(1) {
-        *one = InjectionSeen { after_ns: one.after_ns, ..injection(0, None) };
+        *one = InjectionCost { after_ns: one.after_ns, ..injection(0, None) };
     }
     let found = held(&base, &new);
-    assert_eq!(answer_of(&found, "naive", Measure::Censored), Answer::Worse);
-    assert_eq!(answer_of(&found, "naive", Measure::Failover), Answer::Worse);
-    assert_eq!(found.answer, Answer::Worse);
+    assert_eq!(answer_of(&found, "naive", Measure::Censored), ComparisonVerdict::Worse);
+    assert_eq!(answer_of(&found, "naive", Measure::Failover), ComparisonVerdict::Worse);
+    assert_eq!(found.answer, ComparisonVerdict::Worse);
 }
 
 #[test]
@@ -46,12 +48,12 @@ fn failures_that_became_slow_successes_are_no_gain_that_hides_a_loss() {
     // Half of the leads were never taken over; now all are, and all more slowly than before.
     let mut base = run(vec![cell("naive", &around(20.0))]);
     for one in base.cells[0].injections.iter_mut().skip(6) {
-        *one = InjectionSeen { after_ns: one.after_ns, ..injection(0, None) };
+        *one = InjectionCost { after_ns: one.after_ns, ..injection(0, None) };
     }
     let new = run(vec![cell("naive", &around(40.0))]);
-    assert_eq!(answer_of(&held(&base, &new), "naive", Measure::Failover), Answer::CannotTell);
+    assert_eq!(answer_of(&held(&base, &new), "naive", Measure::Failover), ComparisonVerdict::CannotTell);
     let all = run(vec![cell("naive", &around(20.0))]);
-    assert_eq!(answer_of(&held(&all, &new), "naive", Measure::Failover), Answer::Worse);
+    assert_eq!(answer_of(&held(&all, &new), "naive", Measure::Failover), ComparisonVerdict::Worse);
 }
 
 #[test]
@@ -62,18 +64,18 @@ fn what_became_slow_or_ends_without_a_leader_in_an_injection_of_five_is_found_th
         many().iter().enumerate().map(|(at, &ms)| if at % 5 == 0 { ms * 10.0 } else { ms }).collect::<Vec<f64>>();
     let slow = run(vec![cell("naive", &slow)]);
     let found = held(&base, &slow);
-    assert_eq!(answer_of(&found, "naive", Measure::Failover), Answer::Same);
-    assert_eq!(answer_of(&found, "naive", Measure::Slow), Answer::Worse);
-    assert_eq!(found.answer, Answer::Worse);
-    assert_eq!(answer_of(&held(&slow, &base), "naive", Measure::Slow), Answer::Better);
+    assert_eq!(answer_of(&found, "naive", Measure::Failover), ComparisonVerdict::Same);
+    assert_eq!(answer_of(&found, "naive", Measure::Slow), ComparisonVerdict::Worse);
+    assert_eq!(found.answer, ComparisonVerdict::Worse);
+    assert_eq!(answer_of(&held(&slow, &base), "naive", Measure::Slow), ComparisonVerdict::Better);
 
     let mut failing = base.clone();
     for one in failing.cells[0].injections.iter_mut().step_by(5) {
-        *one = InjectionSeen { after_ns: one.after_ns, ..injection(0, None) };
+        *one = InjectionCost { after_ns: one.after_ns, ..injection(0, None) };
     }
     let found = held(&base, &failing);
-    assert_eq!(answer_of(&found, "naive", Measure::Failover), Answer::Same);
-    assert_eq!(answer_of(&found, "naive", Measure::Censored), Answer::Worse);
+    assert_eq!(answer_of(&found, "naive", Measure::Failover), ComparisonVerdict::Same);
+    assert_eq!(answer_of(&found, "naive", Measure::Censored), ComparisonVerdict::Worse);
     // Slow successes instead of failures are not a loss, and not a gain in time, either.
     let found = held(&failing, &slow);
     assert!(found.pairs[0].comparisons.iter().all(|one| one.measure != Measure::Slow), "{found:#?}");
@@ -98,7 +100,7 @@ fn one_slow_moment_is_no_slowness_and_seldom_things_are_never_called_the_same() 
     };
     let found = held(&rounds(None), &rounds(Some(3)));
     assert!(found.pairs[0].comparisons.iter().all(|one| one.measure != Measure::Slow), "{found:#?}");
-    assert_ne!(found.answer, Answer::Worse);
+    assert_ne!(found.answer, ComparisonVerdict::Worse);
 }
 
 #[test]
@@ -106,7 +108,7 @@ fn three_hits_a_side_cannot_tell_whatever_they_show() {
     let base = run(vec![cell("naive", &[20.0, 20.1, 19.9])]);
     for new in [[20.0, 20.1, 19.9], [90.0, 91.0, 92.0]] {
         let found = held(&base, &run(vec![cell("naive", &new)]));
-        assert_eq!(found.answer, Answer::CannotTell, "{new:?}");
+        assert_eq!(found.answer, ComparisonVerdict::CannotTell, "{new:?}");
         assert!(found.pairs[0].comparisons.iter().all(|one| one.needs.is_some()));
     }
 }
@@ -119,10 +121,10 @@ fn what_fails_is_worse_than_what_passed_and_what_is_inconclusive_tells_nothing()
         new.cells[0].verdict = verdict;
         new
     };
-    assert_eq!(held(&base, &with(Verdict::Fail)).answer, Answer::Worse);
-    assert_eq!(held(&base, &with(Verdict::Inconclusive)).answer, Answer::CannotTell);
-    assert_eq!(held(&with(Verdict::Fail), &base).answer, Answer::CannotTell);
-    assert_eq!(held(&with(Verdict::Inconclusive), &with(Verdict::Fail)).answer, Answer::Worse);
+    assert_eq!(held(&base, &with(Verdict::Fail)).answer, ComparisonVerdict::Worse);
+    assert_eq!(held(&base, &with(Verdict::Inconclusive)).answer, ComparisonVerdict::CannotTell);
+    assert_eq!(held(&with(Verdict::Fail), &base).answer, ComparisonVerdict::CannotTell);
+    assert_eq!(held(&with(Verdict::Inconclusive), &with(Verdict::Fail)).answer, ComparisonVerdict::Worse);
 }
 
 #[test]
@@ -142,16 +144,22 @@ fn runs_that_are_not_alike_are_refused_by_name_and_compared_by_force() {
     let mut elsewhere = base.clone();
     elsewhere.manifest.machine.cpu = "another".into();
     let refused = compare(&base, &elsewhere, Rules::default(), |_| true, false).expect_err("another machine");
-    assert!(matches!(&refused, Refused::OtherRuns(_)) && refused.to_string().contains("against another"), "{refused}");
+    assert!(
+        matches!(&refused, ComparisonRefusal::OtherRuns(_)) && refused.to_string().contains("against another"),
+        "{refused}"
+    );
 
     let more = run(vec![cell("naive", &around(20.0)), cell("lock-race", &around(20.0))]);
     let refused = compare(&base, &more, Rules::default(), |_| true, false).expect_err("one cell more").to_string();
     assert!(refused.contains("the new one has lock-race"), "{refused}");
     assert!(compare(&base, &more, Rules::default(), |name| name == "naive", false).is_ok());
     let alone = compare(&base, &run(vec![cell("x", &around(1.0))]), Rules::default(), |_| true, true);
-    assert!(matches!(alone, Err(Refused::NothingInCommon { .. })));
-    assert!(matches!(compare(&base, &base, Rules::default(), |_| false, true), Err(Refused::NothingToCompare)));
-    assert!(matches!(sides_of(&base, Rules::default(), |_| true), Err(Refused::NoContest)));
+    assert!(matches!(alone, Err(ComparisonRefusal::NothingInCommon { .. })));
+    assert!(matches!(
+        compare(&base, &base, Rules::default(), |_| false, true),
+        Err(ComparisonRefusal::NothingToCompare)
+    ));
+    assert!(matches!(sides_of(&base, Rules::default(), |_| true), Err(ComparisonRefusal::NoContest)));
 }
 
 #[test]
@@ -170,7 +178,7 @@ fn repetitions_and_sides_are_put_together_by_what_they_are_of() {
     let found = sides_of(&both, Rules::default(), |_| true).expect("two sides");
     assert!(found.in_turn && found.pairs.len() == 1);
     let failover = &found.pairs[0].comparisons[0];
-    assert_eq!((failover.base.injections, failover.new.injections, failover.answer), (8, 8, Answer::Worse));
+    assert_eq!((failover.base.injections, failover.new.injections, failover.answer), (8, 8, ComparisonVerdict::Worse));
 }
 
 /// Both sides of a run in four rounds, on servers that warm up; the new side is slower by this factor.
@@ -190,7 +198,10 @@ fn in_rounds(slower: f64) -> Summary {
 #[test]
 fn what_both_sides_of_a_round_share_is_no_difference_and_hides_none() {
     let answer = |slower| sides_of(&in_rounds(slower), Rules::default(), |_| true).expect("two sides").answer;
-    assert_eq!((answer(1.2), answer(1.0), answer(0.8)), (Answer::Worse, Answer::Same, Answer::Better));
+    assert_eq!(
+        (answer(1.2), answer(1.0), answer(0.8)),
+        (ComparisonVerdict::Worse, ComparisonVerdict::Same, ComparisonVerdict::Better)
+    );
 }
 
 #[test]

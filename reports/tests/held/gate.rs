@@ -2,8 +2,8 @@
 
 use hustings_record::{Contest, Repetition, Side};
 use hustings_reports::gate::{
-    FIGURES, FigureReading, GateQuestion, GateRequirements, Gated, HistoryError, Limits, LimitsError, Measured,
-    annotations, bencher, benchmark_action, gate, history, markdown,
+    FIGURES, FigureReading, FigureSource, GateQuestion, GateRequirements, GateResult, HistoryError, Limits,
+    LimitsError, annotations, bencher, benchmark_action, gate, history, markdown,
 };
 use hustings_reports::summary::{Pool, Summary};
 use hustings_reports::verdict::Verdict;
@@ -23,7 +23,7 @@ fn like(pattern: &str, name: &str) -> bool {
     pattern == "*" || pattern == name
 }
 
-fn gated(summary: &Summary, limits: Option<&Limits>) -> Result<Gated, LimitsError> {
+fn gated(summary: &Summary, limits: Option<&Limits>) -> Result<GateResult, LimitsError> {
     gate(summary, &GateRequirements { limits, comparing: None }, like)
 }
 
@@ -104,7 +104,7 @@ fn every_figure_is_read_of_a_cell_that_has_it() {
         assert!(names.insert(figure.name), "{} stands twice", figure.name);
         if !figure.name.starts_with("excess") {
             assert!(
-                matches!(figure.of(&Measured::cell(cell)), FigureReading::Value(value) if value >= 0.0),
+                matches!(figure.of(&FigureSource::cell(cell)), FigureReading::Value(value) if value >= 0.0),
                 "{}",
                 figure.name
             );
@@ -135,7 +135,7 @@ fn what_is_worse_than_the_baseline_fails_and_what_cannot_be_told_is_inconclusive
 }
 
 /// A record with all kinds of findings.
-fn mixed() -> Gated {
+fn mixed() -> GateResult {
     let mut summary = good();
     summary.cells[0].injections.truncate(2);
     summary.cells[1].injections.push(injection(9, None));

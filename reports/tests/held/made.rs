@@ -1,21 +1,21 @@
 //! Summaries built from given injections.
 
 use hustings_record::FaultKind;
-use hustings_reports::summary::{CellSummary, InjectionSeen, Reduced, Summary};
+use hustings_reports::summary::{CellSummary, InjectionCost, KaplanMeier, Summary};
 use hustings_reports::verdict::Verdict;
 
 use crate::render_sample::{empty, sample};
 
 /// An injection that cost one lead, with a new leader after this time; `None`: there was none before the end.
-pub(crate) fn injection(at: usize, failover_ms: Option<f64>) -> InjectionSeen {
+pub(crate) fn injection(at: usize, failover_ms: Option<f64>) -> InjectionCost {
     let ns = failover_ms.map(|ms| (ms * 1e6) as u64);
-    let reduced = Reduced { n: ns.is_some().into(), censored: ns.is_none().into(), p50: ns, longest: ns };
-    InjectionSeen {
+    let reduced = KaplanMeier { n: ns.is_some().into(), censored: ns.is_none().into(), p50: ns, longest: ns };
+    InjectionCost {
         after_ns: at as u64 * 1_000_000_000,
         lost: 1,
         censored: ns.is_none().into(),
         failover: Some(reduced),
-        until_write: Some(Reduced { p50: ns.map(|ns| ns + 1_000_000), longest: None, ..reduced }),
+        until_write: Some(KaplanMeier { p50: ns.map(|ns| ns + 1_000_000), longest: None, ..reduced }),
         over_floor: None,
         woken: Some(1),
     }

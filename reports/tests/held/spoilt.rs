@@ -1,8 +1,8 @@
 //! Repetitions that stalls of the harness spoilt: what they leave open the others tell, where most are left.
 
 use hustings_record::{Contest, Repetition, Side};
-use hustings_reports::compare::{Answer, Comparing, Measure, Rules, sides_of};
-use hustings_reports::gate::{GateRequirements, Gated, gate, markdown};
+use hustings_reports::compare::{ComparisonReport, ComparisonVerdict, Measure, Rules, sides_of};
+use hustings_reports::gate::{GateRequirements, GateResult, gate, markdown};
 use hustings_reports::sound::{decided, to_run_again};
 use hustings_reports::summary::{CellSummary, Summary};
 use hustings_reports::verdict::Verdict;
@@ -45,7 +45,7 @@ fn judged(mut summary: Summary) -> Summary {
     summary
 }
 
-fn gated(summary: &Summary) -> Gated {
+fn gated(summary: &Summary) -> GateResult {
     gate(summary, &GateRequirements { limits: None, comparing: None }, |_, _| true).unwrap()
 }
 
@@ -128,7 +128,7 @@ pub(crate) fn turns(count: u32, base: &[u32], new: &[u32], values: impl Fn(u32, 
     judged(run((1..=count).flat_map(|number| [one(number, Side::Base), one(number, Side::New)]).collect()))
 }
 
-pub(crate) fn compared(summary: &Summary) -> Comparing {
+pub(crate) fn compared(summary: &Summary) -> ComparisonReport {
     sides_of(summary, Rules::default(), |_| true).unwrap()
 }
 
@@ -139,7 +139,7 @@ fn of_a_round_that_one_side_has_to_leave_out_the_other_side_s_figures_are_left_o
     let summary = turns(5, &[], &[3], slowed);
     let found = compared(&summary);
     let failover = found.pairs[0].comparisons.iter().find(|one| one.measure == Measure::Failover).unwrap();
-    assert_eq!((found.answer, failover.base.injections, failover.new.injections), (Answer::Same, 32, 32));
+    assert_eq!((found.answer, failover.base.injections, failover.new.injections), (ComparisonVerdict::Same, 32, 32));
     assert_eq!((found.pairs[0].base.left_out, found.pairs[0].new.left_out), (0, 1));
     assert_eq!(to_run_again(&summary).len(), 2, "both sides are run again");
     assert!(to_run_again(&turns(6, &[], &[3], slowed)).is_empty());
@@ -149,16 +149,16 @@ fn of_a_round_that_one_side_has_to_leave_out_the_other_side_s_figures_are_left_o
 #[test]
 fn a_new_side_that_is_slower_is_worse_though_some_of_its_repetitions_are_spoilt() {
     let slower = |_, side| around(if side == Side::New { 26.0 } else { 20.0 });
-    assert_eq!(compared(&turns(5, &[1], &[3], slower)).answer, Answer::Worse);
+    assert_eq!(compared(&turns(5, &[1], &[3], slower)).answer, ComparisonVerdict::Worse);
 }
 
 #[test]
 fn of_too_few_rounds_that_are_sound_on_both_sides_nothing_is_told() {
     let same = |_, _| around(20.0);
     let found = compared(&turns(5, &[1, 2], &[3, 4], same));
-    assert_eq!(found.answer, Answer::CannotTell);
+    assert_eq!(found.answer, ComparisonVerdict::CannotTell);
     assert!(found.pairs[0].why.as_ref().is_some_and(|why| why.contains("4 of 5 rounds")), "{:?}", found.pairs[0].why);
-    assert_eq!(compared(&turns(5, &[1, 2], &[1, 2], same)).answer, Answer::Same);
+    assert_eq!(compared(&turns(5, &[1, 2], &[1, 2], same)).answer, ComparisonVerdict::Same);
 }
 
 #[test]
@@ -171,14 +171,14 @@ fn a_new_side_that_stalls_more_often_than_the_base_is_not_let_through() {
     ] {
         let summary = turns(count, base, new, same);
         let found = compared(&summary);
-        assert_eq!(found.answer, Answer::CannotTell, "{of}");
+        assert_eq!(found.answer, ComparisonVerdict::CannotTell, "{of}");
         assert!(found.doubt.as_ref().is_some_and(|why| why.contains(of)), "{:?}", found.doubt);
         let asked = GateRequirements { limits: None, comparing: Some(&found) };
         assert_eq!(gate(&summary, &asked, |_, _| true).unwrap().verdict, Verdict::Inconclusive, "{of}");
     }
     assert_eq!(
         compared(&turns(11, &[1, 2, 3, 4, 5], &[], same)).answer,
-        Answer::Same,
+        ComparisonVerdict::Same,
         "the base's stalls accuse nobody"
     );
     assert_eq!(compared(&turns(11, &[1, 5, 9], &[1, 5, 9, 10], same)).doubt, None, "both of them stall");
@@ -200,12 +200,12 @@ fn a_record_that_is_not_whole_tells_nothing_whatever_its_cells_show() {
     cut.whole = Verdict::Inconclusive;
     cut.notes.push("the run was interrupted".into());
     for found in [held(&whole, &cut), held(&cut, &whole)] {
-        assert_eq!(found.answer, Answer::CannotTell);
+        assert_eq!(found.answer, ComparisonVerdict::CannotTell);
         assert!(found.doubt.is_some_and(|why| why.contains("the run was interrupted")));
     }
     let mut turns = turns(5, &[], &[], |_, _| around(20.0));
     turns.whole = Verdict::Inconclusive;
-    assert_eq!(compared(&turns).answer, Answer::CannotTell);
+    assert_eq!(compared(&turns).answer, ComparisonVerdict::CannotTell);
 }
 
 #[test]
@@ -213,6 +213,6 @@ fn of_a_record_with_two_sides_the_new_one_is_compared_with_a_baseline_and_may_be
     let plain = repetitions(5, &[], |cell| cell);
     let slower = |_, side| around(if side == Side::New { 26.0 } else { 20.0 });
     let two_sided = turns(5, &[], &[], slower);
-    assert_eq!(held(&plain, &two_sided).answer, Answer::Worse);
-    assert_eq!(held(&two_sided, &plain).answer, Answer::Better);
+    assert_eq!(held(&plain, &two_sided).answer, ComparisonVerdict::Worse);
+    assert_eq!(held(&two_sided, &plain).answer, ComparisonVerdict::Better);
 }

@@ -1,7 +1,9 @@
 //! Runs of two sides that continue when the planned rounds do not decide their difference.
 
+use std::collections::BTreeMap;
+
 use hustings_record::Side;
-use hustings_reports::compare::{Answer, Rules, undecided};
+use hustings_reports::compare::{ComparisonVerdict, Rules, undecided};
 use hustings_reports::summary::Summary;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
@@ -26,16 +28,21 @@ fn scattered(by: f64, apart: f64) -> impl Fn(u32, Side) -> Vec<f64> {
     }
 }
 
+/// Its repetitions take the same time each.
+fn again(summary: &Summary) -> BTreeMap<String, u32> {
+    undecided(summary, Rules::default(), |_| 1_000)
+}
+
 fn names(summary: &Summary) -> Vec<String> {
-    undecided(summary, Rules::default()).into_keys().collect()
+    again(summary).into_keys().collect()
 }
 
 #[test]
 fn what_the_planned_rounds_do_not_tell_is_run_again_on_both_sides() {
     let open = with_room(turns(PLANNED, &[], &[], scattered(1.0, 0.1)), AT_MOST);
-    assert_eq!(compared(&open).answer, Answer::CannotTell);
+    assert_eq!(compared(&open).answer, ComparisonVerdict::CannotTell);
     assert_eq!(names(&open), ["naive", "naive (new)"]);
-    let rounds = undecided(&open, Rules::default());
+    let rounds = again(&open);
     assert!(rounds.values().all(|rounds| *rounds >= 2 * PLANNED), "what is open takes new rounds: {rounds:?}");
 }
 
@@ -51,6 +58,39 @@ fn nothing_is_run_again_where_nothing_is_open_or_further_rounds_would_not_open_t
     doubtful.whole = hustings_reports::verdict::Verdict::Inconclusive;
     assert!(of(doubtful).is_empty(), "the record is not whole");
     assert!(of(turns(PLANNED, &[1, 2, 3], &[], scattered(1.0, 0.1))).is_empty(), "stalls are in the way");
+}
+
+/// Four cells with this between-round variance each.
+fn of_four(apart: [f64; 4]) -> Summary {
+    let cells = apart.iter().zip(["a", "b", "c", "d"]).flat_map(|(apart, name)| {
+        let mut cells = turns(PLANNED, &[], &[], scattered(1.0, *apart)).cells;
+        for one in &mut cells {
+            let contest = one.info.contest.as_mut().expect("two sides");
+            contest.pair = name.to_owned();
+            let of = format!("{name}{}", if contest.side == Side::New { " (new)" } else { "" });
+            one.info.repetition.as_mut().expect("rounds").of = of;
+        }
+        cells
+    });
+    with_room(run(cells.collect()), AT_MOST)
+}
+
+#[test]
+fn undecided_cells_share_the_time_that_further_rounds_of_all_cells_would_take() {
+    let alone = again(&of_four([0.1, 0.0, 0.0, 0.0]));
+    assert_eq!(alone.keys().collect::<Vec<_>>(), ["a", "a (new)"]);
+    let room = PLANNED + 4 * (AT_MOST - PLANNED);
+    assert!(alone.values().all(|rounds| (AT_MOST + 1..=room).contains(rounds)), "{alone:?}");
+    let together = again(&of_four([0.075; 4]));
+    assert!(together.len() == 8 && together.values().all(|rounds| *rounds <= AT_MOST), "{together:?}");
+    let long = |name: &str| if name.starts_with('a') { 60_000 } else { 1_000 };
+    let longest = undecided(&of_four([0.1, 0.0, 0.0, 0.0]), Rules::default(), long);
+    assert!(longest.values().all(|rounds| *rounds < AT_MOST + 3), "the others' time is little: {longest:?}");
+    let shortest = undecided(&of_four([0.0, 0.1, 0.0, 0.0]), Rules::default(), long);
+    assert!(shortest.values().all(|rounds| *rounds > AT_MOST), "the others' time is much: {shortest:?}");
+    let mut spoilt = of_four([0.1, 0.0, 0.0, 0.0]);
+    spoilt.cells.iter_mut().filter_map(|cell| cell.info.repetition.as_mut()).for_each(|one| one.at_most = PLANNED);
+    assert!(again(&spoilt).is_empty(), "there is no room");
 }
 
 #[test]
@@ -70,7 +110,7 @@ fn noise(random: &mut ChaCha8Rng, deviation: f64) -> f64 {
 }
 
 struct Chance {
-    answer: Answer,
+    answer: ComparisonVerdict,
     /// Whether no comparison makes a gate fail.
     passes: bool,
     went_on: bool,
@@ -80,7 +120,7 @@ impl Chance {
     fn of(summary: &Summary, went_on: bool) -> Self {
         let found = compared(summary);
         let all = || found.pairs.iter().flat_map(|pair| &pair.comparisons);
-        let passes = all().all(|one| one.no_worse || one.answer <= Answer::Better);
+        let passes = all().all(|one| one.no_worse || one.answer <= ComparisonVerdict::Better);
         Self { answer: found.answer, passes, went_on }
     }
 }
@@ -106,15 +146,15 @@ fn chance(by: f64, seed: u64) -> Chance {
             }
             cells
         });
-        with_room(run(cells.collect()), AT_MOST)
+        with_room(run(cells.collect()), PLANNED + (AT_MOST - PLANNED) / 4)
     };
     let first = of(PLANNED);
-    let open = undecided(&first, Rules::default());
+    let open = again(&first);
     if open.is_empty() {
         return Chance::of(&first, false);
     }
     // The other cells stay as they are.
-    let mut second = of(AT_MOST);
+    let mut second = of(open.values().copied().max().expect("some are open"));
     second.cells.retain(|cell| {
         let repetition = cell.info.repetition.as_ref().expect("rounds");
         repetition.number <= PLANNED || open.get(&repetition.of).is_some_and(|rounds| repetition.number <= *rounds)
@@ -131,8 +171,8 @@ fn two_looks_find_no_more_by_chance_than_one_may() {
     let count = |all: &[Chance], so: fn(&Chance) -> bool| all.iter().filter(|one| so(one)).count();
     let alike = all(1.0, RUNS);
     assert!(count(&alike, |one| one.went_on) > 4, "the second look has to be had");
-    assert!(count(&alike, |one| one.answer == Answer::Worse) <= BY_CHANCE);
+    assert!(count(&alike, |one| one.answer == ComparisonVerdict::Worse) <= BY_CHANCE);
     assert!(count(&alike, |one| one.passes) >= 12, "and yet it tells: {}", count(&alike, |one| one.passes));
     assert!(count(&all(1.152, RUNS), |one| one.passes) <= BY_CHANCE, "it is worse by more than the margin");
-    assert!(count(&all(1.5, 4), |one| one.answer == Answer::Worse) >= 3);
+    assert!(count(&all(1.5, 4), |one| one.answer == ComparisonVerdict::Worse) >= 3);
 }

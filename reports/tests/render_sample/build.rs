@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use hustings_record::{FaultKind, Grade, Nanos, ServerState};
-use hustings_reports::stats::{Tallied, upper_95};
+use hustings_reports::stats::{Quantiles, upper_95};
 use hustings_reports::summary::{
     CellSummary, CheckResult, CorrelatedExpiry, Course, DeletionWatches, Distribution, EffectSection, ElectionRole,
-    Enrolment, Exception, ExceptionKind, Excess, Failover, FanOutSeen, FaultBand, FaultVerification, FaultsSection,
-    FollowersLost, GrantTokens, Handovers, InjectionSeen, Leaderless, Ownership, Promptness, Rate, Reduced, ServerBar,
-    ServerElection, ServerFault, ServerUnavailable, ServerWatchSection, SessionsSection, SplitBrain, Stalls, Standing,
-    StrayWrites, TermBar, Timeline, Unavailable, WatchesFired, WriteGap, WriteProbes, WriteTokens, Writes,
+    Enrolment, Exception, ExceptionKind, Excess, Failover, FanOutSection, FaultBand, FaultVerification, FaultsSection,
+    FollowersLost, GrantTokens, Handovers, InjectionCost, KaplanMeier, Leaderless, Ownership, Participation, Rate,
+    ServerBar, ServerElection, ServerFault, ServerUnavailable, ServerWatchSection, SessionsSection, SplitBrain, Stalls,
+    StrayWrites, TermBar, Timeline, UnavailableTime, WatchesFired, WriteGap, WriteProbes, WriteTokens, Writes,
 };
 use hustings_reports::verdict::Verdict;
 
@@ -115,12 +115,12 @@ pub(crate) fn rate(seen: u64, n: u64) -> Rate {
 }
 
 /// This many injections, each of one lead, that took this long or slightly longer.
-pub(crate) fn injections(n: u64, base: Nanos) -> Vec<InjectionSeen> {
+pub(crate) fn injections(n: u64, base: Nanos) -> Vec<InjectionCost> {
     let of = |place: u64| {
         let took = Some(base + place * base / 50);
-        let reduced = Some(Reduced { n: 1, censored: 0, p50: took, longest: took });
+        let reduced = Some(KaplanMeier { n: 1, censored: 0, p50: took, longest: took });
         let (after_ns, lost, censored) = (place * S, 1, 0);
-        InjectionSeen {
+        InjectionCost {
             after_ns,
             lost,
             censored,
@@ -141,13 +141,7 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
     };
     let woken = if recipe == "predecessor-watch" { 1 } else { u64::from(candidates) - 1 };
     CellSummary {
-        info: info(index, recipe, step_down, fault, candidates),
-        verdict: Verdict::Pass,
-        unsafe_as_expected: false,
-        timeout_ms: Some(6_000),
         checks: checks(woken),
-        programs: Default::default(),
-        witness: Default::default(),
         handovers: Handovers { planned: 40, completed: 40, injections: 4, ..Default::default() },
         failover: Failover {
             whole: Some(distribution(40, 0, pace * 1_100 * US, pace * 1_900 * US)),
@@ -155,27 +149,23 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
             spread: Some(distribution(40, 0, woken * 12 * US, woken * 9 * US)),
             decide: Some(distribution(40, 0, pace * 600 * US, pace * 800 * US)),
             act: Some(distribution(40, 0, 900 * US, 2_500 * US)),
-            beside_pauses: 0,
             from_intended: Some(distribution(40, 0, pace * 1_300 * US, pace * 1_900 * US)),
             release: (fault == FaultKind::Resign).then(|| distribution(40, 0, 150 * US, 300 * US)),
-            excess: None,
             course: Some(course(pace, fault)),
-            void: 0,
             floor: Some(distribution(200, 0, 900 * US, 600 * US)),
-            floor_failed: 0,
             floor_pairs: 20,
+            ..Default::default()
         },
-        fan_out: FanOutSeen {
+        fan_out: FanOutSection {
             losses: 40,
             woken: Some((woken, woken, woken)),
             promised: Some((woken, woken)),
             followers: FollowersLost { losses: 12, woken: Some((0, 0, 1)), promised: Some((0, 1)) },
-            of_other_kinds: 0,
-            without_loss: 0,
             requests: Some((woken * 2, woken * 3)),
             requests_per_wake: Some(3),
             requests_promised: Some(4),
             spread: Some(distribution(40, 0, woken * 12 * US, woken * 9 * US)),
+            ..Default::default()
         },
         deletion_watches: DeletionWatches {
             clients_saw: Some((woken * 40, woken * 40)),
@@ -191,30 +181,22 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
             without_write: 0.012_4,
             longest_ns: 6_400 * MS,
             longest_group: Some("election-0004".into()),
-            between: Some(Tallied { n: 8_280, p50: 20 * MS, p99: 31 * MS, p999: Some(880 * MS), max: 6_400 * MS }),
-            refused: 0,
-            refused_terms: 0,
-            mute_terms: 0,
-            late_terms: 0,
-            fallen_silent: 0,
-            hung_leads: 0,
-            hung_longest_ns: 0,
+            between: Some(Quantiles { n: 8_280, p50: 20 * MS, p99: 31 * MS, p999: Some(880 * MS), max: 6_400 * MS }),
             terms: 96,
+            ..Default::default()
         },
         leaderless: Leaderless {
             led_ns: 1_800_000_000_000,
             share: 0.003_1,
             longest_ns: 6_300 * MS,
             longest_group: Some("election-0004".into()),
-            groups_at_end: 0,
             ..Default::default()
         },
-        standing: Standing {
+        standing: Participation {
             candidates: u64::from(candidates) * 20,
             at_end: u64::from(candidates) * 20,
             ..Default::default()
         },
-        promptness: Promptness::default(),
         ownership: Ownership { zombie_max_ns: 400 * US, dead_owner_max_ns: 2 * MS, ..Default::default() },
         enrolment: Enrolment {
             candidates: u64::from(candidates) * 20,
@@ -228,22 +210,13 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
         faults: FaultsSection {
             planned: 4,
             planned_verified: 4,
-            withheld: Vec::new(),
-            lost: 0,
             verified: 4,
-            unverified: 0,
             lateness: Some(distribution(4, 0, 150 * US, 800 * US)),
             verifications: verifications(fault, 4, true),
+            ..Default::default()
         },
-        stalls: Stalls { count: 3, longest_ns: 8 * MS, over_limit: 0, servers_ms: Default::default() },
-        timelines: Vec::new(),
-        load: None,
-        correlated_expiries: Vec::new(),
-        exceptions: Vec::new(),
-        sessions: Default::default(),
-        ensemble: Default::default(),
-        wholeness: Default::default(),
-        injections: Vec::new(),
+        stalls: Stalls { count: 3, longest_ns: 8 * MS, ..Default::default() },
+        ..CellSummary::of(info(index, recipe, step_down, fault, candidates), Some(6_000))
     }
 }
 
@@ -380,7 +353,7 @@ pub(crate) fn quorum_loss(mut cell: CellSummary) -> CellSummary {
     let steps_down = cell.info.step_down == Some(hustings_record::StepDown::OnDisconnect);
     cell.failover = Failover { excess: cell.failover.excess, floor: cell.failover.floor, ..Failover::default() };
     cell.handovers = Handovers::default();
-    cell.fan_out = FanOutSeen::default();
+    cell.fan_out = FanOutSection::default();
     cell.deletion_watches = DeletionWatches::default();
     (cell.leaderless.share, cell.leaderless.longest_ns) = if steps_down { (0.021, 1_920 * MS) } else { (0.0, 0) };
     cell.sessions = SessionsSection {
@@ -437,7 +410,7 @@ pub(crate) fn quorum_loss(mut cell: CellSummary) -> CellSummary {
     timeline.stale_writes.clear();
     cell.timelines = vec![timeline];
     let (polls, log_ns) = ((1_251 * MS, 1_297 * MS), Some(1_269 * MS));
-    let times = Some(Unavailable { told_ns: 1_268 * MS, count: 2, polls, log_ns });
+    let times = Some(UnavailableTime { told_ns: 1_268 * MS, count: 2, polls, log_ns });
     let not_compared = Some("it was killed: it counts from anew".into());
     let unavailable = vec![
         ServerUnavailable { server: 1, times, not_compared: None },
@@ -472,7 +445,7 @@ pub(crate) fn sequential_start(cell: CellSummary) -> CellSummary {
         failover: Failover { excess: cell.failover.excess, ..Failover::default() },
         timeout_ms: None,
         handovers: Handovers::default(),
-        fan_out: FanOutSeen::default(),
+        fan_out: FanOutSection::default(),
         deletion_watches: DeletionWatches::default(),
         split_brain: SplitBrain::default(),
         writes: Writes::default(),

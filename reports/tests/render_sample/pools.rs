@@ -1,7 +1,9 @@
 //! A run of three configurations, four times each: one passes, one has a failed repetition, and one was cut short.
 
 use hustings_record::{FaultKind, Repetition};
-use hustings_reports::summary::{CellSummary, Medians, Pool, Rate, Repeated, SplitBrain, Summary, Without, Writes};
+use hustings_reports::summary::{
+    CellSummary, Medians, OutageShare, Pool, PooledRepetition, Rate, SplitBrain, Summary, Writes,
+};
 use hustings_reports::verdict::Verdict;
 
 use super::build::{MS, S, cell, distribution, excess, rate};
@@ -45,7 +47,7 @@ fn named(mut cell: CellSummary, recipe: &str, number: u32) -> CellSummary {
 
 fn pool(recipe: &str, cells: &[&CellSummary]) -> Pool {
     let (first, n) = (cells[0], cells.len() as u64);
-    let repetitions: Vec<Repeated> = cells.iter().zip(1..).map(|(cell, number)| one(cell, number)).collect();
+    let repetitions: Vec<PooledRepetition> = cells.iter().zip(1..).map(|(cell, number)| one(cell, number)).collect();
     let failed = repetitions.iter().filter(|one| one.verdict == Verdict::Fail).count() as u32;
     let mut failover = first.failover.clone();
     failover.whole = Some(distribution(40 * n, 2, 5 * S, 2 * S));
@@ -72,13 +74,13 @@ fn pool(recipe: &str, cells: &[&CellSummary]) -> Pool {
             past_fence: rate(0, 40 * n),
             ..Writes::default()
         },
-        without_leader: Some(Without { share: 0.031, longest_ns: 7 * S }),
-        without_write: Some(Without { share: 0.034, longest_ns: 7 * S + 30 * MS }),
+        without_leader: Some(OutageShare { share: 0.031, longest_ns: 7 * S }),
+        without_write: Some(OutageShare { share: 0.034, longest_ns: 7 * S + 30 * MS }),
     }
 }
 
-fn one(cell: &CellSummary, number: u32) -> Repeated {
-    Repeated {
+fn one(cell: &CellSummary, number: u32) -> PooledRepetition {
+    PooledRepetition {
         cell: cell.info.name.clone(),
         number,
         verdict: cell.verdict,

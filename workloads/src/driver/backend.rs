@@ -8,10 +8,10 @@ use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerLoad, ServerMetr
 
 use super::effect::Effect;
 use super::floor_pair::{FloorPair, FloorTaken};
-use super::injury::{Injury, Remedy, Verification};
+use super::injury::{InjectedFault, Remedy, Verification};
 use super::state::State;
 use crate::coordination::Session;
-use crate::plan::{Hit, PlannedFault};
+use crate::plan::{PlannedFault, ResolvedTarget};
 
 /// Enrolment progress of the candidates on all running hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,7 +123,13 @@ pub trait Backend: Sized + 'static {
     fn let_win(&self);
     /// Injects a fault into its target, and verifies it. `id` is its number in the record. `effect` is notified once it
     /// is in effect, if that is known before it is verified. If dropped while it verifies, it changes nothing more.
-    async fn inject(self: &Rc<Self>, id: u32, planned: &PlannedFault, hit: &Hit, effect: &Effect) -> Injury;
+    async fn inject(
+        self: &Rc<Self>,
+        id: u32,
+        planned: &PlannedFault,
+        hit: &ResolvedTarget,
+        effect: &Effect,
+    ) -> InjectedFault;
     /// Undoes a fault.
     async fn heal(self: &Rc<Self>, remedy: &Remedy) -> Verification;
 }

@@ -34,7 +34,7 @@ pub trait Slot: Host {
 
 /// How a candidate's life on its host ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum SessionClosure {
     /// Its session was closed and the server confirmed it, or other candidates still use it.
     Closed,
     /// The server did not answer the close.
@@ -42,16 +42,16 @@ pub enum End {
 }
 
 /// Runs a candidate until its host stops or its election is deleted.
-pub async fn live<S: Slot>(slot: &S, sessions: &Sessions<S::Process>, election: &Election) -> End {
+pub async fn live<S: Slot>(slot: &S, sessions: &Sessions<S::Process>, election: &Election) -> SessionClosure {
     let (lifecycle, cand) = (Lifecycle::default(), slot.candidate());
     let mut ended = 0;
     loop {
-        let Some(session) = sessions.obtain(cand, ended).await else { return End::Closed };
+        let Some(session) = sessions.obtain(cand, ended).await else { return SessionClosure::Closed };
         ended = session.id();
         slot.begins(&session);
         slot.record(Event::Incarnation { t: slot.now(), cand, session: ended });
         if one_session(slot, sessions, &session, election, &lifecycle).await {
-            return if sessions.close(session).await { End::Closed } else { End::Unanswered };
+            return if sessions.close(session).await { SessionClosure::Closed } else { SessionClosure::Unanswered };
         }
     }
 }

@@ -9,13 +9,13 @@ use hustings_record::Nanos;
 use super::injury::Remedy;
 
 /// Bounds of the time at which a fault took effect, and its remedy.
-pub(super) type InEffect = ((Nanos, Nanos), Remedy);
+pub(super) type EffectBounds = ((Nanos, Nanos), Remedy);
 
 /// Through this, the injector of a fault reports that it is in effect while it still verifies it.
-pub struct Effect(RefCell<Option<oneshot::Sender<InEffect>>>);
+pub struct Effect(RefCell<Option<oneshot::Sender<EffectBounds>>>);
 
 impl Effect {
-    pub(super) fn new() -> (Self, oneshot::Receiver<InEffect>) {
+    pub(super) fn new() -> (Self, oneshot::Receiver<EffectBounds>) {
         let (tell, told) = oneshot::channel();
         (Self(RefCell::new(Some(tell))), told)
     }

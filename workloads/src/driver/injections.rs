@@ -10,9 +10,9 @@ use hustings_record::{Event, FaultKind, Nanos, VerificationStage, WithheldReason
 
 use super::backend::Backend;
 use super::effect::Effect;
-use super::injury::{Injury, Remedy, Verification};
+use super::injury::{InjectedFault, Remedy, Verification};
 use crate::faults::Moment;
-use crate::plan::{Hit, LeaderView, Plan, PlannedFault, WON_WITHIN_T, plan, resolve};
+use crate::plan::{LeaderView, Plan, PlannedFault, ResolvedTarget, WON_WITHIN_T, plan, resolve};
 
 /// Bound on the wait for servers under a fault to be healed.
 const BACK_AT_MOST_NS: Nanos = 60_000_000_000;
@@ -114,7 +114,13 @@ async fn servers_are_back<B: Backend>(backend: &Rc<B>) {
 }
 
 /// One fault on its marked target: injected, verified, and healed after its duration. `end`: of the measured time.
-pub async fn injection<B: Backend>(backend: Rc<B>, planned: PlannedFault, hit: Hit, intended: Nanos, end: Nanos) {
+pub async fn injection<B: Backend>(
+    backend: Rc<B>,
+    planned: PlannedFault,
+    hit: ResolvedTarget,
+    intended: Nanos,
+    end: Nanos,
+) {
     let (hit, intended) = match planned.moment {
         Moment::Planned => (hit, intended),
         Moment::Won => {
@@ -193,14 +199,14 @@ fn heal_time(planned: &PlannedFault, in_effect: Nanos, end: Nanos) -> Nanos {
 }
 
 /// A fault whose duration was over before its verification.
-fn unfinished((from, to): (Nanos, Nanos), remedy: Remedy) -> Injury {
+fn unfinished((from, to): (Nanos, Nanos), remedy: Remedy) -> InjectedFault {
     let evidence = "its time was over before its verification was".to_owned();
-    Injury { proof: Verification { from, to, evidence, ..Verification::default() }, remedy }
+    InjectedFault { proof: Verification { from, to, evidence, ..Verification::default() }, remedy }
 }
 
 /// Holds the first candidate that wins on one of these hosts before it believes so. Returns its host, with everything
 /// that a fault on it hits. `None`: no candidate wins in time.
-async fn await_winner<B: Backend>(backend: &B, hit: &Hit) -> Option<Hit> {
+async fn await_winner<B: Backend>(backend: &B, hit: &ResolvedTarget) -> Option<ResolvedTarget> {
     let state = backend.state();
     let until = backend.now() + WON_WITHIN_T * state.cell.timeout_granted_ms() * 1_000_000;
     let host = backend.winner(&hit.hosts, until).await?;
@@ -210,7 +216,7 @@ async fn await_winner<B: Backend>(backend: &B, hit: &Hit) -> Option<Hit> {
     let groups = (0_u32..).take(led.len()).filter(leads).collect();
     let mut cands: Vec<u32> = leaders.on_host(host).collect();
     cands.sort_unstable();
-    Some(Hit { hosts: vec![host], cands, groups, servers: hit.servers.clone() })
+    Some(ResolvedTarget { hosts: vec![host], cands, groups, servers: hit.servers.clone() })
 }
 
 /// Whether there is something to heal. A crash without a duration leaves its hosts dead until the cell ends.
@@ -225,7 +231,7 @@ fn lasts(planned: &PlannedFault, remedy: &Remedy) -> bool {
 }
 
 /// Resolves the target of a fault by the current leaders, or says why it hits nothing.
-fn aim<B: Backend>(backend: &B, planned: &PlannedFault) -> Result<Hit, WithheldReason> {
+fn aim<B: Backend>(backend: &B, planned: &PlannedFault) -> Result<ResolvedTarget, WithheldReason> {
     let state = backend.state();
     let alive: Vec<u16> = backend.running().into_iter().filter(|host| !state.is_injured(*host)).collect();
     let servers: Vec<u32> = state.servers.serving().difference(&state.injured_servers()).copied().collect();

@@ -76,7 +76,7 @@ pub fn lost_replies<'a>(lost: impl IntoIterator<Item = (i32, &'a str, i64)>, lin
 /// An injected fault. It stays until it is healed.
 #[must_use = "a fault that is not healed outlives its cell"]
 #[derive(Clone, Debug)]
-pub struct Injury {
+pub struct InjectedFault {
     pub proof: Verification,
     pub remedy: Remedy,
 }
@@ -89,7 +89,7 @@ pub enum Remedy {
     /// Links carry everything again.
     Links(Vec<u16>),
     /// Stopped processes go on.
-    Continue(Vec<Stopped>),
+    Continue(Vec<StoppedHost>),
     /// Dead hosts are restarted.
     Restart(Vec<u16>),
     /// The resource accepts writes of these hosts again.
@@ -102,7 +102,7 @@ pub enum Remedy {
 
 /// A host whose process was to be stopped. Only that process is continued, not one that runs in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stopped {
+pub struct StoppedHost {
     pub host: u16,
     /// The pid of the stopped process; in a simulation the number of its life. `None`: nothing was stopped.
     pub process: Option<u32>,

@@ -6,16 +6,16 @@ use std::time::Duration;
 use hustings_record::Nanos;
 
 use super::backend::Backend;
-use super::injury::{CandidateOrderOutcome, Injury, Remedy, Verification};
+use super::injury::{CandidateOrderOutcome, InjectedFault, Remedy, Verification};
 use super::unless::unless;
 use crate::coordination::{CreateMode, Op, OpError, Session};
-use crate::plan::Hit;
+use crate::plan::ResolvedTarget;
 
 /// The fault is given up after this time.
 const AT_MOST: Duration = Duration::from_secs(10);
 
 /// Deletes the group znode of the one target candidate, and creates it again.
-pub async fn delete_parent<B: Backend>(backend: &B, hit: &Hit) -> Injury {
+pub async fn delete_parent<B: Backend>(backend: &B, hit: &ResolvedTarget) -> InjectedFault {
     let asked = backend.now();
     let state = backend.state();
     let group = hit.cands.first().and_then(|cand| state.leaders.borrow().group_of(*cand));
@@ -29,7 +29,7 @@ pub async fn delete_parent<B: Backend>(backend: &B, hit: &Hit) -> Injury {
         }
     };
     let what = "the group's znode, deleted with all in it and made again, was seen to be another one";
-    Injury { proof: Verification::of_order(what, None, asked, backend.now(), outcome), remedy: Remedy::None }
+    InjectedFault { proof: Verification::of_order(what, None, asked, backend.now(), outcome), remedy: Remedy::None }
 }
 
 /// Tries server after server. Returns when the successful transaction was sent and answered.

@@ -7,9 +7,9 @@ use super::backend::Backend;
 /// Tasks of one kind. They end on drop.
 #[must_use]
 #[derive(Default)]
-pub(super) struct Repeating(Vec<AbortHandle>);
+pub(super) struct RepeatingTasks(Vec<AbortHandle>);
 
-impl Repeating {
+impl RepeatingTasks {
     /// Begins the task of every server.
     pub(super) fn for_each_server<B: Backend, F: Future<Output = ()> + 'static>(
         backend: &B,
@@ -26,7 +26,7 @@ impl Repeating {
     }
 }
 
-impl Drop for Repeating {
+impl Drop for RepeatingTasks {
     fn drop(&mut self) {
         self.0.iter().for_each(AbortHandle::abort);
     }

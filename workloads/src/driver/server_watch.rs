@@ -6,7 +6,7 @@ use std::time::Duration;
 use hustings_record::{Event, Nanos};
 
 use super::backend::Backend;
-use super::repeating::Repeating;
+use super::repeating::RepeatingTasks;
 
 /// Sleep between checks for whether every server has been observed once.
 const LOOK_AGAIN_NS: Nanos = 1_000_000;
@@ -15,7 +15,7 @@ const LOOK_AGAIN_NS: Nanos = 1_000_000;
 #[must_use]
 pub(super) struct RunningServerWatch<B: Backend> {
     backend: Rc<B>,
-    looking: Repeating,
+    looking: RepeatingTasks,
 }
 
 impl<B: Backend> RunningServerWatch<B> {
@@ -24,7 +24,8 @@ impl<B: Backend> RunningServerWatch<B> {
     pub(super) async fn begin(backend: &Rc<B>, every: Duration) -> Self {
         let every_ns = every.as_nanos() as Nanos;
         backend.record(Event::ServerWatch { t: backend.now(), every_ns });
-        let looking = Repeating::for_each_server(&**backend, |server| look_forever(backend.clone(), server, every_ns));
+        let looking =
+            RepeatingTasks::for_each_server(&**backend, |server| look_forever(backend.clone(), server, every_ns));
         let watch = Self { backend: backend.clone(), looking };
         // Every look is bounded.
         while backend.state().servers.count() < backend.servers() as usize {

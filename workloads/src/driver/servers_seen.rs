@@ -10,7 +10,7 @@ const LOOKS_MAX: usize = 500;
 
 /// The last observed state of the servers; empty in cells that do not watch them.
 #[derive(Default)]
-pub struct ServersSeen {
+pub struct ServerObservations {
     seen: RefCell<BTreeMap<u32, ObservedServers>>,
 }
 
@@ -34,7 +34,7 @@ impl ObservedServers {
     }
 }
 
-impl ServersSeen {
+impl ServerObservations {
     /// The leading server. If several claim to lead, the one with the most recent claim.
     #[must_use]
     pub fn leader(&self) -> Option<u32> {
@@ -103,12 +103,12 @@ impl ServersSeen {
 mod tests {
     use hustings_record::{Event, ServerState};
 
-    use super::ServersSeen;
+    use super::ServerObservations;
 
     #[test]
     fn changes_are_told_between_the_questions_that_bracket_them() {
         use ServerState::{Down, Following, Leading, NotServing};
-        let servers = ServersSeen::default();
+        let servers = ServerObservations::default();
         let script = [Following, Following, Down, NotServing, NotServing, Leading];
         let events: Vec<Event> = (0..)
             .zip(script)
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn of_two_servers_that_say_that_they_lead_the_younger_one_does() {
-        let servers = ServersSeen::default();
+        let servers = ServerObservations::default();
         servers.take(1, 0, 1, (ServerState::Leading, None));
         servers.take(2, 0, 5, (ServerState::Leading, None));
         assert_eq!(servers.leader(), Some(2));

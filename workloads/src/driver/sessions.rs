@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::lock::Mutex;
 use hustings_record::{Event, Nanos, SessionUse};
 
-use super::turns::Turns;
+use super::turns::AdmissionQueue;
 use super::unless::unless;
 use crate::coordination::Session;
 
@@ -43,7 +43,7 @@ pub trait Process {
 pub struct Sessions<P: Process> {
     pub process: Rc<P>,
     of: SessionUse,
-    connecting: Turns,
+    connecting: AdmissionQueue,
     common: Mutex<Option<P::Session>>,
 }
 
@@ -51,7 +51,7 @@ impl<P: Process> Sessions<P> {
     /// At most `connect_concurrency` sessions are opened at a time.
     #[must_use]
     pub fn new(process: Rc<P>, of: SessionUse, connect_concurrency: u32) -> Self {
-        Self { process, of, connecting: Turns::new(connect_concurrency), common: Mutex::new(None) }
+        Self { process, of, connecting: AdmissionQueue::new(connect_concurrency), common: Mutex::new(None) }
     }
 
     /// A live session that is not the one that ended; None when the host stops first.

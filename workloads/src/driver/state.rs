@@ -6,9 +6,9 @@ use std::rc::Rc;
 
 use hustings_record::FaultKind;
 
-use super::servers_seen::ServersSeen;
+use super::servers_seen::ServerObservations;
 use crate::leaders::Leaders;
-use crate::plan::Hit;
+use crate::plan::ResolvedTarget;
 use crate::resource::Resource;
 use crate::scenario::Cell;
 
@@ -20,7 +20,7 @@ pub struct State {
     pub leaders: RefCell<Leaders>,
     pub resource: RefCell<Resource>,
     /// The last observed states, in cells with faults on servers.
-    pub servers: ServersSeen,
+    pub servers: ServerObservations,
     /// Hosts, and ids of servers, under a fault that lasts.
     injured_hosts: RefCell<BTreeSet<u16>>,
     injured_servers: RefCell<BTreeSet<u32>>,
@@ -37,7 +37,7 @@ impl State {
             seed,
             leaders: RefCell::new(Leaders::new(groups, placement)),
             resource: RefCell::new(Resource::new(groups)),
-            servers: ServersSeen::default(),
+            servers: ServerObservations::default(),
             injured_hosts: RefCell::default(),
             injured_servers: RefCell::default(),
             faults: StdCell::new(0),
@@ -63,7 +63,7 @@ impl State {
 
     /// Marks the target: until its heal, no other lasting fault hits the same host or server. Faults on single
     /// candidates do not mark their hosts.
-    pub fn injure(&self, kind: FaultKind, hit: &Hit) {
+    pub fn injure(&self, kind: FaultKind, hit: &ResolvedTarget) {
         if kind.hits_servers() {
             self.injured_servers.borrow_mut().extend(&hit.servers);
         }
@@ -72,7 +72,7 @@ impl State {
         }
     }
 
-    pub(super) fn restore(&self, kind: FaultKind, hit: &Hit) {
+    pub(super) fn restore(&self, kind: FaultKind, hit: &ResolvedTarget) {
         if kind.hits_servers() {
             self.injured_servers.borrow_mut().retain(|server| !hit.servers.contains(server));
         }

@@ -5,23 +5,23 @@ use std::collections::VecDeque;
 use std::task::{Context, Poll, Waker};
 
 /// Admits a bounded number of holders at a time.
-pub(super) struct Turns {
+pub(super) struct AdmissionQueue {
     free: Cell<u32>,
     /// In the order of their numbers.
     waiting: RefCell<VecDeque<(u64, Waker)>>,
     numbers: Cell<u64>,
 }
 
-impl Turns {
+impl AdmissionQueue {
     pub(super) fn new(free: u32) -> Self {
         Self { free: Cell::new(free.max(1)), waiting: RefCell::default(), numbers: Cell::new(0) }
     }
 
     /// Waits for a turn. A waiter that gives up delays no other.
-    pub(super) async fn enter(&self) -> Turn<'_> {
+    pub(super) async fn enter(&self) -> Admission<'_> {
         let place = WaiterPlace { turns: self, number: self.numbers.replace(self.numbers.get() + 1) };
         std::future::poll_fn(|cx| place.poll(cx)).await;
-        Turn(self)
+        Admission(self)
     }
 
     fn call_first(&self) {
@@ -33,7 +33,7 @@ impl Turns {
 
 /// A place in the waiting queue.
 struct WaiterPlace<'a> {
-    turns: &'a Turns,
+    turns: &'a AdmissionQueue,
     number: u64,
 }
 
@@ -70,9 +70,9 @@ impl Drop for WaiterPlace<'_> {
 }
 
 /// An admission, held until it is dropped.
-pub(super) struct Turn<'a>(&'a Turns);
+pub(super) struct Admission<'a>(&'a AdmissionQueue);
 
-impl Drop for Turn<'_> {
+impl Drop for Admission<'_> {
     fn drop(&mut self) {
         self.0.free.set(self.0.free.get() + 1);
         self.0.call_first();
@@ -89,11 +89,11 @@ mod tests {
     use futures::future::{AbortHandle, Abortable};
     use futures::task::LocalSpawnExt as _;
 
-    use super::Turns;
+    use super::AdmissionQueue;
 
     /// Which waiters get in after the current holder has left, if these give up: before that, or once they are woken.
     fn get_in(before: &[usize], when_called: &[usize]) -> Vec<usize> {
-        let (turns, entered) = (Rc::new(Turns::new(1)), Rc::new(RefCell::new(Vec::new())));
+        let (turns, entered) = (Rc::new(AdmissionQueue::new(1)), Rc::new(RefCell::new(Vec::new())));
         let inside = turns.enter().now_or_never().expect("nobody is there");
         let mut pool = LocalPool::new();
         let waits = |number| {

@@ -8,7 +8,7 @@ use hustings_record::{Event, Nanos};
 
 use super::backend::Backend;
 use super::lay_out::create_path;
-use super::repeating::Repeating;
+use super::repeating::RepeatingTasks;
 use super::unless::unless;
 use crate::coordination::{OpError, Refusal, Session};
 use crate::write_gaps::{EVERY, PATIENCE, WriteGaps};
@@ -20,7 +20,7 @@ const AT_A_TIME: usize = 500;
 #[must_use]
 pub(super) struct WriteProbe<B: Backend> {
     shared: Rc<ProbeShared<B>>,
-    probes: Repeating,
+    probes: RepeatingTasks,
 }
 
 struct ProbeShared<B> {
@@ -43,7 +43,7 @@ impl<B: Backend> WriteProbe<B> {
             gaps: Cell::new(WriteGaps::begin(t)),
             fresh: RefCell::default(),
         });
-        let probes = Repeating::for_each_server(&**backend, |server| shared.clone().write_forever(server));
+        let probes = RepeatingTasks::for_each_server(&**backend, |server| shared.clone().write_forever(server));
         Self { shared, probes }
     }
 

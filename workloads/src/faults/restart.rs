@@ -1,5 +1,8 @@
 //! `server-restart-all`: all servers are killed, then started one after the other.
 
+use std::fmt;
+
+use hustings_record::words::{numbers, setting_ms};
 use serde::{Deserialize, Serialize};
 
 /// How servers come back from a restart of all of them.
@@ -28,5 +31,19 @@ impl Restart {
     #[must_use]
     pub fn starts_ms(&self) -> u64 {
         self.order.len() as u64 * self.gap_ms
+    }
+}
+
+impl fmt::Display for Restart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.behind.is_empty() {
+            write!(f, "{} lagging behind, ", numbers(&self.behind))?;
+        }
+        let data = if self.empty { "emptied" } else { "on their data" };
+        write!(f, "started {data} in the order {}", numbers(&self.order))?;
+        match self.gap_ms {
+            0 => f.write_str(", all at once"),
+            gap_ms => write!(f, ", {} apart", setting_ms(gap_ms)),
+        }
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// How slow a link gets, in each of the named directions. Zeros have no effect.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Slow {
+pub struct LinkSlowdown {
     /// Added to every message, in milliseconds.
     pub latency_ms: u64,
     /// The latency of every message varies by up to this much either way, uniformly and never below 0, in milliseconds.
@@ -21,7 +21,7 @@ pub struct Slow {
     pub direction: Direction,
 }
 
-impl Slow {
+impl LinkSlowdown {
     /// True if it has no effect.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
@@ -48,7 +48,7 @@ impl Slow {
     }
 }
 
-impl fmt::Display for Slow {
+impl fmt::Display for LinkSlowdown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let way = match self.direction {
             Direction::Up => "from host to server",

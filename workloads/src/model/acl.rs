@@ -12,13 +12,13 @@ pub(super) static READ_ONLY: LazyLock<Arc<[Acl]>> =
     LazyLock::new(|| Acl::open().into_iter().map(|acl| Acl { perms: Acl::READ, ..acl }).collect());
 
 /// Verified identities of a connection.
-pub(super) type Proven = Vec<(String, String)>;
+pub(super) type VerifiedIdentities = Vec<(String, String)>;
 
 /// The list as it is stored: without duplicates, and with `auth` entries replaced by the connection's identities.
 ///
 /// # Errors
 /// `InvalidAcl` when it is empty or has an entry that no server accepts.
-pub(super) fn fix_up(asked: &[Acl], proven: &Proven) -> Result<Arc<[Acl]>, Code> {
+pub(super) fn fix_up(asked: &[Acl], proven: &VerifiedIdentities) -> Result<Arc<[Acl]>, Code> {
     if *asked == **OPEN {
         return Ok(OPEN.clone());
     }
@@ -66,7 +66,7 @@ fn is_address(id: &str) -> bool {
 ///
 /// # Errors
 /// `NoAuth` when it does not.
-pub(super) fn check(acl: &[Acl], perm: i32, proven: &Proven) -> Result<(), Code> {
+pub(super) fn check(acl: &[Acl], perm: i32, proven: &VerifiedIdentities) -> Result<(), Code> {
     let open = acl.is_empty() || proven.iter().any(|(scheme, _)| scheme == "super");
     let lets = |entry: &Acl| {
         let known = || proven.iter().any(|(scheme, id)| *scheme == entry.scheme && *id == entry.id);

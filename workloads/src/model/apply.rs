@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::op::{Code, EventKind, Response, SessionId};
 use super::path;
-use super::tree::{Made, Tree};
+use super::tree::{NewZnode, Tree};
 use super::txn::{Change, Create, Txn};
 
 /// Something that happened to a znode, for the watches on it.
@@ -77,7 +77,7 @@ impl AppliedStep<'_> {
         let (zxid, time_ms) = (self.txn.zxid, self.txn.time_ms);
         let (path, data, acl) = (create.path.clone(), create.data.clone(), create.acl.clone());
         let counted = self.tree.node(parent).creates;
-        let place = self.tree.insert(parent, Made { path, data, acl, owner: create.owner, zxid, time_ms });
+        let place = self.tree.insert(parent, NewZnode { path, data, acl, owner: create.owner, zxid, time_ms });
         let above = self.tree.node_mut(parent);
         // The counter never decreases: it stays at the end of its range.
         above.creates = counted.max(create.parent_creates);

@@ -1,9 +1,9 @@
 //! Input from clients: connect requests, pings and requests.
 
 use super::ensemble::Ensemble;
-use super::forwarded::{Forwarded, ForwardedKind};
+use super::forwarded::{ForwardedKind, ForwardedRequest};
 use super::interface::{Conn, Output, Server, Ticket};
-use super::op::{Connect, Connected, Micros, Request};
+use super::op::{Connect, ConnectResponse, Micros, Request};
 use super::server::{Member, Outputs};
 
 impl Ensemble {
@@ -22,7 +22,7 @@ impl Ensemble {
         if ask.session == 0 {
             let session = member.next_session(now, options.epoch_ms);
             member.open(conn, session, timeout_ms);
-            self.forward(server, Forwarded { conn, session, asked: ForwardedKind::Open { timeout_ms } });
+            self.forward(server, ForwardedRequest { conn, session, asked: ForwardedKind::Open { timeout_ms } });
             return;
         }
         let session = ask.session;
@@ -30,7 +30,7 @@ impl Ensemble {
             member.close(older, out);
         }
         if !member.knows(session, ask.password) {
-            out.push_back(Output::Connected { server, conn, answer: Connected::default() });
+            out.push_back(Output::Connected { server, conn, answer: ConnectResponse::default() });
             out.push_back(Output::Close { server, conn });
             return;
         }
@@ -41,7 +41,7 @@ impl Ensemble {
             member.finish_connect(conn, is_valid, out);
             self.take_early(now);
         } else {
-            self.forward(server, Forwarded { conn, session, asked: ForwardedKind::Move { timeout_ms } });
+            self.forward(server, ForwardedRequest { conn, session, asked: ForwardedKind::Move { timeout_ms } });
         }
     }
 
@@ -63,8 +63,8 @@ impl Ensemble {
         if is_for_leader(&request) {
             let connection = &member.conns[&conn];
             let (session, proven) = (connection.session, connection.proven.clone());
-            let ticket =
-                self.forward(server, Forwarded { conn, session, asked: ForwardedKind::Request { request, proven } });
+            let ticket = self
+                .forward(server, ForwardedRequest { conn, session, asked: ForwardedKind::Request { request, proven } });
             self.members[server].queue_ordered(conn, xid, ticket);
         } else {
             member.take_read(conn, xid, request, out);
@@ -85,7 +85,7 @@ impl Ensemble {
         }
     }
 
-    fn forward(&mut self, server: Server, forwarded: Forwarded) -> Ticket {
+    fn forward(&mut self, server: Server, forwarded: ForwardedRequest) -> Ticket {
         self.tickets += 1;
         let writes = !matches!(forwarded.asked, ForwardedKind::Move { .. });
         let ticket = (self.tickets << 8) | server as Ticket;

@@ -4,9 +4,9 @@ use super::ensemble::Ensemble;
 use hustings_record::ServerState;
 
 use super::interface::{Output, Server};
-use super::lead::{LeaderState, Wrapped};
+use super::lead::{LeaderState, WrappedCounters};
 use super::op::Micros;
-use super::server::Follow;
+use super::server::FollowerState;
 use super::sessions::Tracker;
 
 impl Ensemble {
@@ -63,12 +63,12 @@ impl Ensemble {
 
     /// Number of followers that the leader has not dropped.
     fn followers(&self, leader: Server) -> usize {
-        let follows = |follow: Follow| follow.leader == leader && !follow.is_dropped;
+        let follows = |follow: FollowerState| follow.leader == leader && !follow.is_dropped;
         self.members.iter().filter(|member| member.follow.is_some_and(follows)).count()
     }
 
     /// The follower's updated tie to its leader; `None` when the leader is lost.
-    fn after_silence(&self, now: Micros, server: Server, mut follow: Follow) -> Option<Follow> {
+    fn after_silence(&self, now: Micros, server: Server, mut follow: FollowerState) -> Option<FollowerState> {
         let is_paused = self.members[server].is_paused;
         if self.members[follow.leader].lead.is_none() {
             // A stopped follower learns of it when it resumes.
@@ -234,7 +234,7 @@ impl Ensemble {
             tracker,
             stalled: std::collections::VecDeque::new(),
             containers_due,
-            wrapped: Wrapped::default(),
+            wrapped: WrappedCounters::default(),
         };
         self.members[server].lead = Some(Box::new(lead));
         self.members[server].joining = None;
@@ -262,7 +262,7 @@ impl Ensemble {
         (member.applied, member.logged, member.last_zxid, member.epoch) = (applied, applied, last_zxid, epoch);
         member.is_diverged = false;
         member.joining = None;
-        member.follow = Some(Follow { leader, unheard_since: None, is_dropped: false });
+        member.follow = Some(FollowerState { leader, unheard_since: None, is_dropped: false });
         self.set_state(server, ServerState::Following);
     }
 

@@ -1,12 +1,12 @@
 //! Requests that servers forward to their leader.
 
-use super::acl::Proven;
+use super::acl::VerifiedIdentities;
 use super::interface::Conn;
 use super::op::{Request, SessionId};
 
 /// A request that only the leader can decide.
 #[derive(Debug)]
-pub(super) struct Forwarded {
+pub(super) struct ForwardedRequest {
     pub(super) conn: Conn,
     pub(super) session: SessionId,
     pub(super) asked: ForwardedKind,
@@ -24,6 +24,6 @@ pub(super) enum ForwardedKind {
     },
     Request {
         request: Request,
-        proven: Proven,
+        proven: VerifiedIdentities,
     },
 }

@@ -2,7 +2,7 @@
 
 use hustings_record::ServerState;
 
-use super::op::{Code, Connected, Event, Response, SessionId, Zxid};
+use super::op::{Code, ConnectResponse, Event, Response, SessionId, Zxid};
 
 /// Index of a server in the ensemble, from 0. Its id, as in `myid`, is one more.
 pub type Server = usize;
@@ -18,7 +18,7 @@ pub type Ticket = u64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
     /// The answer to a connect request.
-    Connected { server: Server, conn: Conn, answer: Connected },
+    Connected { server: Server, conn: Conn, answer: ConnectResponse },
     /// The answer to the request with this `xid`. Answers come in the order of the requests of a connection.
     Reply { server: Server, conn: Conn, xid: i32, zxid: Zxid, result: Result<Response, Code> },
     /// A watch has fired.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::forwarded::Forwarded;
+use super::forwarded::ForwardedRequest;
 use super::interface::{Server, Ticket};
 use super::op::{Micros, SessionId, Zxid};
 use super::path;
@@ -15,20 +15,20 @@ use super::txn::Change;
 pub(super) struct LeaderState {
     pub(super) tracker: Tracker,
     /// Requests that cannot be decided while too few followers can communicate with the leader.
-    pub(super) stalled: VecDeque<Stalled>,
+    pub(super) stalled: VecDeque<DeferredWork>,
     pub(super) containers_due: Micros,
-    pub(super) wrapped: Wrapped,
+    pub(super) wrapped: WrappedCounters,
 }
 
 /// Counters of creates that were counted beyond the end of their range. The leader goes on counting there while its
 /// creates are in flight. It returns to the tree's value once they have arrived.
 #[derive(Debug, Default)]
-pub(super) struct Wrapped {
+pub(super) struct WrappedCounters {
     /// By path: the counter, and the zxid of the last create.
     counters: BTreeMap<Arc<str>, (i32, Zxid)>,
 }
 
-impl Wrapped {
+impl WrappedCounters {
     /// Notes counts of a change beyond the end of the range, given the tree.
     pub(super) fn note(&mut self, tree: &Tree, change: &Change, zxid: Zxid) {
         match change {
@@ -66,11 +66,11 @@ impl Wrapped {
 }
 
 #[derive(Debug)]
-pub(super) enum Stalled {
+pub(super) enum DeferredWork {
     Ticket {
         server: Server,
         ticket: Ticket,
-        forwarded: Forwarded,
+        forwarded: ForwardedRequest,
     },
     /// The session has expired.
     Expire(SessionId),

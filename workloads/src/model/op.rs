@@ -310,7 +310,7 @@ pub struct Connect {
 
 /// The answer to [`Connect`]. `session` 0 and `timeout_ms` 0: the session has expired or the password is wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Connected {
+pub struct ConnectResponse {
     pub session: SessionId,
     pub password: [u8; 16],
     /// The negotiated timeout T.

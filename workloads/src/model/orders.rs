@@ -1,15 +1,15 @@
 //! The leader's decisions, and how they reach the other servers.
 
-use super::acl::Proven;
+use super::acl::VerifiedIdentities;
 use super::apply::TransactionReply;
 use super::clients::origin_of;
 use super::ensemble::Ensemble;
-use super::forwarded::{Forwarded, ForwardedKind};
+use super::forwarded::{ForwardedKind, ForwardedRequest};
 use super::interface::{Output, Server, Ticket};
-use super::lead::{LeaderState, Stalled};
+use super::lead::{DeferredWork, LeaderState};
 use super::op::{Code, Micros, Request, Response, SessionId, Zxid};
 use super::prep::{self, Prep};
-use super::server::Awaited;
+use super::server::LeaderAnswer;
 use super::txn::{Change, Origin, Txn};
 
 impl Ensemble {
@@ -81,14 +81,21 @@ impl Ensemble {
             ForwardedKind::Open { .. } | ForwardedKind::Request { .. } => !stalled.is_empty() || !can_commit,
         };
         if waits {
-            stalled.push_back(Stalled::Ticket { server, ticket, forwarded });
+            stalled.push_back(DeferredWork::Ticket { server, ticket, forwarded });
             return None;
         }
         Some(self.decide(now, leader, server, ticket, forwarded))
     }
 
-    fn decide(&mut self, now: Micros, leader: Server, server: Server, ticket: Ticket, forwarded: Forwarded) -> Zxid {
-        let Forwarded { conn, session, asked } = forwarded;
+    fn decide(
+        &mut self,
+        now: Micros,
+        leader: Server,
+        server: Server,
+        ticket: Ticket,
+        forwarded: ForwardedRequest,
+    ) -> Zxid {
+        let ForwardedRequest { conn, session, asked } = forwarded;
         let zxid = self.members[leader].last_zxid;
         let origin = Some(Origin { server, conn });
         let lead = self.lead_mut(leader);
@@ -100,7 +107,7 @@ impl Ensemble {
             ForwardedKind::Move { timeout_ms } => {
                 let is_valid = lead.tracker.touch(now, session, timeout_ms);
                 lead.tracker.set_owner(session, server);
-                self.members[server].awaited.insert((zxid, ticket), Awaited::Moved { conn, is_valid });
+                self.members[server].awaited.insert((zxid, ticket), LeaderAnswer::Moved { conn, is_valid });
                 return zxid;
             }
             ForwardedKind::Request { request, proven } => (request, proven),
@@ -123,7 +130,7 @@ impl Ensemble {
     fn sync(&mut self, leader: Server, server: Server, ticket: Ticket, conn: u64, answer: TransactionReply) {
         let zxid = self.members[leader].last_zxid;
         let Self { members, log, out, .. } = self;
-        members[server].awaited.insert((zxid, ticket), Awaited::Synced { conn, answer });
+        members[server].awaited.insert((zxid, ticket), LeaderAnswer::Synced { conn, answer });
         if leader == server {
             members[server].apply_up_to(zxid, log, out);
         }
@@ -134,7 +141,7 @@ impl Ensemble {
         leader: Server,
         session: SessionId,
         request: Request,
-        proven: &Proven,
+        proven: &VerifiedIdentities,
     ) -> Result<Change, Code> {
         if !self.lead_mut(leader).wrapped.is_empty() {
             let arrived = self.applied_by_a_quorum();
@@ -210,12 +217,12 @@ impl Ensemble {
             let Some(lead) = &mut self.members[leader].lead else { return };
             match lead.stalled.pop_front() {
                 None => return,
-                Some(Stalled::Ticket { server, ticket, forwarded }) => {
+                Some(DeferredWork::Ticket { server, ticket, forwarded }) => {
                     self.decide(now, leader, server, ticket, forwarded);
                     self.announce(leader);
                 }
-                Some(Stalled::Expire(session)) => self.expire(now, leader, session),
-                Some(Stalled::Reap(path)) => self.reap(now, leader, path),
+                Some(DeferredWork::Expire(session)) => self.expire(now, leader, session),
+                Some(DeferredWork::Reap(path)) => self.reap(now, leader, path),
             }
         }
     }
@@ -239,7 +246,7 @@ impl Ensemble {
 
     /// Expires a session.
     pub(super) fn expire(&mut self, now: Micros, leader: Server, session: SessionId) {
-        if self.must_wait(leader, || Stalled::Expire(session)) {
+        if self.must_wait(leader, || DeferredWork::Expire(session)) {
             return;
         }
         self.members[leader].stale_sessions_expired += 1;
@@ -248,7 +255,7 @@ impl Ensemble {
 
     /// Removes a container, if that is still possible.
     pub(super) fn reap(&mut self, now: Micros, leader: Server, path: String) {
-        if self.must_wait(leader, || Stalled::Reap(path.clone())) {
+        if self.must_wait(leader, || DeferredWork::Reap(path.clone())) {
             return;
         }
         let change = prep::reap(&self.members[leader].tree, &path);
@@ -256,7 +263,7 @@ impl Ensemble {
     }
 
     /// Queues the action if nothing can be committed now.
-    fn must_wait(&mut self, leader: Server, what: impl FnOnce() -> Stalled) -> bool {
+    fn must_wait(&mut self, leader: Server, what: impl FnOnce() -> DeferredWork) -> bool {
         let can_commit = self.has_quorum(leader);
         if !can_commit {
             self.lead_mut(leader).stalled.push_back(what());

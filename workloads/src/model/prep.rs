@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::acl::{self, Proven};
-use super::lead::Wrapped;
+use super::acl::{self, VerifiedIdentities};
+use super::lead::WrappedCounters;
 use super::life;
 use super::op::{ANY_VERSION, Acl, Code, CreateKind, SessionId, TransactionStep};
 use super::path;
@@ -15,8 +15,8 @@ use super::txn::{Change, Create};
 pub(super) struct Prep<'a> {
     tree: &'a Tree,
     session: SessionId,
-    proven: &'a Proven,
-    wrapped: &'a Wrapped,
+    proven: &'a VerifiedIdentities,
+    wrapped: &'a WrappedCounters,
     /// States of znodes after earlier steps of the same transaction; `None` where they were deleted.
     changed: BTreeMap<Arc<str>, Option<ZnodeState>>,
     /// Whether there may be later steps.
@@ -42,7 +42,12 @@ impl From<&Node> for ZnodeState {
 }
 
 impl<'a> Prep<'a> {
-    pub(super) fn new(tree: &'a Tree, session: SessionId, proven: &'a Proven, wrapped: &'a Wrapped) -> Self {
+    pub(super) fn new(
+        tree: &'a Tree,
+        session: SessionId,
+        proven: &'a VerifiedIdentities,
+        wrapped: &'a WrappedCounters,
+    ) -> Self {
         Self { tree, session, proven, wrapped, changed: BTreeMap::new(), keeps: false }
     }
 
@@ -213,10 +218,16 @@ mod tests {
         tree.node_mut(root).creates = i32::MAX - 1;
         let kind = CreateKind { life: Life::Ephemeral, sequential: true };
         let mut triggers = Vec::new();
-        let mut wrapped = Wrapped::default();
+        let mut wrapped = WrappedCounters::default();
         let mut made = |prefix: &str, zxid, arrived| {
             wrapped.settle(arrived);
-            let create = Prep::new(&tree, 1, &Proven::new(), &wrapped).create(prefix, b"", &Acl::open(), kind, false);
+            let create = Prep::new(&tree, 1, &VerifiedIdentities::new(), &wrapped).create(
+                prefix,
+                b"",
+                &Acl::open(),
+                kind,
+                false,
+            );
             let change = create.unwrap();
             let path = match &change {
                 Change::Create(create) => create.path.to_string(),

@@ -3,14 +3,14 @@
 use hustings_record::ServerState;
 use std::collections::{BTreeMap, VecDeque};
 
-use super::acl::Proven;
+use super::acl::VerifiedIdentities;
 use super::apply::{TransactionReply, Trigger, apply};
 use super::credentials;
-use super::forwarded::Forwarded;
+use super::forwarded::ForwardedRequest;
 use super::interface::{Bugs, Conn, Options, Output, Server, Ticket, ZnodeChange};
 use super::lead::LeaderState;
 use super::log::Log;
-use super::op::{Code, Connected, Event, EventKind, Micros, Request, Response, SessionId, Zxid};
+use super::op::{Code, ConnectResponse, Event, EventKind, Micros, Request, Response, SessionId, Zxid};
 use super::table::Table;
 use super::tree::Tree;
 use super::txn::{Change, Txn};
@@ -43,15 +43,15 @@ pub(super) struct Member {
     pub(super) conns: Table<Conn, Connection>,
     pub(super) by_session: Table<SessionId, Conn>,
     /// Requests on their way to the leader.
-    pub(super) tickets: BTreeMap<Ticket, Forwarded>,
+    pub(super) tickets: BTreeMap<Ticket, ForwardedRequest>,
     /// Tickets that could not reach the leader in time.
     pub(super) held: Vec<Ticket>,
     /// Answers of the leader, kept until everything before them is applied here.
-    pub(super) awaited: BTreeMap<(Zxid, Ticket), Awaited>,
+    pub(super) awaited: BTreeMap<(Zxid, Ticket), LeaderAnswer>,
     /// Sessions with contact since the last hand-over.
     pub(super) touched: Vec<(Conn, SessionId, i32)>,
     pub(super) lead: Option<Box<LeaderState>>,
-    pub(super) follow: Option<Follow>,
+    pub(super) follow: Option<FollowerState>,
     /// The leader that it is about to join, and since when.
     pub(super) joining: Option<(Server, Micros)>,
     pub(super) session_last: SessionId,
@@ -65,7 +65,7 @@ pub(super) struct Member {
 
 /// A follower's tie to its leader.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Follow {
+pub(super) struct FollowerState {
     pub(super) leader: Server,
     /// Since when the two have no contact.
     pub(super) unheard_since: Option<Micros>,
@@ -81,17 +81,17 @@ pub(super) struct Connection {
     pub(super) is_open: bool,
     /// Whether it is in the list of touched connections.
     pub(super) is_touched: bool,
-    pub(super) proven: Proven,
+    pub(super) proven: VerifiedIdentities,
     /// Tickets that the leader has not ordered yet.
     pub(super) unordered: VecDeque<Ticket>,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<UnansweredRequest>,
     /// Requests that arrived before the connect request was answered.
     early: VecDeque<(i32, Request)>,
 }
 
 /// An unanswered request.
 #[derive(Debug)]
-enum Waiting {
+enum UnansweredRequest {
     /// The leader decides.
     Ordered { xid: i32 },
     /// It waits for the requests before it.
@@ -100,7 +100,7 @@ enum Waiting {
 
 /// An answer of the leader that is not a transaction.
 #[derive(Debug)]
-pub(super) enum Awaited {
+pub(super) enum LeaderAnswer {
     Moved { conn: Conn, is_valid: bool },
     Synced { conn: Conn, answer: TransactionReply },
 }
@@ -227,8 +227,8 @@ impl Member {
     fn take_awaited(&mut self, zxid: Zxid, out: &mut Outputs) {
         while let Some(entry) = self.awaited.first_entry().filter(|entry| entry.key().0 <= zxid) {
             match entry.remove() {
-                Awaited::Moved { conn, is_valid } => self.finish_connect(conn, is_valid, out),
-                Awaited::Synced { conn, answer } => self.answer_ordered(conn, answer, out),
+                LeaderAnswer::Moved { conn, is_valid } => self.finish_connect(conn, is_valid, out),
+                LeaderAnswer::Synced { conn, answer } => self.answer_ordered(conn, answer, out),
             }
         }
     }
@@ -240,7 +240,7 @@ impl Member {
             self.close(conn, out);
             return;
         }
-        let Some(Waiting::Ordered { xid }) = connection.waiting.pop_front() else {
+        let Some(UnansweredRequest::Ordered { xid }) = connection.waiting.pop_front() else {
             unreachable!("a connection's requests are ordered as they came");
         };
         connection.spare();
@@ -250,8 +250,8 @@ impl Member {
 
     fn serve_waiting(&mut self, conn: Conn, out: &mut Outputs) {
         while let Some(connection) = self.conns.get_mut(&conn) {
-            let Some(Waiting::Read { .. }) = connection.waiting.front() else { return };
-            let Some(Waiting::Read { xid, request }) = connection.waiting.pop_front() else { return };
+            let Some(UnansweredRequest::Read { .. }) = connection.waiting.front() else { return };
+            let Some(UnansweredRequest::Read { xid, request }) = connection.waiting.pop_front() else { return };
             connection.spare();
             self.serve(conn, xid, *request, out);
         }
@@ -263,14 +263,14 @@ impl Member {
         if connection.waiting.is_empty() {
             self.serve(conn, xid, request, out);
         } else {
-            connection.waiting.push_back(Waiting::Read { xid, request: Box::new(request) });
+            connection.waiting.push_back(UnansweredRequest::Read { xid, request: Box::new(request) });
         }
     }
 
     /// Notes that a request waits for the leader.
     pub(super) fn queue_ordered(&mut self, conn: Conn, xid: i32, ticket: Ticket) {
         if let Some(connection) = self.conns.get_mut(&conn) {
-            connection.waiting.push_back(Waiting::Ordered { xid });
+            connection.waiting.push_back(UnansweredRequest::Ordered { xid });
             connection.unordered.push_back(ticket);
         }
     }
@@ -300,7 +300,7 @@ impl Member {
             timeout_ms,
             is_open: false,
             is_touched: false,
-            proven: Proven::new(),
+            proven: VerifiedIdentities::new(),
             unordered: VecDeque::new(),
             waiting: VecDeque::new(),
             early: VecDeque::new(),
@@ -317,9 +317,9 @@ impl Member {
             self.opened.push(conn);
         }
         let answer = if is_valid {
-            Connected { session, password: credentials::password(self.seed, session), timeout_ms }
+            ConnectResponse { session, password: credentials::password(self.seed, session), timeout_ms }
         } else {
-            Connected::default()
+            ConnectResponse::default()
         };
         out.push_back(Output::Connected { server: self.id, conn, answer });
         if !is_valid {

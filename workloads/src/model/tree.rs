@@ -86,7 +86,7 @@ pub(super) struct Tree {
 }
 
 /// The parts of a new znode.
-pub(super) struct Made {
+pub(super) struct NewZnode {
     pub(super) path: Arc<str>,
     pub(super) data: Arc<[u8]>,
     pub(super) acl: Arc<[Acl]>,
@@ -108,7 +108,7 @@ impl Tree {
             emptied: BTreeSet::new(),
         };
         for special in path::SPECIAL {
-            let made = Made {
+            let made = NewZnode {
                 path: special.into(),
                 data: EMPTY.clone(),
                 acl: if special == path::CONFIG { acl::READ_ONLY.clone() } else { acl::OPEN.clone() },
@@ -141,8 +141,8 @@ impl Tree {
     }
 
     /// Adds a znode below `parent`, and counts it there.
-    pub(super) fn insert(&mut self, parent: ZnodeIndex, made: Made) -> ZnodeIndex {
-        let Made { path, data, acl, owner, zxid, time_ms } = made;
+    pub(super) fn insert(&mut self, parent: ZnodeIndex, made: NewZnode) -> ZnodeIndex {
+        let NewZnode { path, data, acl, owner, zxid, time_ms } = made;
         self.data_bytes += (path.len() + data.len()) as u64;
         let mut node = Node {
             path,

@@ -30,7 +30,7 @@ pub(super) async fn read<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H
 }
 
 /// The result of writing it.
-pub(super) enum Written {
+pub(super) enum BreadcrumbWrite {
     Yes,
     /// The answer was lost, or the znode was created or deleted in between: its content decides.
     LookAgain,
@@ -42,7 +42,7 @@ pub(super) async fn write<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     me: &Predecessor,
     version: Option<i32>,
-) -> Flow<Written> {
+) -> Flow<BreadcrumbWrite> {
     let (session, path, data) = (candidate.session, path(candidate), print(me));
     let answer = match version {
         Some(version) => match candidate.ask(session.set(&path, data.as_bytes(), Some(version))).await? {
@@ -59,10 +59,14 @@ pub(super) async fn write<S: Session, H: Host>(
     Ok(match answer {
         OperationAnswer::Ok(version) => {
             candidate.breadcrumb = Some(version);
-            Written::Yes
+            BreadcrumbWrite::Yes
         }
-        OperationAnswer::Lost | OperationAnswer::Refused(Refusal::NodeExists | Refusal::NoNode) => Written::LookAgain,
-        OperationAnswer::Refused(refusal) => Written::Rejoin(format!("the breadcrumb was not written: {refusal}")),
+        OperationAnswer::Lost | OperationAnswer::Refused(Refusal::NodeExists | Refusal::NoNode) => {
+            BreadcrumbWrite::LookAgain
+        }
+        OperationAnswer::Refused(refusal) => {
+            BreadcrumbWrite::Rejoin(format!("the breadcrumb was not written: {refusal}"))
+        }
     })
 }
 

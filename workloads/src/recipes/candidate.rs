@@ -7,9 +7,9 @@ use futures::{FutureExt, select_biased};
 use hustings_record::StepDown;
 
 use super::election::Election;
-use super::lifecycle::{Behind, Lifecycle};
+use super::lifecycle::{Lifecycle, UnconfirmedZnode};
 use super::names;
-use super::own::{Own, OwnNode};
+use super::own::{OwnNode, OwnZnodeState};
 use crate::coordination::{OpError, Refusal, Session, SessionEnd, SessionState, States, Watch, WatchEvent};
 use crate::host::{Departure, Event, Host, Nanos, RevokeReason};
 
@@ -32,7 +32,7 @@ pub(super) enum OperationAnswer<T> {
 }
 
 /// A watch on another candidate's znode.
-pub(super) struct Armed<W> {
+pub(super) struct ArmedWatch<W> {
     pub(super) name: String,
     pub(super) watch: W,
 }
@@ -52,10 +52,10 @@ pub(super) struct Candidate<'a, S: Session, H: Host> {
     pub(super) lifecycle: &'a Lifecycle,
     pub(super) states: S::States,
     pub(super) guid: String,
-    pub(super) own: Own,
+    pub(super) own: OwnZnodeState,
     /// On the own znode, from the first grant on until it is gone.
     pub(super) own_watch: Option<S::Watch>,
-    pub(super) watch: Option<Armed<S::Watch>>,
+    pub(super) watch: Option<ArmedWatch<S::Watch>>,
     /// The term it believes in.
     pub(super) term: Option<u32>,
     /// Version of the breadcrumb while it names this incarnation.
@@ -81,7 +81,7 @@ impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
             lifecycle,
             states: session.states(),
             guid: names::guid(host.draw(), host.draw()),
-            own: Own::None,
+            own: OwnZnodeState::None,
             own_watch: None,
             watch: None,
             term: None,
@@ -187,7 +187,7 @@ impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
 
     /// Replaces the armed watch. The new one is armed before the old one is dropped, so that the same znode stays
     /// watched throughout. An old one that has fired in the meantime is reported.
-    pub(super) fn rearm(&mut self, new: Option<Armed<S::Watch>>) {
+    pub(super) fn rearm(&mut self, new: Option<ArmedWatch<S::Watch>>) {
         if let Some(mut old) = std::mem::replace(&mut self.watch, new)
             && let Some(event) = old.watch.fired().now_or_never()
         {
@@ -282,9 +282,9 @@ impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
 
     /// The next incarnation under this session must remove the remains of this one.
     pub(super) fn leave_behind(&self) {
-        if self.own != Own::None {
+        if self.own != OwnZnodeState::None {
             let (session, guid, own) = (self.session.id(), self.guid.clone(), self.own.clone());
-            self.lifecycle.leave_behind(Some(Behind { session, guid, own }));
+            self.lifecycle.leave_behind(Some(UnconfirmedZnode { session, guid, own }));
         }
     }
 

@@ -12,7 +12,7 @@ const FOREIGN: &str = "foreign:";
 
 /// The recipe or program of a cell's candidates.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Contender {
+pub enum CandidateKind {
     /// A recipe of this package.
     Own(RecipeKind),
     /// The program of this name.
@@ -51,7 +51,7 @@ impl LeadNode {
     }
 }
 
-impl Contender {
+impl CandidateKind {
     /// The recipe, if it is one of this package.
     #[must_use]
     pub fn own(&self) -> Option<RecipeKind> {
@@ -83,13 +83,13 @@ impl Contender {
     }
 }
 
-impl From<RecipeKind> for Contender {
+impl From<RecipeKind> for CandidateKind {
     fn from(recipe: RecipeKind) -> Self {
         Self::Own(recipe)
     }
 }
 
-impl fmt::Display for Contender {
+impl fmt::Display for CandidateKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Own(recipe) => recipe.fmt(f),
@@ -98,7 +98,7 @@ impl fmt::Display for Contender {
     }
 }
 
-impl FromStr for Contender {
+impl FromStr for CandidateKind {
     type Err = UnknownRecipe;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -109,7 +109,7 @@ impl FromStr for Contender {
     }
 }
 
-hustings_record::serde_as_text!(Contender);
+hustings_record::serde_as_text!(CandidateKind);
 
 #[cfg(test)]
 mod tests {
@@ -117,12 +117,12 @@ mod tests {
 
     #[test]
     fn recipes_and_programs_are_told_by_their_names() {
-        let own: Contender = "naive".parse().unwrap();
-        let foreign: Contender = "foreign:curator-latch".parse().unwrap();
+        let own: CandidateKind = "naive".parse().unwrap();
+        let foreign: CandidateKind = "foreign:curator-latch".parse().unwrap();
         assert_eq!((own.own(), own.foreign()), (Some(RecipeKind::Naive), None));
         assert_eq!((foreign.own(), foreign.foreign()), (None, Some("curator-latch")));
         assert_eq!([own, foreign].map(|one| one.to_string()), ["naive", "foreign:curator-latch"]);
-        assert!("curator-latch".parse::<Contender>().is_err());
+        assert!("curator-latch".parse::<CandidateKind>().is_err());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! candidate, and its deletion ends all candidates.
 
 use super::candidate::{Candidate, Flow, OperationAnswer};
-use super::own::{Own, OwnNode};
+use super::own::{OwnNode, OwnZnodeState};
 use crate::coordination::{CreateMode, Refusal, Session};
 use crate::host::{Departure, Host};
 use hustings_record::STANDS_ANEW_AFTER_MS;
@@ -22,7 +22,7 @@ impl<S: Session, H: Host> Candidate<'_, S, H> {
     pub(super) async fn vanished(&mut self) -> Flow<()> {
         // Without an own znode it has no predecessor: an event of the old watch would be about another queue.
         self.rearm(None);
-        self.own = Own::None;
+        self.own = OwnZnodeState::None;
         self.breadcrumb = None;
         self.check_election().await?;
         self.pause(STANDS_ANEW_AFTER_MS).await

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use hustings_record::Declaration;
 
-use super::declares::Declares;
+use super::declares::RecipeDeclaration;
 use super::registry::recipes;
 
 /// The object that candidates compete for.
@@ -22,6 +22,7 @@ struct KindEntry {
     name: &'static str,
     form: Form,
     declares: Declaration,
+    fences: bool,
     about: &'static str,
 }
 
@@ -41,7 +42,8 @@ macro_rules! kinds {
                 kind: RecipeKind::$kind,
                 name: $name,
                 form: Form::$form,
-                declares: <super::$file::$recipe as Declares>::DECLARES,
+                declares: <super::$file::$recipe as RecipeDeclaration>::DECLARES,
+                fences: <super::$file::$recipe as RecipeDeclaration>::FENCES,
                 about: $about,
             },)+
         ];
@@ -70,6 +72,12 @@ impl RecipeKind {
     #[must_use]
     pub fn declares(self) -> Declaration {
         self.entry().declares
+    }
+
+    /// True for recipes whose winner fences the leader before it.
+    #[must_use]
+    pub fn fences(self) -> bool {
+        self.entry().fences
     }
 
     /// Its description in one line.

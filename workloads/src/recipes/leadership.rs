@@ -6,7 +6,7 @@ use futures::future::Fuse;
 use futures::{FutureExt, select_biased};
 
 use super::candidate::{Candidate, Flow, OperationAnswer};
-use super::own::{Own, OwnNode};
+use super::own::{OwnNode, OwnZnodeState};
 use crate::coordination::{OpError, Refusal, Session, SessionState, Stat, States, Watch, WatchEvent};
 use crate::host::{Event, Host, Nanos, RevokeReason, Token};
 
@@ -21,7 +21,7 @@ pub(super) async fn check_owner<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     owns: impl Fn(&S, Stat) -> bool,
 ) -> Flow<Option<OwnNode>> {
-    let Own::Node(node) = candidate.own.clone() else { return Ok(None) };
+    let OwnZnodeState::Node(node) = candidate.own.clone() else { return Ok(None) };
     let (session, sent) = (candidate.session, candidate.host.now());
     let arm = candidate.own_watch.is_none();
     let sight = match candidate.ask(look(session, &node.path, arm)).await? {
@@ -69,7 +69,7 @@ pub(super) async fn hold<S: Session, H: Host, F: Future<Output = ()>>(
     step_down_ns: Option<Nanos>,
     timer: impl Fn(Nanos) -> F,
 ) -> Flow<LeadershipEnd> {
-    let Own::Node(node) = candidate.own.clone() else { return Ok(LeadershipEnd::Deposed) };
+    let OwnZnodeState::Node(node) = candidate.own.clone() else { return Ok(LeadershipEnd::Deposed) };
     let (session, host) = (candidate.session, candidate.host);
     let look_after = async |at: Option<Nanos>, arm: bool| {
         if let Some(at) = at {
@@ -139,13 +139,13 @@ enum LeaderEvent<W> {
     State(SessionState),
     StepDown,
     OwnWatch(WatchEvent),
-    Checked(Result<Sight<W>, OpError>),
+    Checked(Result<ObservedZnode<W>, OpError>),
 }
 
 /// An observed znode: absent, or its stat, with the watch if one was requested.
-type Sight<W> = Option<(Stat, Option<W>)>;
+type ObservedZnode<W> = Option<(Stat, Option<W>)>;
 
-async fn look<S: Session>(session: &S, path: &str, arm: bool) -> Result<Sight<S::Watch>, OpError> {
+async fn look<S: Session>(session: &S, path: &str, arm: bool) -> Result<ObservedZnode<S::Watch>, OpError> {
     if !arm {
         // It led by this znode and was disconnected: its present server may lag behind the end of its session.
         session.sync(path).await?;
@@ -163,7 +163,7 @@ async fn look<S: Session>(session: &S, path: &str, arm: bool) -> Result<Sight<S:
 fn accept<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     node: &OwnNode,
-    sight: Sight<S::Watch>,
+    sight: ObservedZnode<S::Watch>,
     owns: impl Fn(&S, Stat) -> bool,
 ) -> bool {
     match sight {

@@ -5,9 +5,9 @@ use std::pin::pin;
 use futures::future::{Either, select};
 
 use super::candidate::{Candidate, Flow, OperationAnswer};
-use super::lifecycle::Behind;
+use super::lifecycle::UnconfirmedZnode;
 use super::names;
-use super::own::Own;
+use super::own::OwnZnodeState;
 use crate::coordination::{Refusal, Session};
 use crate::host::{Host, Nanos};
 
@@ -16,15 +16,15 @@ const LEAVE_MAX_MS: u64 = 1_800;
 
 /// When the deletion of the own znode was first sent and when it was answered. `None`: there was nothing to delete, or
 /// no answer confirmed this deletion. A missing znode does not confirm it: there may have been another cause.
-pub(super) type Left = Option<(Nanos, Nanos)>;
+pub(super) type DeletionTimes = Option<(Nanos, Nanos)>;
 
 /// Releases all that it holds, for good, with this deletion of the own znode. It waits until no write of the term is in
 /// flight, because such a write must not arrive during the next leader's term.
 pub(super) async fn give_back<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     work_done: impl Future<Output = ()>,
-    delete_own: impl AsyncFnOnce(&mut Candidate<'_, S, H>) -> Flow<Left>,
-) -> Left {
+    delete_own: impl AsyncFnOnce(&mut Candidate<'_, S, H>) -> Flow<DeletionTimes>,
+) -> DeletionTimes {
     let host = candidate.host;
     let until = host.now() + LEAVE_MAX_MS * 1_000_000;
     let withdraw = async {
@@ -52,14 +52,16 @@ pub(super) async fn give_back<S: Session, H: Host>(
 /// Removes the remains of an earlier incarnation under the same session, despite lost answers.
 pub(super) async fn clear_up<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
-    delete_own: impl AsyncFnOnce(&mut Candidate<'_, S, H>) -> Flow<Left>,
+    delete_own: impl AsyncFnOnce(&mut Candidate<'_, S, H>) -> Flow<DeletionTimes>,
 ) -> Flow<()> {
-    let Some(Behind { guid, own, .. }) = candidate.lifecycle.behind(candidate.session.id()) else { return Ok(()) };
+    let Some(UnconfirmedZnode { guid, own, .. }) = candidate.lifecycle.behind(candidate.session.id()) else {
+        return Ok(());
+    };
     candidate.host.work_done().await;
     let fresh = std::mem::replace(&mut candidate.guid, guid);
     candidate.own = own;
     delete_own(candidate).await?;
-    (candidate.guid, candidate.own) = (fresh, Own::None);
+    (candidate.guid, candidate.own) = (fresh, OwnZnodeState::None);
     candidate.lifecycle.leave_behind(None);
     Ok(())
 }
@@ -70,21 +72,21 @@ pub(super) async fn delete_own<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     mut certain: bool,
     recover: impl AsyncFn(&mut Candidate<'_, S, H>) -> Flow<()>,
-) -> Flow<Left> {
+) -> Flow<DeletionTimes> {
     let (session, host) = (candidate.session, candidate.host);
     let mut first_sent = None;
     loop {
         let node = match candidate.own.clone() {
-            Own::None => return Ok(None),
-            Own::Maybe => {
+            OwnZnodeState::None => return Ok(None),
+            OwnZnodeState::Maybe => {
                 recover(candidate).await?;
                 continue;
             }
-            Own::Node(node) => node,
+            OwnZnodeState::Node(node) => node,
         };
         // The lock may have been deleted while disconnected, also by a lost deletion, and may be another's by now.
         if !certain && node.name() == names::LOCK && !still_holds_lock(candidate, node.czxid).await? {
-            candidate.own = Own::None;
+            candidate.own = OwnZnodeState::None;
             continue;
         }
         certain = false;
@@ -92,7 +94,7 @@ pub(super) async fn delete_own<S: Session, H: Host>(
         match candidate.ask(session.delete(&node.path, None)).await? {
             answer @ (OperationAnswer::Ok(()) | OperationAnswer::Refused(Refusal::NoNode)) => {
                 let answered = host.now();
-                candidate.own = Own::None;
+                candidate.own = OwnZnodeState::None;
                 candidate.drop_own_watch(node.name()).await;
                 let deleted = matches!(answer, OperationAnswer::Ok(()));
                 return Ok(first_sent.filter(|_| deleted).map(|sent| (sent, answered)));

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use super::own::Own;
+use super::own::OwnZnodeState;
 
 /// State shared by one candidate's incarnations in one process. Clones share it too.
 #[derive(Clone, Debug, Default)]
@@ -12,16 +12,16 @@ pub struct Lifecycle(Rc<LifecycleShared>);
 #[derive(Debug, Default)]
 struct LifecycleShared {
     terms: Cell<u32>,
-    behind: RefCell<Option<Behind>>,
+    behind: RefCell<Option<UnconfirmedZnode>>,
 }
 
 /// A znode whose deletion was not answered in time, or that may exist: the session that owns it, the guid in its name,
 /// and its known state.
 #[derive(Clone, Debug)]
-pub(super) struct Behind {
+pub(super) struct UnconfirmedZnode {
     pub(super) session: i64,
     pub(super) guid: String,
-    pub(super) own: Own,
+    pub(super) own: OwnZnodeState,
 }
 
 impl Lifecycle {
@@ -37,12 +37,12 @@ impl Lifecycle {
         term
     }
 
-    pub(super) fn leave_behind(&self, behind: Option<Behind>) {
+    pub(super) fn leave_behind(&self, behind: Option<UnconfirmedZnode>) {
         self.0.behind.replace(behind);
     }
 
     /// The remains of an incarnation under this session. Those of another session ended with that session.
-    pub(super) fn behind(&self, session: i64) -> Option<Behind> {
+    pub(super) fn behind(&self, session: i64) -> Option<UnconfirmedZnode> {
         self.0.behind.borrow().clone().filter(|behind| behind.session == session)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::candidate::{Candidate, Flow, OperationAnswer};
 use super::names;
-use super::own::{Own, OwnNode};
+use super::own::{OwnNode, OwnZnodeState};
 use crate::coordination::{CreateMode, Refusal, Session, Stat};
 use crate::host::Host;
 
@@ -22,33 +22,33 @@ pub(super) async fn attempt<S: Session, H: Host>(
 ) -> Flow<Attempt> {
     let (session, path) = (candidate.session, names::lock(&candidate.election.path));
     match candidate.own {
-        Own::Node(_) => return Ok(joined(candidate, Attempt::Holds)),
-        Own::Maybe => {
+        OwnZnodeState::Node(_) => return Ok(joined(candidate, Attempt::Holds)),
+        OwnZnodeState::Maybe => {
             recover(candidate).await?;
-            return Ok(if candidate.own == Own::Maybe { Attempt::Again } else { after_recovery(candidate) });
+            return Ok(if candidate.own == OwnZnodeState::Maybe { Attempt::Again } else { after_recovery(candidate) });
         }
-        Own::None => {}
+        OwnZnodeState::None => {}
     }
-    candidate.own = Own::Maybe;
+    candidate.own = OwnZnodeState::Maybe;
     let data = candidate.identity();
     match candidate.ask(session.create(&path, data.as_bytes(), CreateMode::Ephemeral)).await? {
         OperationAnswer::Ok(created) => {
             candidate.election_seen = true;
-            candidate.own = Own::Node(OwnNode { path: created.path, czxid: created.czxid });
+            candidate.own = OwnZnodeState::Node(OwnNode { path: created.path, czxid: created.czxid });
             Ok(joined(candidate, Attempt::Holds))
         }
         OperationAnswer::Refused(Refusal::NodeExists) => {
             candidate.election_seen = true;
-            candidate.own = Own::None;
+            candidate.own = OwnZnodeState::None;
             Ok(joined(candidate, Attempt::Taken))
         }
         OperationAnswer::Refused(Refusal::NoNode) => {
-            candidate.own = Own::None;
+            candidate.own = OwnZnodeState::None;
             candidate.election_missing().await?;
             Ok(Attempt::Again)
         }
         OperationAnswer::Refused(refusal) => {
-            candidate.own = Own::None;
+            candidate.own = OwnZnodeState::None;
             Err(candidate.stuck("the lock could not be created", &refusal))
         }
         OperationAnswer::Lost => {
@@ -59,7 +59,7 @@ pub(super) async fn attempt<S: Session, H: Host>(
 }
 
 fn after_recovery<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Attempt {
-    let holds = matches!(candidate.own, Own::Node(_));
+    let holds = matches!(candidate.own, OwnZnodeState::Node(_));
     if holds { joined(candidate, Attempt::Holds) } else { Attempt::Again }
 }
 
@@ -84,11 +84,11 @@ pub(super) async fn recover<S: Session, H: Host>(
     let OperationAnswer::Ok(()) = candidate.ask(session.sync(&path)).await? else { return Ok(()) };
     candidate.own = match candidate.ask(session.get(&path)).await? {
         OperationAnswer::Ok((data, stat)) if holds(candidate, &data, stat) => {
-            Own::Node(OwnNode { path, czxid: stat.czxid })
+            OwnZnodeState::Node(OwnNode { path, czxid: stat.czxid })
         }
-        OperationAnswer::Ok(_) | OperationAnswer::Refused(Refusal::NoNode) => Own::None,
+        OperationAnswer::Ok(_) | OperationAnswer::Refused(Refusal::NoNode) => OwnZnodeState::None,
         OperationAnswer::Refused(refusal) => return Err(candidate.stuck("the lock could not be read", &refusal)),
-        OperationAnswer::Lost => Own::Maybe,
+        OperationAnswer::Lost => OwnZnodeState::Maybe,
     };
     Ok(())
 }

@@ -6,12 +6,12 @@ use std::convert::Infallible;
 
 use hustings_record::{Declaration, FanOut};
 
-use super::breadcrumb::{self, BreadcrumbReading, Written};
-use super::candidate::{Armed, Candidate, Flow, OperationAnswer, Wake};
-use super::declares::Declares;
+use super::breadcrumb::{self, BreadcrumbReading, BreadcrumbWrite};
+use super::candidate::{ArmedWatch, Candidate, Flow, OperationAnswer, Wake};
+use super::declares::RecipeDeclaration;
 use super::lock::Attempt;
 use super::names;
-use super::own::{Own, OwnNode};
+use super::own::{OwnNode, OwnZnodeState};
 use super::steps::{Recipe, Steps};
 use crate::coordination::{Refusal, Session, WatchEvent};
 use crate::host::{Host, Predecessor, Token};
@@ -27,7 +27,7 @@ const TRY_AGAIN_MS: u64 = 1_000;
 
 pub(super) struct LockRace;
 
-impl Declares for LockRace {
+impl RecipeDeclaration for LockRace {
     const DECLARES: Declaration = Declaration {
         leader_wakes: FanOut::AllOthers,
         follower_wakes: FanOut::None,
@@ -35,6 +35,8 @@ impl Declares for LockRace {
         requests_per_wake_max: Some(4),
         watches_max: None,
     };
+
+    const FENCES: bool = true;
 }
 
 impl Recipe for LockRace {
@@ -64,11 +66,13 @@ async fn follow<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, steps:
     loop {
         match candidate.ask(session.get_and_watch(&path)).await? {
             OperationAnswer::Ok((data, stat, watch)) if steps.holds(candidate, &data, stat) => {
-                candidate.own = Own::Node(OwnNode { path, czxid: stat.czxid });
+                candidate.own = OwnZnodeState::Node(OwnNode { path, czxid: stat.czxid });
                 candidate.own_watch = Some(watch);
                 return Ok(());
             }
-            OperationAnswer::Ok((_, _, watch)) => candidate.rearm(Some(Armed { name: names::LOCK.to_owned(), watch })),
+            OperationAnswer::Ok((_, _, watch)) => {
+                candidate.rearm(Some(ArmedWatch { name: names::LOCK.to_owned(), watch }))
+            }
             OperationAnswer::Refused(Refusal::NoNode) => {
                 candidate.rearm(None);
                 return candidate.pause(CONTRADICTED_MS).await;
@@ -89,7 +93,7 @@ async fn take_over<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, ste
     if candidate.breadcrumb.is_some() {
         return Ok(true);
     }
-    let Own::Node(node) = &candidate.own else { return Ok(false) };
+    let OwnZnodeState::Node(node) = &candidate.own else { return Ok(false) };
     let token = Token { czxid: node.czxid, session: candidate.session.id() };
     let me = Predecessor { host: candidate.host.number(), candidate: candidate.host.candidate(), token };
     let mut fenced = None;
@@ -115,9 +119,9 @@ async fn take_over<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, ste
             }
         }
         match steps.write_breadcrumb(candidate, &me, found.map(|(_, version)| version)).await? {
-            Written::Yes => return Ok(true),
-            Written::LookAgain => {}
-            Written::Rejoin(why) => return give_back(candidate, steps, &why).await,
+            BreadcrumbWrite::Yes => return Ok(true),
+            BreadcrumbWrite::LookAgain => {}
+            BreadcrumbWrite::Rejoin(why) => return give_back(candidate, steps, &why).await,
         }
     }
     give_back(candidate, steps, "the breadcrumb would not settle").await

@@ -27,8 +27,8 @@ mod registry;
 mod stand;
 mod steps;
 
-pub use self::broken::{Case, Caught, cases};
-pub use self::contender::{Contender, LeadNode};
+pub use self::broken::{Case, FindingKind, cases};
+pub use self::contender::{CandidateKind, LeadNode};
 pub use self::election::Election;
 pub use self::kind::{RecipeKind, UnknownRecipe};
 pub use self::lead_kind::LeadKind;

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use hustings_record::{Declaration, FanOut};
 
 use super::candidate::{Candidate, Flow};
-use super::declares::Declares;
+use super::declares::RecipeDeclaration;
 use super::steps::{Recipe, Steps};
 use crate::coordination::Session;
 use crate::host::Host;
@@ -14,7 +14,7 @@ const LOWEST: usize = 0;
 
 pub(super) struct Naive;
 
-impl Declares for Naive {
+impl RecipeDeclaration for Naive {
     const DECLARES: Declaration = Declaration {
         leader_wakes: FanOut::AllOthers,
         follower_wakes: FanOut::None,

@@ -4,7 +4,7 @@ use super::names;
 
 /// The candidate's own znode, or the lock while it holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Own {
+pub(super) enum OwnZnodeState {
     None,
     /// A create is in flight, or its answer was lost.
     Maybe,

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use hustings_record::{Declaration, FanOut};
 
 use super::candidate::{Candidate, Flow};
-use super::declares::Declares;
+use super::declares::RecipeDeclaration;
 use super::lock::Attempt;
 use super::steps::{Recipe, Steps};
 use crate::coordination::Session;
@@ -17,7 +17,7 @@ const INTERVAL_MIN_MS: u64 = 1;
 
 pub(super) struct PollRace;
 
-impl Declares for PollRace {
+impl RecipeDeclaration for PollRace {
     const DECLARES: Declaration = Declaration {
         leader_wakes: FanOut::None,
         follower_wakes: FanOut::None,

@@ -5,14 +5,14 @@ use std::convert::Infallible;
 use hustings_record::{Declaration, FanOut};
 
 use super::candidate::{Candidate, Flow};
-use super::declares::Declares;
+use super::declares::RecipeDeclaration;
 use super::steps::{Recipe, Steps};
 use crate::coordination::Session;
 use crate::host::Host;
 
 pub(super) struct PredecessorWatch;
 
-impl Declares for PredecessorWatch {
+impl RecipeDeclaration for PredecessorWatch {
     const DECLARES: Declaration = Declaration {
         leader_wakes: FanOut::One,
         follower_wakes: FanOut::One,

@@ -1,39 +1,39 @@
 //! The queue: one ephemeral-sequential znode per candidate, and their order.
 
-use super::candidate::{Armed, Candidate, Flow, OperationAnswer};
-use super::own::{Own, OwnNode};
+use super::candidate::{ArmedWatch, Candidate, Flow, OperationAnswer};
+use super::own::{OwnNode, OwnZnodeState};
 use super::{names, order};
-use crate::coordination::{CreateMode, Created, Refusal, Session, Stat};
+use crate::coordination::{CreateMode, CreatedZnode, Refusal, Session, Stat};
 use crate::host::Host;
 
 /// Makes sure that the candidate has its own znode in the queue.
 pub(super) async fn enrol<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
-    create: impl AsyncFn(&mut Candidate<'_, S, H>) -> Flow<OperationAnswer<Created>>,
+    create: impl AsyncFn(&mut Candidate<'_, S, H>) -> Flow<OperationAnswer<CreatedZnode>>,
     recover: impl AsyncFn(&mut Candidate<'_, S, H>) -> Flow<()>,
 ) -> Flow<()> {
     loop {
         match &candidate.own {
-            Own::Node(node) => {
+            OwnZnodeState::Node(node) => {
                 let node = node.clone();
                 candidate.join(Some(&node));
                 return Ok(());
             }
-            Own::Maybe => recover(candidate).await?,
-            Own::None => {
-                candidate.own = Own::Maybe;
+            OwnZnodeState::Maybe => recover(candidate).await?,
+            OwnZnodeState::None => {
+                candidate.own = OwnZnodeState::Maybe;
                 candidate.joined = false;
                 match create(candidate).await? {
                     OperationAnswer::Ok(created) => {
                         candidate.election_seen = true;
-                        candidate.own = Own::Node(OwnNode { path: created.path, czxid: created.czxid });
+                        candidate.own = OwnZnodeState::Node(OwnNode { path: created.path, czxid: created.czxid });
                     }
                     OperationAnswer::Refused(Refusal::NoNode) => {
-                        candidate.own = Own::None;
+                        candidate.own = OwnZnodeState::None;
                         candidate.election_missing().await?;
                     }
                     OperationAnswer::Refused(refusal) => {
-                        candidate.own = Own::None;
+                        candidate.own = OwnZnodeState::None;
                         return Err(candidate.stuck("its znode could not be created", &refusal));
                     }
                     OperationAnswer::Lost => candidate.note("the answer to its create was lost: looking for its guid"),
@@ -44,7 +44,9 @@ pub(super) async fn enrol<S: Session, H: Host>(
 }
 
 /// Creates an ephemeral-sequential znode with its guid.
-pub(super) async fn create<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<OperationAnswer<Created>> {
+pub(super) async fn create<S: Session, H: Host>(
+    candidate: &mut Candidate<'_, S, H>,
+) -> Flow<OperationAnswer<CreatedZnode>> {
     let session = candidate.session;
     let prefix = names::prefix(&candidate.election.path, &candidate.guid);
     let data = candidate.identity();
@@ -62,7 +64,7 @@ pub(super) async fn recover<S: Session, H: Host>(
     let names = match candidate.ask(session.children(path)).await? {
         OperationAnswer::Ok(names) => names,
         OperationAnswer::Refused(Refusal::NoNode) => {
-            candidate.own = Own::None;
+            candidate.own = OwnZnodeState::None;
             return candidate.election_missing().await;
         }
         OperationAnswer::Refused(refusal) => return Err(candidate.stuck("the queue could not be listed", &refusal)),
@@ -89,7 +91,7 @@ pub(super) async fn recover<S: Session, H: Host>(
     }
     oldest_first(&mut mine);
     let mut mine = mine.into_iter();
-    candidate.own = mine.next().map_or(Own::None, Own::Node);
+    candidate.own = mine.next().map_or(OwnZnodeState::None, OwnZnodeState::Node);
     for extra in mine {
         candidate.note(&format!("{} is a second znode of its own: deleting it", extra.name()));
         candidate.ask(session.delete(&extra.path, None)).await?;
@@ -138,14 +140,14 @@ pub(super) async fn list<S: Session, H: Host>(
     let names = match candidate.ask(session.children(path)).await? {
         OperationAnswer::Ok(names) => names,
         OperationAnswer::Refused(Refusal::NoNode) => {
-            candidate.own = Own::None;
+            candidate.own = OwnZnodeState::None;
             candidate.election_missing().await?;
             return Ok(None);
         }
         OperationAnswer::Refused(refusal) => return Err(candidate.stuck("the queue could not be listed", &refusal)),
         OperationAnswer::Lost => return Ok(None),
     };
-    let Own::Node(node) = candidate.own.clone() else { return Ok(None) };
+    let OwnZnodeState::Node(node) = candidate.own.clone() else { return Ok(None) };
     let Some(names) = in_order(candidate, names).await? else { return Ok(None) };
     if let Some(place) = place(&names, node.name()) {
         return Ok(Some(Queue { names, place }));
@@ -162,12 +164,13 @@ pub(super) async fn watch<S: Session, H: Host>(candidate: &mut Candidate<'_, S, 
     let path = format!("{}/{name}", candidate.election.path);
     match candidate.ask(session.get_and_watch(&path)).await? {
         // A predecessor must be older. This znode reuses the name of one that is gone, so the own znode is gone, too.
-        OperationAnswer::Ok((_, stat, _)) if matches!(&candidate.own, Own::Node(own) if stat.czxid > own.czxid) => {
+        OperationAnswer::Ok((_, stat, _)) if matches!(&candidate.own, OwnZnodeState::Node(own) if stat.czxid > own.czxid) =>
+        {
             candidate.rearm(None);
             Ok(false)
         }
         OperationAnswer::Ok((_, _, watch)) => {
-            candidate.rearm(Some(Armed { name: name.to_owned(), watch }));
+            candidate.rearm(Some(ArmedWatch { name: name.to_owned(), watch }));
             Ok(true)
         }
         OperationAnswer::Refused(Refusal::NoNode) => {

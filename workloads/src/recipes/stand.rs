@@ -9,7 +9,7 @@ use super::election::Election;
 use super::kind::RecipeKind;
 use super::lifecycle::Lifecycle;
 use super::registry::recipes;
-use super::steps::{Recipe, Sound, Steps};
+use super::steps::{CorrectSteps, Recipe, Steps};
 use super::{broken, leave};
 use crate::coordination::Session;
 use crate::host::{Departure, Host, Order};
@@ -35,7 +35,7 @@ pub async fn stand<S: Session, H: Host>(
 /// The steps of a broken recipe, or those of the sound ones.
 macro_rules! steps {
     () => {
-        Sound
+        CorrectSteps
     };
     ($bug:ident::$kind:ident) => {
         broken::kinds::$kind

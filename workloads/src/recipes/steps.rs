@@ -9,27 +9,27 @@ use std::convert::Infallible;
 use async_trait::async_trait;
 use hustings_record::StepDown;
 
-use super::breadcrumb::{self, Written};
+use super::breadcrumb::{self, BreadcrumbWrite};
 use super::candidate::{Candidate, Flow, OperationAnswer, Wake};
-use super::declares::Declares;
+use super::declares::RecipeDeclaration;
 use super::leadership::{self, LeadershipEnd};
-use super::leave::{self, Left};
+use super::leave::{self, DeletionTimes};
 use super::lock::{self, Attempt};
 use super::own::OwnNode;
 use super::queue::{self, Queue};
-use crate::coordination::{Created, Session, Stat};
+use crate::coordination::{CreatedZnode, Session, Stat};
 use crate::host::{Host, Nanos, Predecessor, RevokeReason, Token};
 
 /// An algorithm: takes part with these steps until the incarnation ends by itself.
-pub(super) trait Recipe: Declares {
+pub(super) trait Recipe: RecipeDeclaration {
     async fn run<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, steps: &dyn Steps<S, H>)
     -> Flow<Infallible>;
 }
 
 /// The correct form of every step.
-pub(super) struct Sound;
+pub(super) struct CorrectSteps;
 
-impl<S: Session, H: Host> Steps<S, H> for Sound {}
+impl<S: Session, H: Host> Steps<S, H> for CorrectSteps {}
 
 /// Steps of any kind as a trait object, because a provided method cannot coerce `self` to one.
 pub(super) trait AsDyn<S: Session, H: Host> {
@@ -62,7 +62,7 @@ pub(super) trait Steps<S: Session, H: Host>: AsDyn<S, H> {
     }
 
     /// Creates a znode in the queue.
-    async fn create(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<OperationAnswer<Created>> {
+    async fn create(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<OperationAnswer<CreatedZnode>> {
         queue::create(candidate).await
     }
 
@@ -119,7 +119,7 @@ pub(super) trait Steps<S: Session, H: Host>: AsDyn<S, H> {
         candidate: &mut Candidate<'_, S, H>,
         me: &Predecessor,
         version: Option<i32>,
-    ) -> Flow<Written> {
+    ) -> Flow<BreadcrumbWrite> {
         breadcrumb::write(candidate, me, version).await
     }
 
@@ -182,7 +182,7 @@ pub(super) trait Steps<S: Session, H: Host>: AsDyn<S, H> {
     // ---- the end
 
     /// Releases the lead or the place in the queue, by order.
-    async fn leave(&self, candidate: &mut Candidate<'_, S, H>) -> Left {
+    async fn leave(&self, candidate: &mut Candidate<'_, S, H>) -> DeletionTimes {
         let certain = candidate.leads_undisturbed();
         candidate.revoke(RevokeReason::Resigned);
         self.give_back(candidate, certain).await
@@ -194,12 +194,12 @@ pub(super) trait Steps<S: Session, H: Host>: AsDyn<S, H> {
     }
 
     /// Releases all that it holds, for good and in bounded time. `certain`: it is known to be its own still.
-    async fn give_back(&self, candidate: &mut Candidate<'_, S, H>, certain: bool) -> Left {
+    async fn give_back(&self, candidate: &mut Candidate<'_, S, H>, certain: bool) -> DeletionTimes {
         give_back(candidate, self.as_dyn(), certain).await
     }
 
     /// Deletes the own znode, if there is one.
-    async fn delete_own(&self, candidate: &mut Candidate<'_, S, H>, certain: bool) -> Flow<Left> {
+    async fn delete_own(&self, candidate: &mut Candidate<'_, S, H>, certain: bool) -> Flow<DeletionTimes> {
         delete_own(candidate, self.as_dyn(), certain).await
     }
 }
@@ -257,7 +257,7 @@ async fn give_back<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     steps: &dyn Steps<S, H>,
     certain: bool,
-) -> Left {
+) -> DeletionTimes {
     let work_done = steps.work_done(candidate.host);
     leave::give_back(candidate, work_done, async |candidate| steps.delete_own(candidate, certain).await).await
 }
@@ -266,6 +266,6 @@ async fn delete_own<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     steps: &dyn Steps<S, H>,
     certain: bool,
-) -> Flow<Left> {
+) -> Flow<DeletionTimes> {
     leave::delete_own(candidate, certain, async |candidate| steps.recover(candidate).await).await
 }

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use serde::de::value::{I64Deserializer, StrDeserializer};
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
-use crate::recipes::Contender;
+use crate::recipes::CandidateKind;
 
 /// One value or a list of them.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -64,7 +64,7 @@ pub struct Coordinates {
     pub tick_ms: Option<Axis<u64>>,
     /// Recipes, and external programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub recipe: Option<Axis<Contender>>,
+    pub recipe: Option<Axis<CandidateKind>>,
     /// Step-down policies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_down: Option<Axis<StepDown>>,

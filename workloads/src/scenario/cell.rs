@@ -9,7 +9,7 @@ use super::fault::FaultSpec;
 use super::program::ResolvedProgram;
 use super::schema::PhasesSpec;
 use crate::faults::Fault;
-use crate::recipes::{Contender, Election, LeadNode, RecipeKind};
+use crate::recipes::{CandidateKind, Election, LeadNode, RecipeKind};
 
 /// The znode that contains all elections.
 pub const ROOT: &str = "/election";
@@ -28,7 +28,7 @@ pub struct Cell {
     #[serde(default)]
     pub contest: Option<Contest>,
     /// The election recipe, or the external program.
-    pub recipe: Contender,
+    pub recipe: CandidateKind,
     /// The external program.
     #[serde(default)]
     pub program: Option<ResolvedProgram>,
@@ -134,8 +134,8 @@ impl Cell {
     #[must_use]
     pub fn policy(&self) -> Option<StepDown> {
         match &self.recipe {
-            Contender::Own(_) => Some(self.step_down),
-            Contender::Foreign(_) => self.program.as_ref()?.step_down.map(|kept| kept.in_cell(self.step_down)),
+            CandidateKind::Own(_) => Some(self.step_down),
+            CandidateKind::Foreign(_) => self.program.as_ref()?.step_down.map(|kept| kept.in_cell(self.step_down)),
         }
     }
 
@@ -143,8 +143,8 @@ impl Cell {
     #[must_use]
     pub fn declares(&self) -> Option<Declaration> {
         match &self.recipe {
-            Contender::Own(recipe) => Some(recipe.declares()),
-            Contender::Foreign(_) => self.program.as_ref()?.declared,
+            CandidateKind::Own(recipe) => Some(recipe.declares()),
+            CandidateKind::Foreign(_) => self.program.as_ref()?.declared,
         }
     }
 
@@ -152,9 +152,11 @@ impl Cell {
     #[must_use]
     pub fn lead_node(&self) -> LeadNode {
         match (&self.recipe, &self.program) {
-            (Contender::Own(recipe), _) if recipe.is_lock() => LeadNode::LOCK,
-            (Contender::Own(_), _) => LeadNode::Queue,
-            (Contender::Foreign(_), program) => program.as_ref().map_or(LeadNode::AnyQueue, ResolvedProgram::lead_node),
+            (CandidateKind::Own(recipe), _) if recipe.is_lock() => LeadNode::LOCK,
+            (CandidateKind::Own(_), _) => LeadNode::Queue,
+            (CandidateKind::Foreign(_), program) => {
+                program.as_ref().map_or(LeadNode::AnyQueue, ResolvedProgram::lead_node)
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use toml::Table;
 
 use super::fault::{FaultSpec, TargetKind};
-use crate::faults::{Moment, ToldFault};
+use crate::faults::{Moment, ScenarioFault};
 
 /// Every key that a fault can have, whatever its kind.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -85,7 +85,8 @@ impl TryFrom<Draft> for FaultSpec {
     fn try_from(draft: Draft) -> Result<Self, Self::Error> {
         // Keys without a value are omitted from the table, and each kind takes its own keys from it.
         let given = Table::try_from(&draft).map_err(|error| error.to_string())?;
-        let fault: ToldFault = given.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+        let fault: ScenarioFault =
+            given.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
         let mut spec = Self {
             target: draft.target,
             groups: draft.groups,

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use hustings_record::words::{moment, plural, round_duration, setting_ms};
+use hustings_record::words::{moment, numbers, plural, round_duration, setting_ms};
 use hustings_record::{FaultKind, StepDown, Warning};
 
 use super::cell::Cell;
 use super::rounds::rounds;
 use super::schema::Scenario;
-use crate::faults::{Fault, Moment, Restart};
+use crate::faults::Moment;
 use crate::scenario::plan::{Plan, PlannedFault, lengthened_gap_ms, plan};
 
 /// Sessions that a modest machine connects and enrols in a second; only for the estimate.
@@ -113,11 +113,11 @@ fn further_rounds(scenario: &Scenario, cells: &[Cell], planned_ms: impl FnOnce()
     // Servers are started anew for further rounds.
     let servers_ms = ensembles_of_a_round(cells) * AROUND_AN_ENSEMBLE_MS;
     let round_ms = planned_ms() / u64::from(planned.max(1)) + servers_ms;
+    let (rounds, at_most) =
+        (plural(further, "further round", "further rounds"), round_duration(further * round_ms * 1_000_000));
     Some(format!(
-        "{planned} rounds are planned; up to {} run cells again, at most {} more, where nothing but stalls of the \
-         harness spoils a repetition{undecided} (--further sets that limit)",
-        plural(further, "further round", "further rounds"),
-        round_duration(further * round_ms * 1_000_000)
+        "{planned} rounds are planned; cells run again for at most {at_most} more, the time of {rounds} of all cells, \
+         where nothing but stalls of the harness spoils a repetition{undecided} (--further sets the number)"
     ))
 }
 
@@ -250,42 +250,12 @@ fn planned(text: &mut String, fault: &PlannedFault) -> std::fmt::Result {
         write!(text, ", once a candidate has won there")?;
     }
     if !fault.from.is_empty() {
-        write!(text, ", from servers {} alone", ids(&fault.from))?;
+        write!(text, ", from servers {} alone", numbers(&fault.from))?;
     }
-    match &fault.fault {
-        Fault::Slow { how, .. } => write!(text, ", {how}")?,
-        Fault::ClockStep { how, .. } => write!(text, ", {how}")?,
-        Fault::ServerRestartAll(how) => restart(text, how)?,
-        Fault::None { .. }
-        | Fault::Resign
-        | Fault::Crash { .. }
-        | Fault::Terminate { .. }
-        | Fault::Hang { .. }
-        | Fault::Expire
-        | Fault::ParentDelete
-        | Fault::Disconnect
-        | Fault::LostReply { .. }
-        | Fault::Partition { .. }
-        | Fault::PartitionUp { .. }
-        | Fault::PartitionDown { .. }
-        | Fault::Pause { .. }
-        | Fault::ServerKill { .. }
-        | Fault::ServerPause { .. }
-        | Fault::ServerPartition { .. } => {}
+    if let Some(parameters) = fault.fault.parameters() {
+        write!(text, ", {parameters}")?;
     }
     writeln!(text)
-}
-
-fn restart(text: &mut String, how: &Restart) -> std::fmt::Result {
-    if !how.behind.is_empty() {
-        write!(text, ", {} lagging behind", ids(&how.behind))?;
-    }
-    let data = if how.empty { "emptied" } else { "on their data" };
-    write!(text, ", started {data} in the order {}", ids(&how.order))?;
-    match how.gap_ms {
-        0 => write!(text, ", all at once"),
-        gap_ms => write!(text, ", {} apart", setting_ms(gap_ms)),
-    }
 }
 
 fn expected(cell: &Cell) -> String {
@@ -304,9 +274,4 @@ fn expected(cell: &Cell) -> String {
         None => {}
     }
     what.join(", ")
-}
-
-fn ids(ids: &[u32]) -> String {
-    let ids: Vec<String> = ids.iter().map(u32::to_string).collect();
-    ids.join(", ")
 }

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use hustings_record::{FaultKind, Hits, words};
+use hustings_record::{FaultKind, TargetClass, words};
 use serde::{Deserialize, Serialize};
 
-use crate::faults::{Fault, FaultDuration, Moment, ToldFault};
+use crate::faults::{Fault, FaultDuration, Moment, ScenarioFault};
 
 /// The target of a fault. It is resolved when the fault is due, by the run's seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,7 +57,7 @@ impl TargetKind {
 pub struct FaultSpec {
     /// The fault itself.
     #[serde(flatten)]
-    pub fault: ToldFault,
+    pub fault: ScenarioFault,
     /// Its target, if given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<TargetKind>,
@@ -99,7 +99,7 @@ pub struct FaultSpec {
 impl FaultSpec {
     /// This fault, injected once on its default target.
     #[must_use]
-    pub fn of(fault: ToldFault) -> Self {
+    pub fn of(fault: ScenarioFault) -> Self {
         Self {
             fault,
             target: None,
@@ -147,9 +147,9 @@ impl FaultSpec {
     #[must_use]
     pub fn target(&self) -> Target {
         let usual = match self.kind().facts().hits {
-            Hits::Candidates => TargetKind::Leaders,
-            Hits::Servers => TargetKind::EnsembleLeader,
-            Hits::Nobody | Hits::Hosts => TargetKind::HostLeadingMost,
+            TargetClass::Candidates => TargetKind::Leaders,
+            TargetClass::Servers => TargetKind::EnsembleLeader,
+            TargetClass::Nobody | TargetClass::Hosts => TargetKind::HostLeadingMost,
         };
         let all_servers = matches!(self.fault, Fault::ServerRestartAll(_));
         let (groups, hosts) = (self.groups.unwrap_or(1), self.hosts.unwrap_or(1));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hustings_record::{Caught, CellInfo, LinkUse, PROGRAM_PARAMETER};
+use hustings_record::{CellInfo, FindingKind, LinkUse, PROGRAM_PARAMETER};
 use toml::Value;
 
 use super::cell::Cell;
@@ -11,7 +11,7 @@ use crate::recipes::cases;
 
 impl Cell {
     /// The findings that must catch a self-test.
-    fn must_show(&self) -> Vec<Caught> {
+    fn must_show(&self) -> Vec<FindingKind> {
         let case = cases().iter().find(|case| self.self_test && self.recipe.is(case.recipe));
         case.map_or_else(Vec::new, |case| case.caught.to_vec())
     }

@@ -55,14 +55,14 @@ pub use self::program::{
     ForeignSpec, POLICY_BY_COMMAND, ResolvedProgram, TOLD_BY_COMMAND, is_told_by_command, placeholder,
     says_where_to_write, unknown_placeholder,
 };
-pub use self::random::{Possible, random};
+pub use self::random::{RunCapabilities, random};
 pub use self::rounds::{Rounds, check_rounds, rounds};
 pub use self::schema::{ElectionSpec, EnsembleSpec, Links, Paths, PhasesSpec, Scenario, SelfTest};
-pub use self::shipped::{SHIPPED, Shipped, TEMPLATE};
+pub use self::shipped::{SHIPPED, ShippedScenario, TEMPLATE};
 
 use hustings_record::{REPETITIONS_MAX, Warning};
 
-use crate::recipes::Contender;
+use crate::recipes::CandidateKind;
 
 impl Scenario {
     /// Reads a scenario, applies the `--set` arguments (`dotted.key=value`) in turn, and checks the whole.
@@ -91,7 +91,7 @@ impl Scenario {
         spec: ForeignSpec,
         origin: &str,
     ) -> Result<(Self, Vec<String>), ScenarioError> {
-        let stands = Contender::Foreign(name.to_owned());
+        let stands = CandidateKind::Foreign(name.to_owned());
         self.foreign.insert(name.to_owned(), spec);
         for matrix in self.matrices_mut() {
             matrix.recipe = matrix.recipe.take().map(|_| Axis(vec![stands.clone()]));
@@ -114,6 +114,13 @@ impl Scenario {
     #[must_use]
     pub fn rounds_max(&self) -> u32 {
         if self.repeat > 1 { self.repeat.saturating_add(self.further_rounds).min(REPETITIONS_MAX) } else { self.repeat }
+    }
+
+    /// The largest number that a repetition may have. Undecided cells share the time of all further rounds, so that one
+    /// may be run more often than [`Scenario::rounds_max`].
+    #[must_use]
+    pub fn repetition_number_max(&self) -> u32 {
+        if self.rounds_max() > self.repeat { REPETITIONS_MAX } else { self.repeat }
     }
 
     /// Its cells, in the order in which they are run.

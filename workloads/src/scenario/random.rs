@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hustings_record::{FaultKind, Hits, Lasts, SessionUse};
+use hustings_record::{DurationRule, FaultKind, SessionUse, TargetClass};
 use rand::RngExt as _;
 use rand::seq::IndexedRandom as _;
 use rand_chacha::ChaCha8Rng;
@@ -31,7 +31,7 @@ const STEP_DRAWN_MAX_MS: u64 = 86_400_000;
 
 /// The capabilities of the place where random scenarios are run.
 #[derive(Clone, Copy, Debug)]
-pub struct Possible {
+pub struct RunCapabilities {
     /// The servers belong to the run: their number is free, and they can be hit.
     pub own_servers: bool,
     /// The links decode the traffic.
@@ -43,7 +43,7 @@ pub struct Possible {
 /// show violations that no recipe can exclude, and no others. An unsafe one need not show its violations each time.
 /// `None` where no cell has candidates.
 #[must_use]
-pub fn random(base: &Scenario, cells: &[Cell], seed: u64, round: u64, possible: Possible) -> Option<Scenario> {
+pub fn random(base: &Scenario, cells: &[Cell], seed: u64, round: u64, possible: RunCapabilities) -> Option<Scenario> {
     let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.groups > 0 && !cell.self_test).collect();
     let mut rng = seed::rng(seed, &round.to_string(), "random scenario");
     let cell = *cells.choose(&mut rng)?;
@@ -51,7 +51,13 @@ pub fn random(base: &Scenario, cells: &[Cell], seed: u64, round: u64, possible: 
     (0..DRAWS_MAX).find_map(|_| draw().filter(|drawn| validate::problems(drawn).is_empty()))
 }
 
-fn scenario(base: &Scenario, cell: &Cell, name: String, possible: Possible, rng: &mut ChaCha8Rng) -> Option<Scenario> {
+fn scenario(
+    base: &Scenario,
+    cell: &Cell,
+    name: String,
+    possible: RunCapabilities,
+    rng: &mut ChaCha8Rng,
+) -> Option<Scenario> {
     let servers = if possible.own_servers { [1, 3, 3, 3, 5].choose(rng).copied()? } else { cell.servers };
     let t_ms = cell.timeout_granted_ms();
     let sync_limit = u32::try_from((t_ms / SYNC_LIMIT_PER_T / cell.tick_ms.max(1)).max(1)).ok()?;
@@ -128,7 +134,7 @@ fn scenario(base: &Scenario, cell: &Cell, name: String, possible: Possible, rng:
 }
 
 /// Whether faults of a kind can be drawn. A control shows nothing in a random scenario.
-fn can(kind: FaultKind, servers: u32, possible: Possible) -> bool {
+fn can(kind: FaultKind, servers: u32, possible: RunCapabilities) -> bool {
     let on_servers = possible.own_servers && (servers >= 3 || kind == FaultKind::ServerRestartAll);
     kind != FaultKind::None
         && (!kind.hits_servers() || on_servers)
@@ -140,7 +146,7 @@ fn fault(kind: FaultKind, election: &ElectionSpec, servers: u32, t_ms: u64, rng:
     let mut told = Table::from_iter([("kind".to_owned(), Value::from(kind.name()))]);
     let mut tell = |key: &str, value: Value| _ = told.insert(key.to_owned(), value);
     let facts = kind.facts();
-    if facts.lasts != Lasts::No {
+    if facts.lasts != DurationRule::No {
         // From a short interruption to longer than any timeout.
         tell("for_ms", whole(rng.random_range(t_ms / 20..t_ms * 5 / 2)));
     }
@@ -162,20 +168,20 @@ fn fault(kind: FaultKind, election: &ElectionSpec, servers: u32, t_ms: u64, rng:
         tell("groups", whole(rng.random_range(1..=election.groups).into()));
     };
     match facts.hits {
-        Hits::Servers if !restart && target == 0 => {
+        TargetClass::Servers if !restart && target == 0 => {
             tell("target", "servers".into());
             tell("servers", Value::Array(vec![whole(rng.random_range(1..=servers).into())]));
         }
-        Hits::Servers if !restart && target == 1 => tell("target", "ensemble-follower".into()),
-        Hits::Candidates | Hits::Hosts if target == 0 => in_groups("leaders", rng),
-        Hits::Candidates | Hits::Hosts if target == 1 => in_groups("followers", rng),
-        Hits::Candidates | Hits::Hosts if target == 2 => {
+        TargetClass::Servers if !restart && target == 1 => tell("target", "ensemble-follower".into()),
+        TargetClass::Candidates | TargetClass::Hosts if target == 0 => in_groups("leaders", rng),
+        TargetClass::Candidates | TargetClass::Hosts if target == 1 => in_groups("followers", rng),
+        TargetClass::Candidates | TargetClass::Hosts if target == 2 => {
             tell("target", "share".into());
             tell("share", (f64::from(rng.random_range(1..=20)) / 20.0).into());
         }
-        Hits::Nobody | Hits::Candidates | Hits::Hosts | Hits::Servers => {}
+        TargetClass::Nobody | TargetClass::Candidates | TargetClass::Hosts | TargetClass::Servers => {}
     }
-    let waits = facts.hits == Hits::Hosts && (facts.takes_out || facts.until_healed);
+    let waits = facts.hits == TargetClass::Hosts && (facts.takes_out || facts.until_healed);
     if waits && rng.random_bool(0.15) {
         tell("moment", "won".into());
     }

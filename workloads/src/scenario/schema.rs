@@ -9,7 +9,7 @@ use super::axis::Coordinates;
 use super::expect::ExpectSpec;
 use super::fault::FaultSpec;
 use super::program::ForeignSpec;
-use crate::recipes::{Contender, RecipeKind, StepDown};
+use crate::recipes::{CandidateKind, RecipeKind, StepDown};
 
 /// A scenario: what runs, which faults are injected, and what is expected.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -135,7 +135,7 @@ impl Default for EnsembleSpec {
 #[serde(deny_unknown_fields, default)]
 pub struct ElectionSpec {
     /// The recipe or the external program, unless the matrix varies it.
-    pub recipe: Contender,
+    pub recipe: CandidateKind,
     /// When a leader that lost its connection stops believing, unless the matrix varies it.
     pub step_down: StepDown,
     /// Number of groups.

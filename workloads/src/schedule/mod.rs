@@ -18,13 +18,13 @@ pub const SERVER_LEADER: u32 = 0;
 /// One step of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    pub when: When,
+    pub when: StepTrigger,
     pub action: Action,
 }
 
 /// When a step is taken, once. Steps that wait for the same moment are taken in the order of the schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum When {
+pub enum StepTrigger {
     /// This many milliseconds after all candidates have joined.
     At(u64),
     /// The candidate sends such a request for the `nth` time, from 1. It counts from its start, or with `after_ms` from
@@ -34,7 +34,7 @@ pub enum When {
     Leads { cand: CandidateNumber, nth: u32 },
 }
 
-/// The kind of a request. Its path must contain `part` of [`When::Sent`].
+/// The kind of a request. Its path must contain `part` of [`StepTrigger::Sent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ScheduledRequest {
     Create,

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use hustings_record::Direction;
 
-use super::{Action, CandidateNumber, Harm, LEADER, SERVER_LEADER, ScheduledRequest, Step, When};
+use super::{Action, CandidateNumber, Harm, LEADER, SERVER_LEADER, ScheduledRequest, Step, StepTrigger};
 
 impl Display for Step {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -12,7 +12,7 @@ impl Display for Step {
     }
 }
 
-impl Display for When {
+impl Display for StepTrigger {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match *self {
             Self::At(ms) => write!(f, "{ms} ms after all have joined"),
@@ -53,37 +53,43 @@ impl Display for Action {
             Self::LoseRequest => f.write_str("it is lost with the connection"),
             Self::DelayRequest(ms) => write!(f, "it is {ms} ms late, and all that follows it"),
             Self::DelayReply(ms) => write!(f, "its answer is {ms} ms late, and all that follows it"),
-            Self::Disconnect(cand) => write!(f, "the connection of {} is reset", Who(cand)),
-            Self::Expire(cand) => write!(f, "the session of {} is ended by force", Who(cand)),
+            Self::Disconnect(cand) => write!(f, "the connection of {} is reset", ActingCandidate(cand)),
+            Self::Expire(cand) => write!(f, "the session of {} is ended by force", ActingCandidate(cand)),
             Self::Partition { cand, way, for_ms } => {
                 let way = match way {
                     Direction::Both => "between",
                     Direction::Up => "up from",
                     Direction::Down => "down to",
                 };
-                write!(f, "nothing passes {way} the host of {} for {for_ms} ms", Who(cand))
+                write!(f, "nothing passes {way} the host of {} for {for_ms} ms", ActingCandidate(cand))
             }
-            Self::Pause { cand, for_ms } => write!(f, "the process of {} is stopped for {for_ms} ms", Who(cand)),
-            Self::Crash { cand, for_ms: None } => write!(f, "the process of {} is killed", Who(cand)),
+            Self::Pause { cand, for_ms } => {
+                write!(f, "the process of {} is stopped for {for_ms} ms", ActingCandidate(cand))
+            }
+            Self::Crash { cand, for_ms: None } => write!(f, "the process of {} is killed", ActingCandidate(cand)),
             Self::Crash { cand, for_ms: Some(ms) } => {
-                write!(f, "the process of {} is killed, and started again after {ms} ms", Who(cand))
+                write!(f, "the process of {} is killed, and started again after {ms} ms", ActingCandidate(cand))
             }
-            Self::Resign(cand) => write!(f, "{} is told to resign", Who(cand)),
-            Self::DeleteNode(cand) => write!(f, "the znode of {} is deleted by somebody else", Who(cand)),
+            Self::Resign(cand) => write!(f, "{} is told to resign", ActingCandidate(cand)),
+            Self::DeleteNode(cand) => write!(f, "the znode of {} is deleted by somebody else", ActingCandidate(cand)),
             Self::DeleteParent => f.write_str("the group's znode is deleted with all that is in it, and made again"),
             Self::Lag { cand, by_ms } => {
-                write!(f, "the server of {} applies all {by_ms} ms late from then on", Who(cand))
+                write!(f, "the server of {} applies all {by_ms} ms late from then on", ActingCandidate(cand))
             }
             Self::Slow { cand, by_ms } => {
-                write!(f, "everything to and from the host of {} takes {by_ms} ms more from then on", Who(cand))
+                write!(
+                    f,
+                    "everything to and from the host of {} takes {by_ms} ms more from then on",
+                    ActingCandidate(cand)
+                )
             }
             Self::SlowWrites { cand, by_ms } => {
-                write!(f, "the writes of {} reach the resource {by_ms} ms later from then on", Who(cand))
+                write!(f, "the writes of {} reach the resource {by_ms} ms later from then on", ActingCandidate(cand))
             }
-            Self::Close(cand) => write!(f, "the session of {} is closed by its own process", Who(cand)),
+            Self::Close(cand) => write!(f, "the session of {} is closed by its own process", ActingCandidate(cand)),
             Self::CountFrom(number) => write!(f, "the next sequential znode gets the number {number}"),
             Self::SetClockBack { cand, by_ms } => {
-                write!(f, "the wall clock of {} is set back by {by_ms} ms", Who(cand))
+                write!(f, "the wall clock of {} is set back by {by_ms} ms", ActingCandidate(cand))
             }
             Self::Server { id, harm, for_ms } => {
                 let done = match harm {
@@ -104,9 +110,9 @@ impl Display for Action {
 }
 
 /// A candidate of an action.
-struct Who(CandidateNumber);
+struct ActingCandidate(CandidateNumber);
 
-impl Display for Who {
+impl Display for ActingCandidate {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.0 {
             LEADER => f.write_str("the leader"),
@@ -133,7 +139,8 @@ mod tests {
 
     #[test]
     fn steps_are_told_in_words() {
-        let when = When::Sent { cand: 2, kind: ScheduledRequest::Exists, part: "n_", nth: 12, after_ms: Some(30) };
+        let when =
+            StepTrigger::Sent { cand: 2, kind: ScheduledRequest::Exists, part: "n_", nth: 12, after_ms: Some(30) };
         for (step, told) in [
             (
                 Step { when, action: Action::DelayRequest(9) },
@@ -141,12 +148,12 @@ mod tests {
                  and all that follows it",
             ),
             (
-                Step { when: When::At(7), action: Action::Resign(LEADER) },
+                Step { when: StepTrigger::At(7), action: Action::Resign(LEADER) },
                 "7 ms after all have joined: the leader is told to resign",
             ),
             (
                 Step {
-                    when: When::Leads { cand: 0, nth: 1 },
+                    when: StepTrigger::Leads { cand: 0, nth: 1 },
                     action: Action::Server { id: SERVER_LEADER, harm: Harm::Part, for_ms: 5 },
                 },
                 "when candidate 0 begins to lead for the 1st time: the server that leads is cut off from the others for 5 ms",

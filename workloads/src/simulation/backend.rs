@@ -12,12 +12,12 @@ use super::run::ADMIN_TIMEOUT_MS;
 use super::scheduled::{follow, lay_traps};
 use super::session::SimSession;
 use super::sim_cell::{SimCell, SyncPoint};
-use super::world::{COORDINATOR, ClientId, ClientOwner, Due, World, micros};
+use super::world::{COORDINATOR, ClientId, ClientOwner, ScheduledEvent, World, micros};
 use crate::driver::{
-    Backend, Effect, EnrolmentProgress, FloorPair, FloorPart, FloorTaken, Injury, Remedy, State, Verification,
+    Backend, Effect, EnrolmentProgress, FloorPair, FloorPart, FloorTaken, InjectedFault, Remedy, State, Verification,
     as_planned, lay_out, unless,
 };
-use crate::plan::{Hit, PlannedFault};
+use crate::plan::{PlannedFault, ResolvedTarget};
 use crate::write_gaps::TIMEOUT;
 
 /// How long to wait for consequences after the last step of a schedule, in session timeouts.
@@ -46,7 +46,7 @@ impl Backend for SimCell {
     async fn set_up(self: &Rc<Self>) -> Result<(), String> {
         let world = &self.world;
         (0..self.state.cell.servers as usize).for_each(|server| world.start_server(server));
-        world.clock.plan(world.tick_us / 2, Due::HandOver);
+        world.clock.plan(world.tick_us / 2, ScheduledEvent::HandOver);
         let admin = SimSession::connect(world, ClientOwner::NOBODY, ADMIN_TIMEOUT_MS).await;
         let admin = admin.ok_or("the servers gave no session")?;
         let laid_out = lay_out(&admin, self.chroot(), &self.state.cell.group_names).await;
@@ -102,7 +102,7 @@ impl Backend for SimCell {
     async fn connect_to(&self, server: u32) -> Option<SimSession> {
         let client = self.world.open_at(ClientOwner::NOBODY, TIMEOUT.as_millis() as u64, &[server as usize - 1]);
         // On drop before the session exists, the client stops dialling.
-        let mut dialling = Dialling { world: &self.world, client, done: false };
+        let mut dialling = UnconnectedClient { world: &self.world, client, done: false };
         let session = SimSession::of(&self.world, client).await;
         dialling.done = true;
         session
@@ -174,7 +174,13 @@ impl Backend for SimCell {
         drop(self.sync_point.take());
     }
 
-    async fn inject(self: &Rc<Self>, _: u32, planned: &PlannedFault, hit: &Hit, _: &Effect) -> Injury {
+    async fn inject(
+        self: &Rc<Self>,
+        _: u32,
+        planned: &PlannedFault,
+        hit: &ResolvedTarget,
+        _: &Effect,
+    ) -> InjectedFault {
         self.injure(planned, hit).await
     }
 
@@ -184,13 +190,13 @@ impl Backend for SimCell {
 }
 
 /// A client without a session so far.
-struct Dialling<'a> {
+struct UnconnectedClient<'a> {
     world: &'a Rc<World>,
     client: ClientId,
     done: bool,
 }
 
-impl Drop for Dialling<'_> {
+impl Drop for UnconnectedClient<'_> {
     fn drop(&mut self) {
         if !self.done {
             self.world.die(self.client);

@@ -12,7 +12,7 @@ use super::run::Simulation;
 use super::timing::Timing;
 use crate::model::Bugs;
 use crate::scenario::Cell;
-use crate::schedule::{Action, LEADER, ScheduledRequest, Step, When};
+use crate::schedule::{Action, LEADER, ScheduledRequest, Step, StepTrigger};
 use crate::seed;
 
 /// The most random steps of a schedule. Handovers and the steps of a pattern come in addition.
@@ -84,7 +84,7 @@ fn handovers(cell: &Cell, rng: &mut ChaCha8Rng) -> Vec<Step> {
     let t_ms = cell.timeout_granted_ms();
     let one = |rng: &mut ChaCha8Rng| {
         let action = if rng.random_bool(0.7) { Action::Resign(LEADER) } else { Action::Expire(LEADER) };
-        Step { when: When::At(rng.random_range(0..WINDOW_T * t_ms)), action }
+        Step { when: StepTrigger::At(rng.random_range(0..WINDOW_T * t_ms)), action }
     };
     (0..rng.random_range(0..=HANDOVERS_MAX)).map(|_| one(rng)).collect()
 }
@@ -96,34 +96,39 @@ fn step(cell: &Cell, rng: &mut ChaCha8Rng) -> Step {
     let cand = someone(rng);
     let other = if rng.random_bool(0.4) { LEADER } else { someone(rng) };
     match rng.random_range(0..25) {
-        0..=11 => Step { when: When::At(rng.random_range(0..WINDOW_T * t_ms)), action: fault(other, t_ms, rng) },
+        0..=11 => Step { when: StepTrigger::At(rng.random_range(0..WINDOW_T * t_ms)), action: fault(other, t_ms, rng) },
         12..=16 => {
             let from_start = rng.random_bool(0.3);
             let after_ms = (!from_start).then(|| rng.random_range(0..WINDOW_T * t_ms));
             let kind = KINDS.choose(rng).copied().unwrap_or(ScheduledRequest::Any);
-            let when = When::Sent { cand, kind, part: "", nth: rng.random_range(1..=3), after_ms };
+            let when = StepTrigger::Sent { cand, kind, part: "", nth: rng.random_range(1..=3), after_ms };
             let action = if rng.random_bool(0.6) { of_request(t_ms, rng) } else { fault(other, t_ms, rng) };
             Step { when, action }
         }
         17..=18 => {
-            let when = When::Leads { cand, nth: rng.random_range(1..=2) };
+            let when = StepTrigger::Leads { cand, nth: rng.random_range(1..=2) };
             Step { when, action: fault(cand, t_ms, rng) }
         }
         19..=20 => {
             // A process is stopped in the middle of an action: while enrolling, or taking the lead.
             let kind = KINDS.choose(rng).copied().unwrap_or(ScheduledRequest::Any);
-            let when =
-                When::Sent { cand, kind, part: "", nth: 1, after_ms: Some(rng.random_range(0..WINDOW_T * t_ms)) };
+            let when = StepTrigger::Sent {
+                cand,
+                kind,
+                part: "",
+                nth: 1,
+                after_ms: Some(rng.random_range(0..WINDOW_T * t_ms)),
+            };
             Step { when, action: Action::Pause { cand, for_ms: lasting_ms(t_ms, rng) } }
         }
         21..=22 => {
-            let when = When::At(rng.random_range(0..WINDOW_T * t_ms));
+            let when = StepTrigger::At(rng.random_range(0..WINDOW_T * t_ms));
             Step { when, action: harm(cell, lasting_ms(t_ms, rng), rng) }
         }
-        23 => Step { when: When::At(rng.random_range(0..WINDOW_T * t_ms)), action: Action::DeleteParent },
+        23 => Step { when: StepTrigger::At(rng.random_range(0..WINDOW_T * t_ms)), action: Action::DeleteParent },
         _ => {
             // The counter of sequential znodes reaches its end while the candidates join, or when they enrol again.
-            let first = When::Sent { cand: 0, kind: ScheduledRequest::Create, part: "", nth: 1, after_ms: None };
+            let first = StepTrigger::Sent { cand: 0, kind: ScheduledRequest::Create, part: "", nth: 1, after_ms: None };
             let left = i32::try_from(rng.random_range(0..3 * cands)).unwrap_or(0);
             Step { when: first, action: Action::CountFrom(i32::MAX - left) }
         }

@@ -9,7 +9,7 @@ use hustings_record::Direction;
 
 use super::session::SimSession;
 use super::timing::Timing;
-use super::world::{COORDINATOR, ClientOwner, Due, Owners, World};
+use super::world::{COORDINATOR, ClientOwner, Owners, ScheduledEvent, World};
 use crate::conformance::{Arm, Conformance, check_all};
 use crate::coordination::Session as _;
 use crate::model::{Bugs, Micros, Options};
@@ -24,19 +24,19 @@ const CLOSE_MAX_US: Micros = 10_000_000;
 const HOSTS: u16 = 1_000;
 
 /// A simulated ensemble whose sessions have one host each.
-pub(super) struct Simulated {
+pub(super) struct SimulatedArm {
     pub(super) world: Rc<World>,
     next_host: Cell<u16>,
     next_number: Cell<u64>,
 }
 
-impl Simulated {
+impl SimulatedArm {
     pub(super) fn host_of(&self, session: &SimSession) -> u16 {
         self.world.clients.borrow()[session.client() as usize].host
     }
 }
 
-impl Arm for Simulated {
+impl Arm for SimulatedArm {
     type Session = SimSession;
 
     async fn connect(&self) -> SimSession {
@@ -107,7 +107,7 @@ pub(super) fn on_simulated<T: 'static>(
     servers: usize,
     seed: u64,
     bugs: Bugs,
-    act: impl AsyncFnOnce(&Simulated) -> T + 'static,
+    act: impl AsyncFnOnce(&SimulatedArm) -> T + 'static,
 ) -> T {
     let options = Options {
         servers,
@@ -122,8 +122,8 @@ pub(super) fn on_simulated<T: 'static>(
     let rng = seed::rng(seed, "conformance", "simulation");
     let world = World::new(options, Timing::default(), HOSTS, Owners::default(), rng, Rc::new(()), pool.spawner());
     (0..servers).for_each(|server| world.start_server(server));
-    world.clock.plan(world.tick_us / 2, Due::HandOver);
-    let arm = Simulated { world: world.clone(), next_host: Cell::new(0), next_number: Cell::new(0) };
+    world.clock.plan(world.tick_us / 2, ScheduledEvent::HandOver);
+    let arm = SimulatedArm { world: world.clone(), next_host: Cell::new(0), next_number: Cell::new(0) };
     let (tell, mut told) = oneshot::channel();
     world.spawn(async move {
         let done = act(&arm).await;

@@ -5,9 +5,9 @@ use std::rc::Rc;
 use hustings_record::{Evidence, ProcessFate};
 
 use super::held::HeldSlot;
-use super::sim_cell::{SimCell, Withheld};
+use super::sim_cell::{SimCell, WithheldWrite};
 use super::world::nanos;
-use crate::driver::{Backend as _, Injury, Remedy, Verification};
+use crate::driver::{Backend as _, InjectedFault, Remedy, Verification};
 use crate::model::Micros;
 
 /// How long a process may take to end when ordered to.
@@ -19,7 +19,7 @@ const WRITES_WITHIN_US: Micros = 1_000_000;
 
 impl SimCell {
     /// Orders all candidates of these hosts to stop. Ends their processes once they have, or after the grace period.
-    pub(super) async fn terminate(self: &Rc<Self>, hosts: &[u16]) -> Injury {
+    pub(super) async fn terminate(self: &Rc<Self>, hosts: &[u16]) -> InjectedFault {
         let (world, from) = (&self.world, self.world.clock.now());
         let touches = self.touches(hosts);
         let alive: Vec<u16> = hosts.iter().copied().filter(|host| world.network.is_alive(*host)).collect();
@@ -43,11 +43,11 @@ impl SimCell {
         let seen = Some(Evidence::Processes { hosts: ended.iter().map(|host| (*host, ProcessFate::Ended)).collect() });
         let to = nanos(world.clock.now());
         let proof = Verification { from: nanos(from), to, verified, evidence, touches, seen };
-        Injury { proof, remedy: Remedy::Restart(ended) }
+        InjectedFault { proof, remedy: Remedy::Restart(ended) }
     }
 
     /// The resource accepts no writes of these hosts, and answers none.
-    pub(super) async fn hang(self: &Rc<Self>, hosts: &[u16]) -> Injury {
+    pub(super) async fn hang(self: &Rc<Self>, hosts: &[u16]) -> InjectedFault {
         let (world, from) = (&self.world, self.world.clock.now());
         hosts.iter().for_each(|host| _ = self.hung.borrow_mut().entry(*host).or_default());
         let withheld = || -> Vec<(u16, u64)> {
@@ -69,7 +69,7 @@ impl SimCell {
         let to = nanos(world.clock.now());
         let seen = Some(Evidence::Withheld { hosts: seen });
         let proof = Verification { from: nanos(from), to, verified, evidence, seen, ..Verification::default() };
-        Injury { proof, remedy: Remedy::Take(hosts.to_vec()) }
+        InjectedFault { proof, remedy: Remedy::Take(hosts.to_vec()) }
     }
 
     /// The resource accepts the withheld writes, and new ones from now on.
@@ -78,7 +78,7 @@ impl SimCell {
         for host in hosts {
             let withheld = self.hung.borrow_mut().remove(host).unwrap_or_default();
             taken.push((*host, withheld.len() as u64));
-            for Withheld { slot, token, sent } in withheld {
+            for WithheldWrite { slot, token, sent } in withheld {
                 HeldSlot { sim: self.clone(), slot }.taken(token, sent);
             }
         }

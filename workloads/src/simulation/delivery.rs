@@ -2,7 +2,7 @@
 
 use hustings_record::Direction;
 
-use super::world::{Due, Link, World};
+use super::world::{Link, ScheduledEvent, World};
 use crate::model::{Conn, Micros};
 
 impl World {
@@ -39,11 +39,11 @@ impl World {
         let at = self.clock.now() + self.timing.link_us;
         for (conn, up) in up {
             self.network.in_turn(conn, Direction::Up, at, 0);
-            self.clock.plan(at, Due::Up(conn, up));
+            self.clock.plan(at, ScheduledEvent::Up(conn, up));
         }
         for (conn, down) in down {
             self.network.in_turn(conn, Direction::Down, at, 0);
-            self.clock.plan(at, Due::Down(conn, down));
+            self.clock.plan(at, ScheduledEvent::Down(conn, down));
         }
     }
 }

@@ -10,9 +10,9 @@ use super::slot::SimSlot;
 use super::world::{AnswerSlot, nanos};
 use crate::coordination::SessionState;
 use crate::driver::{Backend as _, Verification, injection};
-use crate::faults::{Fault, Moment, Ms, Restart, Slow};
+use crate::faults::{Fault, LinkSlowdown, Moment, Ms, Restart};
 use crate::model::Request;
-use crate::plan::{Hit, PlannedFault};
+use crate::plan::{PlannedFault, ResolvedTarget};
 use crate::scenario::Target;
 use crate::schedule::{Action, Harm, LEADER, SERVER_LEADER};
 
@@ -51,7 +51,7 @@ impl SimCell {
                 (false, true) => Some(Direction::Down),
                 (false, false) => None,
             };
-            ModelledLink { host, server, held, slow: link.slow != Slow::default() }
+            ModelledLink { host, server, held, slow: link.slow != LinkSlowdown::default() }
         };
         hosts.iter().flat_map(|&host| ids().map(move |server| (host, server))).map(|(h, s)| of(h, s)).collect()
     }
@@ -67,7 +67,7 @@ impl SimCell {
         Evidence::Processes { hosts: hosts.iter().map(|&host| (host, fate(host))).collect() }
     }
 
-    pub(super) fn slow(&self, hosts: &[u16], how: &Slow) {
+    pub(super) fn slow(&self, hosts: &[u16], how: &LinkSlowdown) {
         let mut sides = self.world.network.hosts.borrow_mut();
         hosts.iter().for_each(|host| sides[usize::from(*host)].link.slow = how.clone());
     }
@@ -129,7 +129,7 @@ impl SimCell {
             }
             Action::Slow { cand, by_ms } => {
                 if let Some(slot) = of(cand) {
-                    self.slow(&[slot.host], &Slow { latency_ms: by_ms, ..Slow::default() });
+                    self.slow(&[slot.host], &LinkSlowdown { latency_ms: by_ms, ..LinkSlowdown::default() });
                 }
             }
             Action::SlowWrites { cand, by_ms } => {
@@ -173,7 +173,7 @@ impl SimCell {
         if servers.is_empty() || servers.iter().any(|server| harmed.contains(server)) {
             return;
         }
-        let hit = Hit { hosts: Vec::new(), cands: Vec::new(), groups: Vec::new(), servers };
+        let hit = ResolvedTarget { hosts: Vec::new(), cands: Vec::new(), groups: Vec::new(), servers };
         self.state.injure(fault.kind(), &hit);
         self.scripted(fault, hit);
     }
@@ -185,10 +185,10 @@ impl SimCell {
         let leads =
             self.state.leaders.borrow().of_groups()[slot.group as usize].is_some_and(|(leader, _)| leader == cand);
         let groups = if leads { vec![slot.group] } else { Vec::new() };
-        self.scripted(fault, Hit { hosts: vec![slot.host], cands: vec![cand], groups, servers: Vec::new() });
+        self.scripted(fault, ResolvedTarget { hosts: vec![slot.host], cands: vec![cand], groups, servers: Vec::new() });
     }
 
-    fn scripted(self: &Rc<Self>, fault: Fault, hit: Hit) {
+    fn scripted(self: &Rc<Self>, fault: Fault, hit: ResolvedTarget) {
         let now = self.world.clock.now();
         let planned = PlannedFault {
             id: None,

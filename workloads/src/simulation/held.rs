@@ -10,7 +10,7 @@ use hustings_record::FencingMethod;
 use super::event_sink::Writer;
 use super::process::SimProcess;
 use super::session::SimSession;
-use super::sim_cell::{SimCell, Withheld};
+use super::sim_cell::{SimCell, WithheldWrite};
 use super::slot::SimSlot;
 use super::world::micros;
 use crate::coordination::Session as _;
@@ -28,7 +28,7 @@ impl HeldSlot {
     /// A write sent at `sent` has arrived at the resource.
     fn written(&self, token: Token, sent: Nanos) {
         if let Some(withheld) = self.sim.hung.borrow_mut().get_mut(&self.slot.host) {
-            return withheld.push(Withheld { slot: self.slot.clone(), token, sent });
+            return withheld.push(WithheldWrite { slot: self.slot.clone(), token, sent });
         }
         self.taken(token, sent);
     }

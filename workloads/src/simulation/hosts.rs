@@ -11,8 +11,8 @@ use super::held::HeldSlot;
 use super::process::SimProcess;
 use super::sim_cell::SimCell;
 use super::slot::SimSlot;
-use super::world::{Due, World};
-use crate::driver::{End, Sessions, live};
+use super::world::{ScheduledEvent, World};
+use crate::driver::{SessionClosure, Sessions, live};
 use crate::host::Predecessor;
 use crate::model::Micros;
 use crate::scenario::Cell;
@@ -133,16 +133,17 @@ impl SimCell {
             std::mem::take(&mut side.inbox)
         };
         let (now, each_us) = (world.clock.now(), world.timing.client_us.max(1));
-        let is_own = |due: &Due| matches!(due, Due::Wake(..) | Due::Host(..));
-        let (own, clients): (VecDeque<Due>, VecDeque<Due>) = inbox.into_iter().partition(is_own);
+        let is_own = |due: &ScheduledEvent| matches!(due, ScheduledEvent::Wake(..) | ScheduledEvent::Host(..));
+        let (own, clients): (VecDeque<ScheduledEvent>, VecDeque<ScheduledEvent>) = inbox.into_iter().partition(is_own);
         let mut own_at = now;
         for due in own {
             own_at = world.worked(own_at, each_us);
             world.clock.plan(own_at, due);
         }
         let mut client_at = now + world.draw(2 * world.timing.waking_us + 1);
-        let is_message = |due: &Due| matches!(due, Due::Taken(..) | Due::Down(..));
-        let (mut messages, mut clocks): (VecDeque<Due>, VecDeque<Due>) = clients.into_iter().partition(is_message);
+        let is_message = |due: &ScheduledEvent| matches!(due, ScheduledEvent::Taken(..) | ScheduledEvent::Down(..));
+        let (mut messages, mut clocks): (VecDeque<ScheduledEvent>, VecDeque<ScheduledEvent>) =
+            clients.into_iter().partition(is_message);
         loop {
             let (first, second) =
                 if world.draw(2) == 0 { (&mut messages, &mut clocks) } else { (&mut clocks, &mut messages) };
@@ -166,7 +167,7 @@ async fn live_on(sim: Rc<SimCell>, slot: Rc<SimSlot>) {
     let held = HeldSlot { sim, slot };
     let HeldSlot { sim, slot } = &held;
     let sessions = sim.hosts[usize::from(slot.host)].sessions.borrow().clone();
-    if live(&held, &sessions, &sim.elections[slot.group as usize]).await == End::Unanswered {
+    if live(&held, &sessions, &sim.elections[slot.group as usize]).await == SessionClosure::Unanswered {
         sim.world.note(Writer::Host(slot.host), Some(slot.cand), "the close of a session was not answered");
     }
     slot.over.set(true);

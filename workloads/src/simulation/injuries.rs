@@ -3,17 +3,17 @@
 use std::rc::Rc;
 
 use futures::channel::oneshot;
-use hustings_record::{Direction, Evidence, HeldBack};
+use hustings_record::{Direction, Evidence, WithheldReply};
 
 use super::sim_cell::SimCell;
 use super::slot::SimSlot;
 use super::world::{LostReply, ServerSet, nanos};
 use crate::driver::{
-    Backend as _, CandidateOrderOutcome, Injury, Remedy, Stopped, Verification, delete_parent, lost_replies,
+    Backend as _, CandidateOrderOutcome, InjectedFault, Remedy, StoppedHost, Verification, delete_parent, lost_replies,
 };
-use crate::faults::{Fault, Slow};
+use crate::faults::{Fault, LinkSlowdown};
 use crate::model::Micros;
-use crate::plan::{Hit, PlannedFault};
+use crate::plan::{PlannedFault, ResolvedTarget};
 
 /// Bound on the wait for a host's answer to an order.
 const ANSWER_MAX_US: Micros = 10_000_000;
@@ -23,11 +23,11 @@ const LOOK_AGAIN_US: Micros = 1_000;
 
 impl SimCell {
     /// Injects a fault into its target.
-    pub(super) async fn injure(self: &Rc<Self>, planned: &PlannedFault, hit: &Hit) -> Injury {
+    pub(super) async fn injure(self: &Rc<Self>, planned: &PlannedFault, hit: &ResolvedTarget) -> InjectedFault {
         let (world, hosts) = (&self.world, &hit.hosts);
         let of = |count: usize| (count == hosts.len() && count > 0, hosts.len());
         match &planned.fault {
-            Fault::None { .. } => Injury { proof: Verification::default(), remedy: Remedy::None },
+            Fault::None { .. } => InjectedFault { proof: Verification::default(), remedy: Remedy::None },
             Fault::Resign => self.single(hit, "the deletion of its znode was answered", Self::resign).await,
             Fault::Expire => self.single(hit, "the close of its session was answered", Self::expire).await,
             Fault::ParentDelete => delete_parent(&**self, hit).await,
@@ -37,35 +37,35 @@ impl SimCell {
                 let (verified, all) = of(dead.len());
                 let evidence = format!("{} of {all} processes killed", dead.len());
                 let seen = Some(self.processes(hosts));
-                Injury { proof: self.seen(verified, evidence, touches, seen), remedy: Remedy::Restart(dead) }
+                InjectedFault { proof: self.seen(verified, evidence, touches, seen), remedy: Remedy::Restart(dead) }
             }
             Fault::Pause { .. } => {
                 let touches = self.touches(hosts);
                 let stop = |host: u16| self.pause_host(host).then(|| self.generation(host));
-                let stopped: Vec<_> = hosts.iter().map(|&host| Stopped { host, process: stop(host) }).collect();
+                let stopped: Vec<_> = hosts.iter().map(|&host| StoppedHost { host, process: stop(host) }).collect();
                 let count = stopped.iter().filter(|stopped| stopped.process.is_some()).count();
                 let (verified, all) = of(count);
                 let evidence = format!("{count} of {all} processes stopped");
                 let seen = Some(self.processes(hosts));
-                Injury { proof: self.seen(verified, evidence, touches, seen), remedy: Remedy::Continue(stopped) }
+                InjectedFault { proof: self.seen(verified, evidence, touches, seen), remedy: Remedy::Continue(stopped) }
             }
             Fault::Terminate { .. } => self.terminate(hosts).await,
             Fault::Hang { .. } => self.hang(hosts).await,
             Fault::ClockStep { how, .. } => {
                 let proof = self.set_clocks(hosts, how.step_ms);
-                Injury { proof, remedy: Remedy::SetClocks { hosts: hosts.clone(), by_ms: -how.step_ms } }
+                InjectedFault { proof, remedy: Remedy::SetClocks { hosts: hosts.clone(), by_ms: -how.step_ms } }
             }
             Fault::Disconnect => {
                 let reset: usize = hosts.iter().map(|host| world.reset_host(*host)).sum();
                 let proof = self.seen(reset > 0, format!("{reset} connections reset"), Vec::new(), None);
-                Injury { proof, remedy: Remedy::None }
+                InjectedFault { proof, remedy: Remedy::None }
             }
             Fault::LostReply { lasts } => self.lose_replies(hosts, lasts.for_ms).await,
             Fault::Partition { .. } => self.cut(hit, Direction::Both),
             Fault::PartitionUp { .. } => self.cut(hit, Direction::Up),
             Fault::PartitionDown { .. } => self.cut(hit, Direction::Down),
             Fault::Slow { how, .. } => {
-                Injury { proof: self.make_slow(hosts, how), remedy: Remedy::Links(hosts.clone()) }
+                InjectedFault { proof: self.make_slow(hosts, how), remedy: Remedy::Links(hosts.clone()) }
             }
             Fault::ServerKill { .. } => self.kill_servers(hit, None).await,
             Fault::ServerRestartAll(restart) => self.kill_servers(hit, Some(restart)).await,
@@ -75,7 +75,7 @@ impl SimCell {
     }
 
     /// Blocks all traffic between hosts and servers without notifying either side.
-    fn cut(&self, hit: &Hit, way: Direction) -> Injury {
+    fn cut(&self, hit: &ResolvedTarget, way: Direction) -> InjectedFault {
         let (hosts, servers) = (&hit.hosts, ServerSet::of(&hit.servers));
         // A host that can reach other servers makes contact again.
         let touches = if hit.servers.is_empty() { self.touches(hosts) } else { Vec::new() };
@@ -85,11 +85,11 @@ impl SimCell {
         let evidence = format!("{held} of {due} links carry nothing");
         let seen = Some(Evidence::Modelled { links });
         let proof = self.seen(held == due && held > 0, evidence, touches, seen);
-        Injury { proof, remedy: Remedy::Links(hosts.clone()) }
+        InjectedFault { proof, remedy: Remedy::Links(hosts.clone()) }
     }
 
     /// Waits for the answers to executed creates, one on each link.
-    async fn lose_replies(self: &Rc<Self>, hosts: &[u16], for_ms: u64) -> Injury {
+    async fn lose_replies(self: &Rc<Self>, hosts: &[u16], for_ms: u64) -> InjectedFault {
         let (world, from) = (&self.world, self.world.clock.now());
         let of = |host: &u16| world.network.of_link(*host, |link| link.lost.clone());
         hosts.iter().for_each(|host| world.network.of_link(*host, |link| link.lose_replies(ServerSet::ALL)));
@@ -105,7 +105,7 @@ impl SimCell {
         let told = |reply: &LostReply| nanos(reply.at);
         let held_back = |reply: &LostReply| {
             let LostReply { xid, ref path, zxid, .. } = *reply;
-            HeldBack { at: told(reply), xid, path: path.clone(), zxid }
+            WithheldReply { at: told(reply), xid, path: path.clone(), zxid }
         };
         let proof = Verification {
             from: lost.iter().map(told).min().unwrap_or(nanos(from)),
@@ -115,7 +115,7 @@ impl SimCell {
             touches: Vec::new(),
             seen: Some(Evidence::Lost { hosts: hosts.to_vec(), replies: lost.iter().map(held_back).collect() }),
         };
-        Injury { proof, remedy: Remedy::Links(hosts.to_vec()) }
+        InjectedFault { proof, remedy: Remedy::Links(hosts.to_vec()) }
     }
 
     /// Undoes a fault.
@@ -132,10 +132,10 @@ impl SimCell {
             }
             Remedy::Continue(stopped) => {
                 // A process that was killed in the meantime, to fence its leaders, is gone.
-                let is_there = |stopped: &&Stopped| stopped.process == Some(self.generation(stopped.host));
+                let is_there = |stopped: &&StoppedHost| stopped.process == Some(self.generation(stopped.host));
                 stopped.iter().filter(is_there).for_each(|stopped| _ = self.continue_host(stopped.host));
                 let sides = self.world.network.hosts.borrow();
-                let held = |stopped: &&Stopped| is_there(stopped) && sides[usize::from(stopped.host)].paused;
+                let held = |stopped: &&StoppedHost| is_there(stopped) && sides[usize::from(stopped.host)].paused;
                 let gone_on = stopped.len() - stopped.iter().filter(held).count();
                 let evidence = format!("{gone_on} of {} processes continued", stopped.len());
                 let hosts: Vec<u16> = stopped.iter().map(|stopped| stopped.host).collect();
@@ -144,7 +144,7 @@ impl SimCell {
             Remedy::Take(hosts) => return self.take_again(hosts),
             Remedy::SetClocks { hosts, by_ms } => return self.set_clocks(hosts, *by_ms),
             Remedy::Links(hosts) => {
-                self.slow(hosts, &Slow::default());
+                self.slow(hosts, &LinkSlowdown::default());
                 hosts.iter().for_each(|host| self.world.release(*host));
                 let links = self.links(hosts, &[]);
                 let free = links.iter().filter(|link| link.held.is_none() && !link.slow).count();
@@ -158,10 +158,10 @@ impl SimCell {
     /// A fault on one candidate, carried out by its host. `done` describes what its answer proves.
     async fn single(
         self: &Rc<Self>,
-        hit: &Hit,
+        hit: &ResolvedTarget,
         done: &str,
         order: fn(&Rc<Self>, &Rc<SimSlot>, oneshot::Sender<CandidateOrderOutcome>),
-    ) -> Injury {
+    ) -> InjectedFault {
         let asked = self.world.clock.nanos();
         let outcome = match hit.cands.first().and_then(|cand| self.slot(*cand)) {
             None => Err("there was no leader to hit".to_owned()),
@@ -176,7 +176,7 @@ impl SimCell {
             }
         };
         let (cand, told) = (hit.cands.first().copied(), self.world.clock.nanos());
-        Injury { proof: Verification::of_order(done, cand, asked, told, outcome), remedy: Remedy::None }
+        InjectedFault { proof: Verification::of_order(done, cand, asked, told, outcome), remedy: Remedy::None }
     }
 
     fn resign(self: &Rc<Self>, slot: &Rc<SimSlot>, outcome: oneshot::Sender<CandidateOrderOutcome>) {

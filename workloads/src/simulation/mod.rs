@@ -32,6 +32,6 @@ mod world;
 
 pub use chaos::{chaos, smallest};
 pub use event_sink::{EventSink, Writer};
-pub use run::{Ran, Simulation, simulate};
+pub use run::{Simulation, SimulationResult, simulate};
 pub use timing::Timing;
 pub use world::BEGIN_NS;

@@ -6,7 +6,7 @@ use rand::seq::{IndexedRandom as _, SliceRandom as _};
 use rand_chacha::ChaCha8Rng;
 
 use crate::scenario::Cell;
-use crate::schedule::{Action, Harm, LEADER, SERVER_LEADER, ScheduledRequest, Step, When};
+use crate::schedule::{Action, Harm, LEADER, SERVER_LEADER, ScheduledRequest, Step, StepTrigger};
 
 /// Percentage of schedules with each of the patterns.
 const PERCENT: u32 = 10;
@@ -44,7 +44,7 @@ fn lossy(cands: &[u32], begin_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step> {
     let after_ms = rng.random_bool(0.5).then_some(begin_ms);
     let each = cands.iter().flat_map(|&cand| (1..2 * LOST_WRITES).step_by(2).map(move |nth| (cand, nth)));
     let lost = each.map(|(cand, nth)| {
-        let when = When::Sent { cand, kind, part: "", nth, after_ms };
+        let when = StepTrigger::Sent { cand, kind, part: "", nth, after_ms };
         Step { when, action: Action::LoseReply }
     });
     lost.collect()
@@ -62,9 +62,9 @@ fn vanishing(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8Rng) -> V
         let at_ms = begin_ms + round * round_ms;
         let other = if in_turn { others[0] } else { others[round as usize % others.len()] };
         let (looks, goes) = if in_turn && round % 2 == 1 { (other, first) } else { (first, other) };
-        let asked = When::Sent { cand: looks, kind, part: "", nth: 1, after_ms: Some(at_ms) };
+        let asked = StepTrigger::Sent { cand: looks, kind, part: "", nth: 1, after_ms: Some(at_ms) };
         [
-            Step { when: When::At(at_ms), action: Action::Disconnect(looks) },
+            Step { when: StepTrigger::At(at_ms), action: Action::Disconnect(looks) },
             Step { when: asked, action: Action::DelayRequest(late_ms) },
             Step { when: asked, action: Action::Resign(goes) },
         ]
@@ -76,15 +76,15 @@ fn vanishing(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8Rng) -> V
 fn far_away(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step> {
     let by_ms = rng.random_range(t_ms / 50..t_ms / SLOWEST_PER_T);
     let kind = READS.choose(rng).copied().unwrap_or(ScheduledRequest::Get);
-    let far = cands.iter().map(|&cand| Step { when: When::At(begin_ms), action: Action::Slow { cand, by_ms } });
+    let far = cands.iter().map(|&cand| Step { when: StepTrigger::At(begin_ms), action: Action::Slow { cand, by_ms } });
     let (lost, first, second) = (cands[0], cands[1], cands[2]);
     let at_ms = begin_ms + t_ms / 2;
     let behind_ms = rng.random_range(0..6 * by_ms);
-    let asked = When::Sent { cand: first, kind, part: "", nth: 1, after_ms: Some(at_ms) };
+    let asked = StepTrigger::Sent { cand: first, kind, part: "", nth: 1, after_ms: Some(at_ms) };
     let then = [
-        Step { when: When::At(at_ms), action: Action::Crash { cand: lost, for_ms: None } },
-        Step { when: When::At(at_ms), action: Action::Disconnect(first) },
-        Step { when: When::At(at_ms + behind_ms), action: Action::Disconnect(second) },
+        Step { when: StepTrigger::At(at_ms), action: Action::Crash { cand: lost, for_ms: None } },
+        Step { when: StepTrigger::At(at_ms), action: Action::Disconnect(first) },
+        Step { when: StepTrigger::At(at_ms + behind_ms), action: Action::Disconnect(second) },
         Step { when: asked, action: Action::Expire(lost) },
     ];
     far.chain(then).collect()
@@ -97,7 +97,7 @@ fn taking_leadership(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8R
     for round in 0..ROUNDS / 4 {
         let at_ms = begin_ms + round * 2 * t_ms;
         let goes = if rng.random_bool(0.6) { Action::Resign(LEADER) } else { Action::Expire(LEADER) };
-        steps.push(Step { when: When::At(at_ms), action: goes });
+        steps.push(Step { when: StepTrigger::At(at_ms), action: goes });
         let kind = [ScheduledRequest::Get, ScheduledRequest::Set, ScheduledRequest::Create]
             .choose(rng)
             .copied()
@@ -113,7 +113,7 @@ fn taking_leadership(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8R
                 4 => Action::Partition { cand, way: Direction::Both, for_ms },
                 _ => Action::Crash { cand, for_ms: Some(for_ms) },
             };
-            let when = When::Sent { cand, kind, part: "", nth: 1, after_ms: Some(at_ms) };
+            let when = StepTrigger::Sent { cand, kind, part: "", nth: 1, after_ms: Some(at_ms) };
             steps.push(Step { when, action });
         }
     }
@@ -126,13 +126,13 @@ fn harmed_in_turn(cell: &Cell, begin_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step>
     let mut steps = Vec::new();
     for round in 0..rng.random_range(2..=4) {
         let at_ms = begin_ms + round * 2 * t_ms;
-        steps.push(Step { when: When::At(at_ms), action: harm(cell, lasting_ms(t_ms, rng), rng) });
+        steps.push(Step { when: StepTrigger::At(at_ms), action: harm(cell, lasting_ms(t_ms, rng), rng) });
         let goes = match rng.random_range(0..3) {
             0 => Action::Resign(LEADER),
             1 => Action::Crash { cand: LEADER, for_ms: Some(lasting_ms(t_ms, rng)) },
             _ => Action::Disconnect(LEADER),
         };
-        steps.push(Step { when: When::At(at_ms + rng.random_range(0..t_ms)), action: goes });
+        steps.push(Step { when: StepTrigger::At(at_ms + rng.random_range(0..t_ms)), action: goes });
     }
     steps
 }

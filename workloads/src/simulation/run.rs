@@ -46,7 +46,7 @@ impl Simulation {
 
 /// The result of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ran {
+pub struct SimulationResult {
     /// Number of events in the simulated world.
     pub events: u64,
     /// The time of its clocks at the end.
@@ -56,10 +56,10 @@ pub struct Ran {
 }
 
 /// Simulates one cell; the sink takes all events. The same arguments give the same events.
-pub fn simulate(simulation: &Simulation, sink: Rc<dyn EventSink>) -> Ran {
+pub fn simulate(simulation: &Simulation, sink: Rc<dyn EventSink>) -> SimulationResult {
     let Simulation { cell, seed, timing, bugs, .. } = simulation;
     // An external program has no virtual time.
-    let Some(recipe) = cell.recipe.own() else { return Ran { events: 0, end: 0, in_order: false } };
+    let Some(recipe) = cell.recipe.own() else { return SimulationResult { events: 0, end: 0, in_order: false } };
     let mut pool = LocalPool::new();
     let rng = seed::rng(*seed, &cell.name, "simulation");
     let paths = cell.group_names.iter().map(|group| format!("{ROOT}/{group}")).collect();
@@ -83,7 +83,7 @@ pub fn simulate(simulation: &Simulation, sink: Rc<dyn EventSink>) -> Ran {
             break;
         }
     }
-    let ran = Ran { events: world.clock.happened(), end: world.clock.nanos(), in_order: done.get() };
+    let ran = SimulationResult { events: world.clock.happened(), end: world.clock.nanos(), in_order: done.get() };
     // Tasks and hosts drop their sessions while the world still exists.
     drop((pool, sim));
     world.end();

@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use super::sim_cell::SimCell;
-use super::world::{AnswerFate, RequestFate, Trap, TrapEffect};
+use super::world::{AnswerFate, ArmedSyncPoint, RequestFate, SyncPointEffect};
 use crate::model::Micros;
-use crate::schedule::{Action, Step, When};
+use crate::schedule::{Action, Step, StepTrigger};
 
 /// Begins a schedule. Returns the longest duration of its own steps, as far as that is known.
 pub(super) fn follow(sim: &Rc<SimCell>, steps: &[Step]) -> Micros {
@@ -33,14 +33,14 @@ pub(super) fn follow(sim: &Rc<SimCell>, steps: &[Step]) -> Micros {
             | Action::SetClockBack { .. } => 0,
         };
         let at_ms = match step.when {
-            When::At(ms) => {
+            StepTrigger::At(ms) => {
                 let action = step.action;
                 let own = sim.clone();
                 world.clock.later(world.clock.now() + ms * 1_000, move || own.act(action));
                 ms
             }
-            When::Sent { after_ms, .. } => after_ms.unwrap_or(0),
-            When::Leads { .. } => 0,
+            StepTrigger::Sent { after_ms, .. } => after_ms.unwrap_or(0),
+            StepTrigger::Leads { .. } => 0,
         };
         last = last.max((at_ms + lasts_ms) * 1_000);
     }
@@ -52,30 +52,36 @@ pub(super) fn lay_traps(sim: &Rc<SimCell>, steps: &[Step], measuring: bool) {
     let now = sim.world.clock.now();
     for step in steps {
         match step.when {
-            When::Sent { cand, kind, part, nth, after_ms } if after_ms.is_some() == measuring => {
+            StepTrigger::Sent { cand, kind, part, nth, after_ms } if after_ms.is_some() == measuring => {
                 let from = now + after_ms.unwrap_or(0) * 1_000;
-                let trap =
-                    Trap { cand, kind, part: part.to_owned(), left: nth, from, effect: effect(sim, step.action) };
+                let trap = ArmedSyncPoint {
+                    cand,
+                    kind,
+                    part: part.to_owned(),
+                    left: nth,
+                    from,
+                    effect: effect(sim, step.action),
+                };
                 sim.world.traps.borrow_mut().lay(trap);
             }
-            When::Leads { cand, nth } if !measuring => {
+            StepTrigger::Leads { cand, nth } if !measuring => {
                 sim.on_leading.borrow_mut().entry((cand, nth)).or_default().push(step.action);
             }
             // These are timed, set already, or set later.
-            When::At(_) | When::Sent { .. } | When::Leads { .. } => {}
+            StepTrigger::At(_) | StepTrigger::Sent { .. } | StepTrigger::Leads { .. } => {}
         }
     }
 }
 
-fn effect(sim: &Rc<SimCell>, action: Action) -> TrapEffect {
+fn effect(sim: &Rc<SimCell>, action: Action) -> SyncPointEffect {
     match action {
-        Action::LoseRequest => TrapEffect::Request(RequestFate::Lost),
-        Action::DelayRequest(ms) => TrapEffect::Request(RequestFate::Late(ms * 1_000)),
-        Action::LoseReply => TrapEffect::Answer(AnswerFate::Lost),
-        Action::DelayReply(ms) => TrapEffect::Answer(AnswerFate::Late(ms * 1_000)),
+        Action::LoseRequest => SyncPointEffect::Request(RequestFate::Lost),
+        Action::DelayRequest(ms) => SyncPointEffect::Request(RequestFate::Late(ms * 1_000)),
+        Action::LoseReply => SyncPointEffect::Answer(AnswerFate::Lost),
+        Action::DelayReply(ms) => SyncPointEffect::Answer(AnswerFate::Late(ms * 1_000)),
         other => {
             let own = sim.clone();
-            TrapEffect::Call(Box::new(move || own.act(other)))
+            SyncPointEffect::Call(Box::new(move || own.act(other)))
         }
     }
 }

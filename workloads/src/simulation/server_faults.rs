@@ -9,10 +9,10 @@ use super::session::SimSession;
 use super::sim_cell::SimCell;
 use super::world::{COORDINATOR, ClientOwner};
 use crate::coordination::Session as _;
-use crate::driver::{Injury, Remedy, ServerRemedy, Verification};
+use crate::driver::{InjectedFault, Remedy, ServerRemedy, Verification};
 use crate::faults::Restart;
 use crate::model::{Micros, Server};
-use crate::plan::Hit;
+use crate::plan::ResolvedTarget;
 
 /// A restored server serves within this time.
 const SERVES_MAX_US: Micros = 45_000_000;
@@ -30,7 +30,7 @@ fn places(ids: &[u32]) -> Vec<Server> {
 
 impl SimCell {
     /// Kills servers; those that should lag behind, if any, before the others.
-    pub(super) async fn kill_servers(&self, hit: &Hit, restart: Option<&Restart>) -> Injury {
+    pub(super) async fn kill_servers(&self, hit: &ResolvedTarget, restart: Option<&Restart>) -> InjectedFault {
         let (world, from) = (&self.world, self.world.clock.nanos());
         let behind = restart.map_or(&[][..], |restart| &restart.behind);
         let left = if behind.is_empty() { None } else { Some(self.leave_behind(behind).await) };
@@ -47,7 +47,7 @@ impl SimCell {
         injury(hit, proof, ServerRemedy::Start { servers, gap: Duration::from_millis(gap_ms), empty })
     }
 
-    pub(super) fn pause_servers(&self, hit: &Hit) -> Injury {
+    pub(super) fn pause_servers(&self, hit: &ResolvedTarget) -> InjectedFault {
         let (world, from) = (&self.world, self.world.clock.nanos());
         places(&hit.servers).into_iter().for_each(|server| world.pause_server(server));
         let silent = |server| world.servers.says(server) == ServerState::Silent;
@@ -58,7 +58,7 @@ impl SimCell {
         injury(hit, proof, ServerRemedy::Resume(hit.servers.clone()))
     }
 
-    pub(super) fn part_servers(&self, hit: &Hit) -> Injury {
+    pub(super) fn part_servers(&self, hit: &ResolvedTarget) -> InjectedFault {
         let (world, from) = (&self.world, self.world.clock.nanos());
         let servers = places(&hit.servers);
         world.part_servers(&servers, true);
@@ -81,7 +81,7 @@ impl SimCell {
     fn servers_are_hit(
         &self,
         from: Nanos,
-        hit: &Hit,
+        hit: &ResolvedTarget,
         (now, done): (&str, impl FnMut(Server) -> bool),
         before: Option<Result<String, String>>,
     ) -> Verification {
@@ -171,7 +171,7 @@ impl SimCell {
 }
 
 /// The remaining heal, if the fault had a target.
-fn injury(hit: &Hit, proof: Verification, remedy: ServerRemedy) -> Injury {
+fn injury(hit: &ResolvedTarget, proof: Verification, remedy: ServerRemedy) -> InjectedFault {
     let remedy = if hit.servers.is_empty() { Remedy::None } else { Remedy::Servers(remedy) };
-    Injury { proof, remedy }
+    InjectedFault { proof, remedy }
 }

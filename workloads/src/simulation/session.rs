@@ -6,9 +6,11 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use super::clients::refusal;
-use super::world::{AnswerSlot, ClientId, ClientOwner, On, PendingAnswer, Wanted, WatchDelivery, WatchSlot, World};
+use super::world::{
+    AnswerSlot, ClientId, ClientOwner, PendingAnswer, WatchDelivery, WatchRequest, WatchSlot, WatchSubject, World,
+};
 use crate::coordination::{
-    CreateMode, Created, Op, OpError, Refusal, Session, SessionState, Stat, States, Watch, WatchEvent,
+    CreateMode, CreatedZnode, Op, OpError, Refusal, Session, SessionState, Stat, States, Watch, WatchEvent,
 };
 use crate::model::{self, ANY_VERSION, Acl, Code, Request, Response, TransactionStep, WatcherType};
 
@@ -90,17 +92,17 @@ impl SimSession {
         &self,
         request: Request,
         path: &str,
-        found: On,
-        missing: Option<On>,
+        found: WatchSubject,
+        missing: Option<WatchSubject>,
     ) -> (Result<Response, OpError>, SimWatch) {
         let slot = WatchSlot(Rc::new(RefCell::new(WatchDelivery::default())));
         let (world, client) = (self.handle.world.clone(), self.handle.client);
         let path: Rc<str> = path.into();
         let watch = SimWatch { world, client, path: path.clone(), slot: slot.clone(), fired: None };
-        (self.put(request, Some(Wanted { path, found, missing, slot })).await, watch)
+        (self.put(request, Some(WatchRequest { path, found, missing, slot })).await, watch)
     }
 
-    async fn put(&self, request: Request, watch: Option<Wanted>) -> Result<Response, OpError> {
+    async fn put(&self, request: Request, watch: Option<WatchRequest>) -> Result<Response, OpError> {
         self.requests.set(self.requests.get() + 1);
         let slot: AnswerSlot = Rc::new(RefCell::new(PendingAnswer { watch, ..PendingAnswer::default() }));
         self.handle.world.send(self.handle.client, request, slot.clone());
@@ -138,7 +140,7 @@ impl Session for SimSession {
         self.requests.get()
     }
 
-    async fn create(&self, path: &str, data: &[u8], mode: CreateMode) -> Result<Created, OpError> {
+    async fn create(&self, path: &str, data: &[u8], mode: CreateMode) -> Result<CreatedZnode, OpError> {
         let request = Request::Create {
             path: path.to_owned(),
             data: data.to_vec(),
@@ -147,7 +149,7 @@ impl Session for SimSession {
             with_stat: true,
         };
         match self.ask(request).await? {
-            Response::Created { path, stat } => Ok(Created { path, czxid: stat.map_or(0, |stat| stat.czxid) }),
+            Response::Created { path, stat } => Ok(CreatedZnode { path, czxid: stat.map_or(0, |stat| stat.czxid) }),
             other => Err(odd(&other)),
         }
     }
@@ -166,7 +168,7 @@ impl Session for SimSession {
 
     async fn children_and_watch(&self, path: &str) -> Result<(Vec<String>, SimWatch), OpError> {
         let request = Request::GetChildren { path: path.to_owned(), watch: true, with_stat: false };
-        let (answer, watch) = self.watch(request, path, On::Children, None).await;
+        let (answer, watch) = self.watch(request, path, WatchSubject::Children, None).await;
         match answer? {
             Response::Children { names, .. } => Ok((names, watch)),
             other => Err(odd(&other)),
@@ -179,7 +181,7 @@ impl Session for SimSession {
 
     async fn exists_and_watch(&self, path: &str) -> Result<(Option<Stat>, SimWatch), OpError> {
         let request = Request::Exists { path: path.to_owned(), watch: true };
-        let (answer, watch) = self.watch(request, path, On::Znode, Some(On::Nothing)).await;
+        let (answer, watch) = self.watch(request, path, WatchSubject::Znode, Some(WatchSubject::Nothing)).await;
         Ok((found(answer)?, watch))
     }
 
@@ -189,7 +191,7 @@ impl Session for SimSession {
 
     async fn get_and_watch(&self, path: &str) -> Result<(Vec<u8>, Stat, SimWatch), OpError> {
         let request = Request::GetData { path: path.to_owned(), watch: true };
-        let (answer, watch) = self.watch(request, path, On::Znode, None).await;
+        let (answer, watch) = self.watch(request, path, WatchSubject::Znode, None).await;
         let (data, stat) = data(answer?)?;
         Ok((data, stat, watch))
     }
@@ -248,7 +250,7 @@ impl Drop for SimWatch {
         let Some((on, number)) = self.slot.0.borrow().armed else { return };
         let last = world.clients.borrow_mut()[client as usize].watches.disarm(&self.path, number);
         if last && !matches!(world.clients.borrow()[client as usize].state, SessionState::Ended(_)) {
-            let of = if on == On::Children { WatcherType::Children } else { WatcherType::Data };
+            let of = if on == WatchSubject::Children { WatcherType::Children } else { WatcherType::Data };
             let forget = Request::RemoveWatches { path: self.path.to_string(), of, only_check: false };
             world.send_if_ready(client, forget);
         }

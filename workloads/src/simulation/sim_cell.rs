@@ -38,7 +38,7 @@ pub(super) struct SimCell {
     /// The sync point for a candidate that wins.
     pub(super) sync_point: RefCell<Option<SyncPoint>>,
     /// Hosts whose writes are withheld, and the writes that have arrived.
-    pub(super) hung: RefCell<BTreeMap<u16, Vec<Withheld>>>,
+    pub(super) hung: RefCell<BTreeMap<u16, Vec<WithheldWrite>>>,
     /// The coordinator's own session, which no fault hits.
     pub(super) admin: RefCell<Option<SimSession>>,
 }
@@ -53,7 +53,7 @@ pub(super) struct SyncPoint {
 }
 
 /// A write that has arrived but is withheld.
-pub(super) struct Withheld {
+pub(super) struct WithheldWrite {
     pub(super) slot: Rc<SimSlot>,
     pub(super) token: Token,
     pub(super) sent: Nanos,

@@ -5,7 +5,7 @@ use hustings_record::{Direction, Evidence, Slowness};
 use super::sim_cell::SimCell;
 use super::world::World;
 use crate::driver::Verification;
-use crate::faults::Slow;
+use crate::faults::LinkSlowdown;
 use crate::model::Micros;
 
 /// Probes of each link and direction.
@@ -14,7 +14,7 @@ const PROBES: usize = 8;
 const PROBE_BYTES: u64 = 65_536;
 
 impl SimCell {
-    pub(super) fn make_slow(&self, hosts: &[u16], how: &Slow) -> Verification {
+    pub(super) fn make_slow(&self, hosts: &[u16], how: &LinkSlowdown) -> Verification {
         self.slow(hosts, how);
         let mut held = Vec::new();
         let seen: Result<Vec<String>, String> = [Direction::Up, Direction::Down]
@@ -32,7 +32,13 @@ impl SimCell {
 
 /// Sends probes over the links in one direction. Returns their durations as text, or the error. The measured and due
 /// durations are added to `held`.
-fn prove(world: &World, hosts: &[u16], how: &Slow, way: Direction, held: &mut Vec<Slowness>) -> Result<String, String> {
+fn prove(
+    world: &World,
+    hosts: &[u16],
+    how: &LinkSlowdown,
+    way: Direction,
+    held: &mut Vec<Slowness>,
+) -> Result<String, String> {
     let acts = if way.is_up() { how.direction.is_up() } else { how.direction.is_down() };
     let (least_us, most_us) = match acts {
         true => (how.latency_ms.saturating_sub(how.jitter_ms) * 1_000, (how.latency_ms + how.jitter_ms) * 1_000),

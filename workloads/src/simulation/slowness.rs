@@ -2,16 +2,16 @@
 
 use hustings_record::Direction;
 
-use super::conforms::{Simulated, on_simulated};
+use super::conforms::{SimulatedArm, on_simulated};
 use super::session::SimSession;
 use crate::conformance::Arm as _;
 use crate::coordination::{CreateMode, Session as _, Watch as _};
-use crate::faults::Slow;
+use crate::faults::LinkSlowdown;
 use crate::model::{Bugs, Micros};
 
 /// The duration of requests over a link, in milliseconds.
 #[derive(Clone, Copy, Debug)]
-struct Took {
+struct RequestDurations {
     /// A small request and its answer.
     round_ms: f64,
     /// The difference between the quickest and the slowest of many small requests.
@@ -27,16 +27,16 @@ struct Took {
 
 const BULK: usize = 65_536;
 
-async fn timed<T>(arm: &Simulated, act: impl Future<Output = T>) -> f64 {
+async fn timed<T>(arm: &SimulatedArm, act: impl Future<Output = T>) -> f64 {
     let from = arm.world.clock.now();
     act.await;
     (arm.world.clock.now() - from) as f64 / 1e3
 }
 
-async fn measure(arm: &Simulated, session: &SimSession, other: &SimSession, how: &Slow) -> Took {
+async fn measure(arm: &SimulatedArm, session: &SimSession, other: &SimSession, how: &LinkSlowdown) -> RequestDurations {
     let host = usize::from(arm.host_of(session));
-    let set = |how: &Slow| arm.world.network.hosts.borrow_mut()[host].link.slow = how.clone();
-    let ((), watch) = (set(&Slow::default()), session.get_and_watch("/bulk").await.expect("there").2);
+    let set = |how: &LinkSlowdown| arm.world.network.hosts.borrow_mut()[host].link.slow = how.clone();
+    let ((), watch) = (set(&LinkSlowdown::default()), session.get_and_watch("/bulk").await.expect("there").2);
     set(how);
     let mut watch = watch;
     let told = async {
@@ -53,15 +53,15 @@ async fn measure(arm: &Simulated, session: &SimSession, other: &SimSession, how:
     let read_ms = timed(arm, session.get("/bulk")).await;
     let quickest = rounds.iter().copied().fold(f64::INFINITY, f64::min);
     let slowest = rounds.iter().copied().fold(0.0, f64::max);
-    Took { round_ms: quickest, spread_ms: slowest - quickest, write_ms, read_ms, told_ms }
+    RequestDurations { round_ms: quickest, spread_ms: slowest - quickest, write_ms, read_ms, told_ms }
 }
 
 /// The durations over a link that is this slow, and over the same link before.
-fn slowed(how: Slow) -> (Took, Took) {
+fn slowed(how: LinkSlowdown) -> (RequestDurations, RequestDurations) {
     on_simulated(3, 5, Bugs::default(), async move |arm| {
         let (session, other) = (arm.connect().await, arm.connect().await);
         other.create("/bulk", &[0; BULK], CreateMode::Persistent).await.expect("made");
-        let plain = measure(arm, &session, &other, &Slow::default()).await;
+        let plain = measure(arm, &session, &other, &LinkSlowdown::default()).await;
         (measure(arm, &session, &other, &how).await, plain)
     })
 }
@@ -71,13 +71,13 @@ fn grew(now: f64, before: f64, by_ms: f64, what: &str) {
     assert!((now - before - by_ms).abs() < 2.0, "{what}: {before} ms before, {now} ms now, {by_ms} ms were due");
 }
 
-fn latency(direction: Direction) -> Slow {
-    Slow { latency_ms: 100, direction, ..Slow::default() }
+fn latency(direction: Direction) -> LinkSlowdown {
+    LinkSlowdown { latency_ms: 100, direction, ..LinkSlowdown::default() }
 }
 
-fn rate(direction: Direction) -> Slow {
+fn rate(direction: Direction) -> LinkSlowdown {
     // 64 KiB take a second.
-    Slow { rate_kb: Some(64), direction, ..Slow::default() }
+    LinkSlowdown { rate_kb: Some(64), direction, ..LinkSlowdown::default() }
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn latency_is_added_each_way_that_is_slow() {
 
 #[test]
 fn jitter_is_to_either_side_of_the_latency() {
-    let (slow, plain) = slowed(Slow { jitter_ms: 40, ..latency(Direction::Up) });
+    let (slow, plain) = slowed(LinkSlowdown { jitter_ms: 40, ..latency(Direction::Up) });
     let (least, most) = (slow.round_ms - plain.round_ms, slow.round_ms + slow.spread_ms - plain.round_ms);
     assert!((58.0..90.0).contains(&least) && (110.0..144.0).contains(&most), "{least} to {most} ms later");
     assert!(plain.spread_ms < 2.0, "{plain:?}");
@@ -102,7 +102,7 @@ fn jitter_is_to_either_side_of_the_latency() {
 
 #[test]
 fn a_jitter_above_the_latency_never_makes_time_run_backwards() {
-    let (slow, plain) = slowed(Slow { jitter_ms: 50, ..Slow::default() });
+    let (slow, plain) = slowed(LinkSlowdown { jitter_ms: 50, ..LinkSlowdown::default() });
     assert!(slow.round_ms >= plain.round_ms - 2.0 && slow.spread_ms > 25.0, "{slow:?} {plain:?}");
 }
 

@@ -7,16 +7,17 @@ use std::task::{Poll, Waker};
 
 use futures::executor::{LocalPool, LocalSpawner};
 use futures::task::LocalSpawnExt as _;
-use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerMetrics, ServerState, Token};
+use hustings_record::{
+    Event, Holdings, Nanos, ProcessFate, ServerLine, ServerMetrics, ServerState, TargetClass, Token,
+};
 use hustings_workloads::coordination::{
-    CreateMode, Created, Op, OpError, Session, SessionState, Stat, States, Watch, WatchEvent,
+    CreateMode, CreatedZnode, Op, OpError, Session, SessionState, Stat, States, Watch, WatchEvent,
 };
 use hustings_workloads::driver::{
-    self, Backend, Effect, EnrolmentProgress, FloorPair, FloorTaken, Injury, Remedy, ServerRemedy, State, Stopped,
+    self, Backend, Effect, EnrolmentProgress, FloorPair, FloorTaken, InjectedFault, Remedy, ServerRemedy, State,
     Verification, as_planned,
 };
-use hustings_workloads::faults::Fault;
-use hustings_workloads::plan::{Hit, PlannedFault};
+use hustings_workloads::plan::{PlannedFault, ResolvedTarget};
 use hustings_workloads::scenario::{Cell as Parameters, placement};
 
 pub(crate) struct Fake {
@@ -29,12 +30,12 @@ pub(crate) struct Fake {
     they_stand: bool,
     /// The time at which the cell is cut short.
     cut_at: Nanos,
-    verifying: Verifying,
+    verifying: VerificationDelays,
 }
 
 /// The time that a backend takes to verify a fault that is in effect.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Verifying {
+pub(crate) struct VerificationDelays {
     /// Until it reports since when the fault is in effect.
     pub(crate) says_after: Nanos,
     /// From then until the verification is complete.
@@ -42,16 +43,16 @@ pub(crate) struct Verifying {
 }
 
 /// As `drive`, with a backend whose verifications take this long.
-pub(crate) fn drive_verifying(cell: &Parameters, seed: u64, verifying: Verifying) -> Vec<Event> {
+pub(crate) fn drive_verifying(cell: &Parameters, seed: u64, verifying: VerificationDelays) -> Vec<Event> {
     run(cell, seed, true, Nanos::MAX, verifying)
 }
 
 /// Drives a cell from its set-up to its tear-down, and returns the recorded events.
 pub(crate) fn drive(cell: &Parameters, seed: u64, they_stand: bool, cut_at: Nanos) -> Vec<Event> {
-    run(cell, seed, they_stand, cut_at, Verifying::default())
+    run(cell, seed, they_stand, cut_at, VerificationDelays::default())
 }
 
-fn run(cell: &Parameters, seed: u64, they_stand: bool, cut_at: Nanos, verifying: Verifying) -> Vec<Event> {
+fn run(cell: &Parameters, seed: u64, they_stand: bool, cut_at: Nanos, verifying: VerificationDelays) -> Vec<Event> {
     let mut pool = LocalPool::new();
     let fake = Rc::new(Fake {
         state: State::new(Rc::new(cell.clone()), seed, placement(cell, seed)),
@@ -97,7 +98,7 @@ impl Fake {
 
 impl Backend for Fake {
     type Error = &'static str;
-    type Session = Nobody;
+    type Session = ImpossibleSession;
 
     fn state(&self) -> &State {
         &self.state
@@ -160,7 +161,7 @@ impl Backend for Fake {
         self.state.cell.servers
     }
 
-    async fn connect_to(&self, _: u32) -> Option<Nobody> {
+    async fn connect_to(&self, _: u32) -> Option<ImpossibleSession> {
         None
     }
 
@@ -215,34 +216,30 @@ impl Backend for Fake {
 
     fn let_win(&self) {}
 
-    async fn inject(self: &Rc<Self>, _: u32, planned: &PlannedFault, hit: &Hit, effect: &Effect) -> Injury {
-        let servers = hit.servers.clone();
-        let remedy = match &planned.fault {
-            Fault::None { .. } | Fault::Resign | Fault::Expire | Fault::ParentDelete | Fault::Disconnect => {
-                Remedy::None
-            }
-            Fault::Crash { .. } | Fault::Terminate { .. } => Remedy::Restart(hit.hosts.clone()),
-            Fault::Hang { .. } => Remedy::Take(hit.hosts.clone()),
-            Fault::ClockStep { how, .. } => Remedy::SetClocks { hosts: hit.hosts.clone(), by_ms: -how.step_ms },
-            Fault::Pause { .. } => {
-                Remedy::Continue(hit.hosts.iter().map(|&host| Stopped { host, process: Some(0) }).collect())
-            }
-            Fault::LostReply { .. }
-            | Fault::Partition { .. }
-            | Fault::PartitionUp { .. }
-            | Fault::PartitionDown { .. }
-            | Fault::Slow { .. } => Remedy::Links(hit.hosts.clone()),
-            Fault::ServerPause { .. } => Remedy::Servers(ServerRemedy::Resume(servers)),
-            Fault::ServerPartition { .. } => Remedy::Servers(ServerRemedy::Rejoin(servers)),
-            Fault::ServerKill { .. } | Fault::ServerRestartAll(_) => {
-                Remedy::Servers(ServerRemedy::Start { servers, gap: std::time::Duration::ZERO, empty: false })
-            }
+    async fn inject(
+        self: &Rc<Self>,
+        _: u32,
+        planned: &PlannedFault,
+        hit: &ResolvedTarget,
+        effect: &Effect,
+    ) -> InjectedFault {
+        let (facts, hosts, servers) = (planned.kind().facts(), hit.hosts.clone(), hit.servers.clone());
+        let remedy = if facts.process == ProcessFate::Ended {
+            Remedy::Restart(hosts)
+        } else if !facts.until_healed {
+            Remedy::None
+        } else if facts.leaves == Some(ServerState::Down) {
+            Remedy::Servers(ServerRemedy::Start { servers, gap: std::time::Duration::ZERO, empty: false })
+        } else if facts.hits == TargetClass::Servers {
+            Remedy::Servers(ServerRemedy::Resume(servers))
+        } else {
+            Remedy::Links(hosts)
         };
         let proof = self.proof();
         self.sleep_until(self.now.get() + self.verifying.says_after).await;
         effect.took((proof.from, proof.to), remedy.clone());
         self.sleep_until(self.now.get() + self.verifying.takes).await;
-        Injury { proof, remedy }
+        InjectedFault { proof, remedy }
     }
 
     async fn heal(self: &Rc<Self>, _: &Remedy) -> Verification {
@@ -251,15 +248,15 @@ impl Backend for Fake {
 }
 
 /// The session type of this backend, which never gives one.
-pub(crate) enum Nobody {}
+pub(crate) enum ImpossibleSession {}
 
-impl Watch for Nobody {
+impl Watch for ImpossibleSession {
     async fn fired(&mut self) -> WatchEvent {
         match *self {}
     }
 }
 
-impl States for Nobody {
+impl States for ImpossibleSession {
     fn now(&mut self) -> SessionState {
         match *self {}
     }
@@ -276,7 +273,7 @@ macro_rules! never {
     };
 }
 
-impl Session for Nobody {
+impl Session for ImpossibleSession {
     type Watch = Self;
     type States = Self;
 
@@ -285,7 +282,7 @@ impl Session for Nobody {
         [] fn timeout_ms() -> u64;
         [] fn states() -> Self;
         [] fn requests() -> u64;
-        [async] fn create(&str, &[u8], CreateMode) -> Result<Created, OpError>;
+        [async] fn create(&str, &[u8], CreateMode) -> Result<CreatedZnode, OpError>;
         [async] fn delete(&str, Option<i32>) -> Result<(), OpError>;
         [async] fn children(&str) -> Result<Vec<String>, OpError>;
         [async] fn children_and_watch(&str) -> Result<(Vec<String>, Self), OpError>;

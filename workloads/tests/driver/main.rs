@@ -7,16 +7,16 @@ use std::collections::BTreeSet;
 
 use hustings_record::{Event, FaultKind, FaultOrder, Nanos, Phase, Token, VerificationStage, WithheldReason};
 use hustings_workloads::leaders::Leaders;
-use hustings_workloads::plan::{Hit, LeaderView, plan, resolve};
-use hustings_workloads::scenario::{Cell, SHIPPED, Scenario, Shipped, placement};
+use hustings_workloads::plan::{LeaderView, ResolvedTarget, plan, resolve};
+use hustings_workloads::scenario::{Cell, SHIPPED, Scenario, ShippedScenario, placement};
 
-use fake::{Verifying, drive, drive_verifying};
+use fake::{VerificationDelays, drive, drive_verifying};
 
 const MS: Nanos = 1_000_000;
 const NEVER: Nanos = Nanos::MAX;
 
 /// The cells of a shipped scenario, with few enough candidates in each for a debug build.
-fn cells(shipped: Shipped) -> Vec<Cell> {
+fn cells(shipped: ShippedScenario) -> Vec<Cell> {
     let small = ["election.groups=20".to_owned()];
     let sets = if shipped.name == "million" { &small[..] } else { &[] };
     shipped.parse(sets).expect("it ships").cells()
@@ -49,15 +49,15 @@ fn healed(events: &[Event], id: u32) -> Option<Nanos> {
 }
 
 /// A fault of the record: kind, intended time, and target.
-type Hitting = (FaultKind, Nanos, Hit);
+type TargetedFault = (FaultKind, Nanos, ResolvedTarget);
 
-fn hit(events: &[Event]) -> Vec<Hitting> {
-    let mut all: Vec<Hitting> = events
+fn hit(events: &[Event]) -> Vec<TargetedFault> {
+    let mut all: Vec<TargetedFault> = events
         .iter()
         .filter_map(|event| match event.clone() {
             Event::Fault(fault) => {
                 let FaultOrder { kind, intended, hosts, cands, groups, servers, .. } = *fault;
-                Some((kind, intended, Hit { hosts, cands, groups, servers }))
+                Some((kind, intended, ResolvedTarget { hosts, cands, groups, servers }))
             }
             _ => None,
         })
@@ -85,7 +85,7 @@ fn injured(events: &[Event], at: Nanos) -> (BTreeSet<u16>, BTreeSet<u32>) {
 }
 
 /// The faults by plan and seed of a cell whose groups are led by their first candidates.
-fn due(cell: &Cell, seed: u64, begin: Nanos, events: &[Event]) -> Vec<Hitting> {
+fn due(cell: &Cell, seed: u64, begin: Nanos, events: &[Event]) -> Vec<TargetedFault> {
     let mut leaders = Leaders::new(cell.groups as usize, placement(cell, seed));
     for group in 0..cell.groups {
         leaders.believe(group * cell.candidates_per_group, Some(Token { czxid: 1, session: 1 }));
@@ -242,7 +242,7 @@ fn is_verified(events: &[Event]) -> bool {
 fn a_heal_waits_for_no_verification_and_what_is_not_verified_by_then_is_unverified() {
     let cell = one_cell("kind = \"pause\"\nfor_ms = 700");
     for (takes, verified) in [(0, true), (500 * MS, true), (900 * MS, false)] {
-        let events = drive_verifying(&cell, 1, Verifying { takes, ..Verifying::default() });
+        let events = drive_verifying(&cell, 1, VerificationDelays { takes, ..VerificationDelays::default() });
         let (_, intended, _) = hit(&events)[0];
         assert_eq!(healed(&events, 0), Some(intended + 700 * MS), "{takes}");
         assert_eq!(is_verified(&events), verified, "{takes}");
@@ -251,7 +251,7 @@ fn a_heal_waits_for_no_verification_and_what_is_not_verified_by_then_is_unverifi
 
 #[test]
 fn a_fault_that_is_not_healed_is_verified_however_long_that_takes() {
-    let verifying = Verifying { takes: 900 * MS, ..Verifying::default() };
+    let verifying = VerificationDelays { takes: 900 * MS, ..VerificationDelays::default() };
     let events = drive_verifying(&one_cell("kind = \"resign\""), 1, verifying);
     assert!(is_verified(&events));
 }
@@ -260,7 +260,7 @@ fn a_fault_that_is_not_healed_is_verified_however_long_that_takes() {
 fn a_process_that_dies_for_longer_than_it_was_to_be_dead_is_verified_after_that() {
     let cell = one_cell("kind = \"crash\"\nfor_ms = 700");
     for (takes, verified, heals_after) in [(0, true, 3_000), (600 * MS, true, 3_600), (800 * MS, false, 3_700)] {
-        let events = drive_verifying(&cell, 1, Verifying { says_after: 3_000 * MS, takes });
+        let events = drive_verifying(&cell, 1, VerificationDelays { says_after: 3_000 * MS, takes });
         let (_, intended, _) = hit(&events)[0];
         assert_eq!(is_verified(&events), verified, "{takes}");
         assert_eq!(healed(&events, 0), Some(intended + heals_after * MS), "{takes}");

@@ -15,7 +15,7 @@ const CLIENTS: usize = 6;
 const SERVERS: usize = 3;
 
 #[derive(Clone, Debug)]
-enum Do {
+enum ReplicaStep {
     Ask(usize, Request),
     /// Delivers the oldest ticket of a server.
     Order(Server),
@@ -69,36 +69,36 @@ fn request() -> impl Strategy<Value = Request> {
     ]
 }
 
-fn doing() -> impl Strategy<Value = Do> {
+fn doing() -> impl Strategy<Value = ReplicaStep> {
     let server = || 0..SERVERS;
     prop_oneof![
-        20 => (0..CLIENTS, request()).prop_map(|(client, request)| Do::Ask(client, request)),
-        20 => server().prop_map(Do::Order),
-        15 => (server(), 0..3_usize).prop_map(|(server, lag)| Do::Apply(server, lag)),
-        3 => server().prop_map(Do::Touches),
-        4 => (0..CLIENTS, server()).prop_map(|(client, server)| Do::Reconnect(client, server)),
-        1 => (0..CLIENTS).prop_map(Do::Cut),
-        4 => (1..300_u64).prop_map(Do::Wait),
+        20 => (0..CLIENTS, request()).prop_map(|(client, request)| ReplicaStep::Ask(client, request)),
+        20 => server().prop_map(ReplicaStep::Order),
+        15 => (server(), 0..3_usize).prop_map(|(server, lag)| ReplicaStep::Apply(server, lag)),
+        3 => server().prop_map(ReplicaStep::Touches),
+        4 => (0..CLIENTS, server()).prop_map(|(client, server)| ReplicaStep::Reconnect(client, server)),
+        1 => (0..CLIENTS).prop_map(ReplicaStep::Cut),
+        4 => (1..300_u64).prop_map(ReplicaStep::Wait),
     ]
 }
 
-fn fault() -> impl Strategy<Value = Do> {
+fn fault() -> impl Strategy<Value = ReplicaStep> {
     let server = || 0..SERVERS;
     prop_oneof![
-        1 => server().prop_map(Do::Kill),
-        3 => server().prop_map(Do::Start),
-        1 => server().prop_map(Do::Pause),
-        3 => server().prop_map(Do::Resume),
-        1 => (server(), server()).prop_map(|(a, b)| Do::Part(a, b)),
-        3 => (server(), server()).prop_map(|(a, b)| Do::Join(a, b)),
+        1 => server().prop_map(ReplicaStep::Kill),
+        3 => server().prop_map(ReplicaStep::Start),
+        1 => server().prop_map(ReplicaStep::Pause),
+        3 => server().prop_map(ReplicaStep::Resume),
+        1 => (server(), server()).prop_map(|(a, b)| ReplicaStep::Part(a, b)),
+        3 => (server(), server()).prop_map(|(a, b)| ReplicaStep::Join(a, b)),
     ]
 }
 
-fn doings() -> impl Strategy<Value = Vec<Do>> {
+fn doings() -> impl Strategy<Value = Vec<ReplicaStep>> {
     prop::collection::vec(doing(), 1..250)
 }
 
-fn doings_and_faults() -> impl Strategy<Value = Vec<Do>> {
+fn doings_and_faults() -> impl Strategy<Value = Vec<ReplicaStep>> {
     prop::collection::vec(prop_oneof![4 => doing(), 1 => fault()], 1..250)
 }
 
@@ -160,10 +160,10 @@ impl World {
         self.ensemble.connect(self.now, server, self.conns, ask);
     }
 
-    fn act(&mut self, doing: Do) {
+    fn act(&mut self, doing: ReplicaStep) {
         let now = self.now;
         match doing {
-            Do::Ask(client, request) => {
+            ReplicaStep::Ask(client, request) => {
                 let view = &mut self.views[client];
                 if view.is_open {
                     self.xids += 1;
@@ -171,31 +171,31 @@ impl World {
                     self.ensemble.request(now, view.server, view.conn, self.xids, request);
                 }
             }
-            Do::Order(server) => self.order(server),
-            Do::Apply(server, lag) => {
+            ReplicaStep::Order(server) => self.order(server),
+            ReplicaStep::Apply(server, lag) => {
                 if let Some(&zxid) = self.committed.iter().rev().nth(lag) {
                     self.ensemble.apply(now, server, zxid);
                 }
             }
-            Do::Touches(server) => self.ensemble.hand_over_touches(now, server),
-            Do::Reconnect(client, server) => self.reconnect(client, server),
-            Do::Cut(client) => {
+            ReplicaStep::Touches(server) => self.ensemble.hand_over_touches(now, server),
+            ReplicaStep::Reconnect(client, server) => self.reconnect(client, server),
+            ReplicaStep::Cut(client) => {
                 let view = &mut self.views[client];
                 if std::mem::take(&mut view.is_open) {
                     self.ensemble.disconnected(now, view.server, view.conn);
                 }
             }
-            Do::Wait(ms) => self.wait(ms * MS),
-            Do::Kill(server) => {
+            ReplicaStep::Wait(ms) => self.wait(ms * MS),
+            ReplicaStep::Kill(server) => {
                 self.ensemble.kill(now, server);
                 self.views.iter_mut().filter(|view| view.server == server).for_each(|view| view.is_open = false);
             }
-            Do::Start(server) => self.ensemble.start(now, server),
-            Do::Pause(server) => self.ensemble.pause(now, server),
-            Do::Resume(server) => self.ensemble.resume(now, server),
-            Do::Part(a, b) if a != b => self.ensemble.part(now, a, b),
-            Do::Join(a, b) if a != b => self.ensemble.join(now, a, b),
-            Do::Part(..) | Do::Join(..) => {}
+            ReplicaStep::Start(server) => self.ensemble.start(now, server),
+            ReplicaStep::Pause(server) => self.ensemble.pause(now, server),
+            ReplicaStep::Resume(server) => self.ensemble.resume(now, server),
+            ReplicaStep::Part(a, b) if a != b => self.ensemble.part(now, a, b),
+            ReplicaStep::Join(a, b) if a != b => self.ensemble.join(now, a, b),
+            ReplicaStep::Part(..) | ReplicaStep::Join(..) => {}
         }
         self.take();
     }
@@ -272,23 +272,23 @@ impl World {
     /// Everything is healed, delivered and applied.
     fn end(&mut self) {
         for server in 0..SERVERS {
-            self.act(Do::Start(server));
-            self.act(Do::Resume(server));
-            (0..server).for_each(|other| self.act(Do::Join(server, other)));
+            self.act(ReplicaStep::Start(server));
+            self.act(ReplicaStep::Resume(server));
+            (0..server).for_each(|other| self.act(ReplicaStep::Join(server, other)));
         }
         for _ in 0..4 {
             self.wait(1_000 * MS);
             for server in 0..SERVERS {
                 while self.tickets.get(&server).is_some_and(|queue| !queue.is_empty()) {
-                    self.act(Do::Order(server));
+                    self.act(ReplicaStep::Order(server));
                 }
-                (0..SERVERS).for_each(|server| self.act(Do::Apply(server, 0)));
+                (0..SERVERS).for_each(|server| self.act(ReplicaStep::Apply(server, 0)));
             }
         }
     }
 }
 
-fn check(doings: &[Do]) -> Vec<Output> {
+fn check(doings: &[ReplicaStep]) -> Vec<Output> {
     let mut world = World::new();
     for doing in doings {
         world.act(doing.clone());

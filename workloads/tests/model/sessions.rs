@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hustings_workloads::model::{Bugs, Connect, Connected, Life, Micros, Options, Request, Response};
+use hustings_workloads::model::{Bugs, Connect, ConnectResponse, Life, Micros, Options, Request, Response};
 use proptest::prelude::*;
 
 use super::support::{ConnectedClient, MS, ModelBench, ReceivedMessage, create, exists, get, made, options, set};
@@ -14,7 +14,8 @@ fn the_timeout_is_clamped_and_ids_and_passwords_differ() {
     for (asked, granted) in [(0, 200), (-5, 200), (300, 300), (99_999, 2_000)] {
         let conn = bench.ask(1, Connect { timeout_ms: asked, ..Connect::default() });
         bench.settle();
-        let [ReceivedMessage::Connected(Connected { session, password, timeout_ms })] = bench.take(conn)[..] else {
+        let [ReceivedMessage::Connected(ConnectResponse { session, password, timeout_ms })] = bench.take(conn)[..]
+        else {
             panic!()
         };
         assert_eq!(timeout_ms, granted, "{asked} asked for");
@@ -29,7 +30,7 @@ fn the_timeout_is_clamped_and_ids_and_passwords_differ() {
 fn a_wrong_password_and_an_unknown_session_are_told_so() {
     let mut bench = ModelBench::new(options(3));
     let client = bench.connect(0, 1_000);
-    let refused = [ReceivedMessage::Connected(Connected::default()), ReceivedMessage::Close];
+    let refused = [ReceivedMessage::Connected(ConnectResponse::default()), ReceivedMessage::Close];
     for server in 0..3 {
         let wrong = Connect { session: client.session, password: [1; 16], timeout_ms: 1_000, ..Connect::default() };
         let conn = bench.ask(server, wrong);
@@ -210,17 +211,17 @@ fn a_new_leader_restarts_every_clock_with_a_full_timeout() {
 }
 
 #[derive(Clone, Debug)]
-enum Do {
+enum SessionStep {
     Touch(usize),
     Wait(u64),
     Close(usize),
 }
 
-fn doings() -> impl Strategy<Value = Vec<Do>> {
+fn doings() -> impl Strategy<Value = Vec<SessionStep>> {
     let one = prop_oneof![
-        4 => (0..6_usize).prop_map(Do::Touch),
-        4 => (1..180_000_u64).prop_map(Do::Wait),
-        1 => (0..6_usize).prop_map(Do::Close),
+        4 => (0..6_usize).prop_map(SessionStep::Touch),
+        4 => (1..180_000_u64).prop_map(SessionStep::Wait),
+        1 => (0..6_usize).prop_map(SessionStep::Close),
     ];
     prop::collection::vec(one, 1..150)
 }
@@ -241,14 +242,14 @@ proptest! {
             timeouts.iter().enumerate().map(|(i, &t)| (i, due(bench.now, t))).collect();
         for doing in doings {
             match doing {
-                Do::Touch(i) => {
+                SessionStep::Touch(i) => {
                     bench.ping(clients[i]);
                     if let Some(at) = expiries.get_mut(&i) {
                         *at = due(bench.now, timeouts[i]).max(*at);
                     }
                 }
-                Do::Wait(time) => bench.run_to(bench.now + time),
-                Do::Close(i) => {
+                SessionStep::Wait(time) => bench.run_to(bench.now + time),
+                SessionStep::Close(i) => {
                     bench.send(clients[i], Request::CloseSession);
                     bench.settle();
                     expiries.remove(&i);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hustings_record::ServerState;
 use hustings_workloads::model::{
-    Acl, Code, Conn, Connect, Connected, CreateKind, Ensemble, Event, EventKind, Life, Micros, Options, Output,
+    Acl, Code, Conn, Connect, ConnectResponse, CreateKind, Ensemble, Event, EventKind, Life, Micros, Options, Output,
     Request, Response, Server, SessionId, Ticket, Zxid, settle,
 };
 
@@ -13,7 +13,7 @@ pub(crate) const MS: Micros = 1_000;
 /// The messages that a connection has received, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ReceivedMessage {
-    Connected(Connected),
+    Connected(ConnectResponse),
     Reply(i32, Zxid, Result<Response, Code>),
     Event(EventKind, String),
     Close,

@@ -23,7 +23,7 @@ impl EventSink for Tale {
 
 /// The result of one schedule.
 #[derive(Default)]
-struct Seen {
+struct ScheduleResult {
     /// The leaders at the end.
     leads: Vec<u32>,
     /// The most simultaneous leaders.
@@ -39,12 +39,12 @@ struct Seen {
     watches: f64,
 }
 
-fn play(case: &Case, recipe: RecipeKind, bugs: Bugs) -> Seen {
+fn play(case: &Case, recipe: RecipeKind, bugs: Bugs) -> ScheduleResult {
     let schedule = Some(case.schedule.to_vec());
     let tale = Rc::new(Tale::default());
     let cell = case.cell(recipe).unwrap();
     assert!(simulate(&Simulation { cell, seed: 1, timing: Timing::default(), bugs, schedule }, tale.clone()).in_order);
-    let mut seen = Seen::default();
+    let mut seen = ScheduleResult::default();
     let mut idle_since = None;
     let mut leads: BTreeMap<u32, u32> = BTreeMap::new();
     for event in tale.0.take() {
@@ -75,7 +75,7 @@ fn play(case: &Case, recipe: RecipeKind, bugs: Bugs) -> Seen {
 }
 
 /// The results of a broken recipe on the schedule of its case, and of the sound one.
-fn both(name: &str) -> (Seen, Seen) {
+fn both(name: &str) -> (ScheduleResult, ScheduleResult) {
     let case = cases().iter().find(|case| case.name == name).unwrap();
     (play(case, case.recipe, case.bugs), play(case, case.sound.unwrap(), case.bugs))
 }

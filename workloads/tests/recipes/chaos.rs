@@ -11,7 +11,7 @@ use hustings_workloads::simulation::bench::{Bench, election};
 const CANDIDATES: usize = 4;
 
 #[derive(Clone, Copy, Debug)]
-enum Blow {
+enum ChaosAction {
     Disconnect(usize),
     Reconnect(usize),
     Expire(usize),
@@ -23,18 +23,18 @@ enum Blow {
     Wait(u64),
 }
 
-fn blows() -> impl Strategy<Value = Vec<Blow>> {
+fn blows() -> impl Strategy<Value = Vec<ChaosAction>> {
     let who = 0..CANDIDATES;
     let blow = prop_oneof![
-        who.clone().prop_map(Blow::Disconnect),
-        who.clone().prop_map(Blow::Reconnect),
-        who.clone().prop_map(Blow::Expire),
-        who.clone().prop_map(Blow::Resign),
-        who.clone().prop_map(Blow::Back),
-        (who.clone(), 0..KINDS.len()).prop_map(|(who, kind)| Blow::DropReply(who, kind)),
-        who.clone().prop_map(Blow::DeleteFromOutside),
-        who.prop_map(Blow::HoldAnswers),
-        (1..800_u64).prop_map(Blow::Wait),
+        who.clone().prop_map(ChaosAction::Disconnect),
+        who.clone().prop_map(ChaosAction::Reconnect),
+        who.clone().prop_map(ChaosAction::Expire),
+        who.clone().prop_map(ChaosAction::Resign),
+        who.clone().prop_map(ChaosAction::Back),
+        (who.clone(), 0..KINDS.len()).prop_map(|(who, kind)| ChaosAction::DropReply(who, kind)),
+        who.clone().prop_map(ChaosAction::DeleteFromOutside),
+        who.prop_map(ChaosAction::HoldAnswers),
+        (1..800_u64).prop_map(ChaosAction::Wait),
     ];
     prop::collection::vec(blow, 1..60)
 }
@@ -49,27 +49,27 @@ const KINDS: [ScheduledRequest; 7] = [
     ScheduledRequest::Sync,
 ];
 
-fn injection(bench: &mut Bench, blow: Blow, election: &hustings_workloads::recipes::Election) {
+fn injection(bench: &mut Bench, blow: ChaosAction, election: &hustings_workloads::recipes::Election) {
     match blow {
-        Blow::Disconnect(i) => bench.disconnect(i),
-        Blow::Reconnect(i) => bench.reconnect(i),
+        ChaosAction::Disconnect(i) => bench.disconnect(i),
+        ChaosAction::Reconnect(i) => bench.reconnect(i),
         // An ensemble ends only sessions without contact, and their clients notice that first.
-        Blow::Expire(i) => {
+        ChaosAction::Expire(i) => {
             bench.disconnect(i);
             bench.run();
             bench.expire(i);
         }
-        Blow::Resign(i) => bench.order(i, Order::Resign),
-        Blow::Back(i) if bench.departure(i).is_some() => bench.reenter(i, election),
-        Blow::Back(_) => {}
-        Blow::DropReply(i, kind) => bench.drop_reply(i, KINDS[kind], ""),
+        ChaosAction::Resign(i) => bench.order(i, Order::Resign),
+        ChaosAction::Back(i) if bench.departure(i).is_some() => bench.reenter(i, election),
+        ChaosAction::Back(_) => {}
+        ChaosAction::DropReply(i, kind) => bench.drop_reply(i, KINDS[kind], ""),
         // A deletion from outside comes without warning, so it hits only followers of a leader, not its belief.
-        Blow::DeleteFromOutside(i) if bench.believers().iter().any(|leader| *leader != i) => {
+        ChaosAction::DeleteFromOutside(i) if bench.believers().iter().any(|leader| *leader != i) => {
             bench.owned(i).iter().for_each(|path| bench.remove(path));
         }
-        Blow::DeleteFromOutside(_) => {}
-        Blow::HoldAnswers(i) => bench.hold_answers(i),
-        Blow::Wait(ms) => bench.advance_ms(ms),
+        ChaosAction::DeleteFromOutside(_) => {}
+        ChaosAction::HoldAnswers(i) => bench.hold_answers(i),
+        ChaosAction::Wait(ms) => bench.advance_ms(ms),
     }
     bench.run();
 }
@@ -93,7 +93,7 @@ proptest! {
                 bench.reconnect(i);
                 bench.advance_ms(2_000);
                 if round < 2 {
-                    injection(&mut bench, Blow::Back(i), &election);
+                    injection(&mut bench, ChaosAction::Back(i), &election);
                 }
             }
         }

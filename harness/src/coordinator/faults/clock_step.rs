@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hustings_record::Evidence;
-use hustings_workloads::driver::{Injury, Remedy, Verification};
-use hustings_workloads::plan::Hit;
+use hustings_workloads::driver::{InjectedFault, Remedy, Verification};
+use hustings_workloads::plan::ResolvedTarget;
 
 use crate::coordinator::live_cell::LiveCell;
 use crate::process::clock;
@@ -14,9 +14,9 @@ use crate::process::clock;
 /// The clock faker reads its orders every second.
 const AT_MOST: Duration = Duration::from_secs(6);
 
-pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, step_ms: i64) -> Injury {
+pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &ResolvedTarget, step_ms: i64) -> InjectedFault {
     let proof = set(cell, &hit.hosts, step_ms).await;
-    Injury { proof, remedy: Remedy::SetClocks { hosts: hit.hosts.clone(), by_ms: -step_ms } }
+    InjectedFault { proof, remedy: Remedy::SetClocks { hosts: hit.hosts.clone(), by_ms: -step_ms } }
 }
 
 /// Sets the wall clocks of these hosts.

@@ -3,14 +3,14 @@
 use std::rc::Rc;
 
 use hustings_record::{Evidence, ProcessFate};
-use hustings_workloads::driver::{Effect, Injury, Remedy, Verification};
-use hustings_workloads::plan::Hit;
+use hustings_workloads::driver::{Effect, InjectedFault, Remedy, Verification};
+use hustings_workloads::plan::ResolvedTarget;
 
 use crate::coordinator::live_cell::LiveCell;
 use crate::process::clock;
 use crate::process::procfs::fate_of;
 
-pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> Injury {
+pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &ResolvedTarget, effect: &Effect) -> InjectedFault {
     let from = clock::now();
     let mut proof = Verification { from, to: from, verified: !hit.hosts.is_empty(), ..Verification::default() };
     let (mut seen, mut dead, mut fates) = (Vec::new(), Vec::new(), Vec::new());
@@ -37,7 +37,7 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> I
     }
     proof.evidence = seen.join("; ");
     proof.seen = Some(Evidence::Processes { hosts: fates });
-    Injury { proof, remedy: Remedy::Restart(dead) }
+    InjectedFault { proof, remedy: Remedy::Restart(dead) }
 }
 
 pub(super) async fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Verification {

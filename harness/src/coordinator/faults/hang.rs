@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hustings_record::Evidence;
-use hustings_workloads::driver::{Effect, Injury, Remedy, Verification};
-use hustings_workloads::plan::Hit;
+use hustings_workloads::driver::{Effect, InjectedFault, Remedy, Verification};
+use hustings_workloads::plan::ResolvedTarget;
 
 use crate::coordinator::live_cell::LiveCell;
 use crate::process::clock;
@@ -15,7 +15,7 @@ use crate::process::clock;
 const WRITES_WITHIN: Duration = Duration::from_secs(1);
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
-pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> Injury {
+pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &ResolvedTarget, effect: &Effect) -> InjectedFault {
     let from = clock::now();
     hit.hosts.iter().for_each(|host| _ = cell.hung.begin(*host));
     let (to, remedy) = (clock::now(), Remedy::Take(hit.hosts.clone()));
@@ -33,7 +33,7 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> I
         seen.len()
     );
     let seen = Some(Evidence::Withheld { hosts: seen });
-    Injury { proof: Verification { from, to, verified, evidence, seen, ..Verification::default() }, remedy }
+    InjectedFault { proof: Verification { from, to, verified, evidence, seen, ..Verification::default() }, remedy }
 }
 
 pub(super) fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Verification {

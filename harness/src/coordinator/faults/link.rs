@@ -4,19 +4,24 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hustings_record::Direction;
-use hustings_workloads::driver::{Backend as _, Effect, Injury, Remedy, Verification};
-use hustings_workloads::faults::Slow;
-use hustings_workloads::plan::Hit;
+use hustings_workloads::driver::{Backend as _, Effect, InjectedFault, Remedy, Verification};
+use hustings_workloads::faults::LinkSlowdown;
+use hustings_workloads::plan::ResolvedTarget;
 
 use crate::coordinator::live_cell::LiveCell;
 use crate::links::{LinkError, LinkVerification, RunLinks};
 use crate::process::clock;
 
-pub(super) async fn disconnect(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
+pub(super) async fn disconnect(cell: &Rc<LiveCell>, hit: &ResolvedTarget) -> InjectedFault {
     on_links(cell, Remedy::None, async |links| links.disconnect(&hit.hosts).await).await
 }
 
-pub(super) async fn partition(cell: &Rc<LiveCell>, hit: &Hit, direction: Direction, effect: &Effect) -> Injury {
+pub(super) async fn partition(
+    cell: &Rc<LiveCell>,
+    hit: &ResolvedTarget,
+    direction: Direction,
+    effect: &Effect,
+) -> InjectedFault {
     let remedy = Remedy::Links(hit.hosts.clone());
     let begun = |times| effect.took(times, remedy.clone());
     let cut = async |links: &RunLinks| links.partition_from(&hit.hosts, &hit.servers, direction, begun).await;
@@ -33,7 +38,12 @@ pub(super) async fn partition(cell: &Rc<LiveCell>, hit: &Hit, direction: Directi
     injury
 }
 
-pub(super) async fn slow(cell: &Rc<LiveCell>, hit: &Hit, how: &Slow, effect: &Effect) -> Injury {
+pub(super) async fn slow(
+    cell: &Rc<LiveCell>,
+    hit: &ResolvedTarget,
+    how: &LinkSlowdown,
+    effect: &Effect,
+) -> InjectedFault {
     let remedy = Remedy::Links(hit.hosts.clone());
     let begun = |times| effect.took(times, remedy.clone());
     on_links(cell, remedy.clone(), async |links| links.slow_noting(&hit.hosts, how, begun).await).await
@@ -44,17 +54,17 @@ async fn on_links(
     cell: &Rc<LiveCell>,
     remedy: Remedy,
     act: impl AsyncFnOnce(&RunLinks) -> Result<LinkVerification, LinkError>,
-) -> Injury {
+) -> InjectedFault {
     let Some(links) = &cell.environment.links else {
         let evidence = "this cell has no links to act on".to_owned();
-        return Injury { proof: Verification { evidence, ..Verification::default() }, remedy: Remedy::None };
+        return InjectedFault { proof: Verification { evidence, ..Verification::default() }, remedy: Remedy::None };
     };
     let from = clock::now();
-    Injury { proof: proof_of(act(links).await, from), remedy }
+    InjectedFault { proof: proof_of(act(links).await, from), remedy }
 }
 
 /// Waits at most `for_ms` for a reply to lose.
-pub(super) async fn lose_replies(cell: &Rc<LiveCell>, hit: &Hit, for_ms: u64) -> Injury {
+pub(super) async fn lose_replies(cell: &Rc<LiveCell>, hit: &ResolvedTarget, for_ms: u64) -> InjectedFault {
     let until = clock::now() + for_ms * 1_000_000;
     let goes_on = async |wait: Duration| {
         let at = (clock::now() + wait.as_nanos() as u64).min(until);

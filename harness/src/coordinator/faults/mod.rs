@@ -12,9 +12,9 @@ mod terminate;
 use std::rc::Rc;
 
 use hustings_record::Direction;
-use hustings_workloads::driver::{Effect, Injury, Remedy, Verification, delete_parent};
+use hustings_workloads::driver::{Effect, InjectedFault, Remedy, Verification, delete_parent};
 use hustings_workloads::faults::Fault;
-use hustings_workloads::plan::{Hit, PlannedFault};
+use hustings_workloads::plan::{PlannedFault, ResolvedTarget};
 
 use crate::coordinator::live_cell::LiveCell;
 
@@ -24,11 +24,11 @@ pub(crate) async fn inject(
     cell: &Rc<LiveCell>,
     fault: u32,
     planned: &PlannedFault,
-    hit: &Hit,
+    hit: &ResolvedTarget,
     effect: &Effect,
-) -> Injury {
+) -> InjectedFault {
     match &planned.fault {
-        Fault::None { .. } => Injury { proof: Verification::default(), remedy: Remedy::None },
+        Fault::None { .. } => InjectedFault { proof: Verification::default(), remedy: Remedy::None },
         Fault::Resign => single::resign(cell, fault, hit).await,
         Fault::Expire => single::expire(cell, fault, hit).await,
         Fault::ParentDelete => delete_parent(&**cell, hit).await,

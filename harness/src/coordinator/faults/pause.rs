@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hustings_record::{Evidence, Nanos, ProcessFate};
-use hustings_workloads::driver::{Effect, Injury, Remedy, Stopped, Verification};
-use hustings_workloads::plan::Hit;
+use hustings_workloads::driver::{Effect, InjectedFault, Remedy, StoppedHost, Verification};
+use hustings_workloads::plan::ResolvedTarget;
 use rustix::process::Signal;
 
 use crate::coordinator::live_cell::LiveCell;
@@ -17,7 +17,7 @@ use crate::process::procfs::{fate_of, process_state};
 /// The kernel shows the new state well within this.
 const SEEN_AT_MOST: Duration = Duration::from_secs(1);
 
-pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> Injury {
+pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &ResolvedTarget, effect: &Effect) -> InjectedFault {
     let (mut proof, stopped) = stop(cell, &hit.hosts).await;
     effect.took((proof.from, proof.to), Remedy::Continue(stopped.clone()));
     if cell.environment.links.is_some() {
@@ -26,12 +26,12 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> I
             Err(why) => proof.evidence = format!("{}; {why}", proof.evidence),
         }
     }
-    Injury { proof, remedy: Remedy::Continue(stopped) }
+    InjectedFault { proof, remedy: Remedy::Continue(stopped) }
 }
 
-pub(super) async fn heal(cell: &Rc<LiveCell>, stopped: &[Stopped]) -> Verification {
-    let mut signalled = Signalled::new(true);
-    for &Stopped { host, process } in stopped {
+pub(super) async fn heal(cell: &Rc<LiveCell>, stopped: &[StoppedHost]) -> Verification {
+    let mut signalled = SignalResults::new(true);
+    for &StoppedHost { host, process } in stopped {
         match cell.hosts.pid(host) {
             Some(pid) if Some(pid) == process => signalled.send(cell, host, pid, false).await,
             // The stopped process is gone; another one, or none, took its place. This fault did not stop it.
@@ -41,28 +41,28 @@ pub(super) async fn heal(cell: &Rc<LiveCell>, stopped: &[Stopped]) -> Verificati
     signalled.proof()
 }
 
-async fn stop(cell: &Rc<LiveCell>, hosts: &[u16]) -> (Verification, Vec<Stopped>) {
-    let (mut signalled, mut stopped) = (Signalled::new(!hosts.is_empty()), Vec::new());
+async fn stop(cell: &Rc<LiveCell>, hosts: &[u16]) -> (Verification, Vec<StoppedHost>) {
+    let (mut signalled, mut stopped) = (SignalResults::new(!hosts.is_empty()), Vec::new());
     for &host in hosts {
         let running = cell.hosts.pid(host).filter(|&pid| process_state(pid) != Some('T'));
         match running {
             None => signalled.see(host, cell.hosts.pid(host), false, "no process that runs"),
             Some(pid) => signalled.send(cell, host, pid, true).await,
         }
-        stopped.push(Stopped { host, process: running });
+        stopped.push(StoppedHost { host, process: running });
     }
     (signalled.proof(), stopped)
 }
 
 /// The results of signals to hosts.
-struct Signalled {
+struct SignalResults {
     from: Nanos,
     verified: bool,
     seen: Vec<String>,
     fates: Vec<(u16, ProcessFate)>,
 }
 
-impl Signalled {
+impl SignalResults {
     fn new(verified: bool) -> Self {
         Self { from: clock::now(), verified, seen: Vec::new(), fates: Vec::new() }
     }

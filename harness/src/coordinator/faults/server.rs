@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use hustings_record::{Evidence, Nanos, ServerState};
-use hustings_workloads::driver::{Effect, Injury, Remedy, ServerRemedy, Verification};
+use hustings_workloads::driver::{Effect, InjectedFault, Remedy, ServerRemedy, Verification};
 use hustings_workloads::faults::Restart;
-use hustings_workloads::plan::Hit;
+use hustings_workloads::plan::ResolvedTarget;
 
 use crate::coordinator::admin;
 use crate::coordinator::live_cell::LiveCell;
@@ -83,7 +83,7 @@ impl VerificationBuilder {
     }
 }
 
-pub(super) async fn kill(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> Injury {
+pub(super) async fn kill(cell: &Rc<LiveCell>, hit: &ResolvedTarget, effect: &Effect) -> InjectedFault {
     on_servers(cell, hit, async |witness, ensemble, control| {
         let kill = hit.servers.iter().map(async |&server| (server, control.kill(server).await));
         let servers = witness.take_all(join_all(kill).await);
@@ -96,7 +96,7 @@ pub(super) async fn kill(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> Inj
     .await
 }
 
-pub(super) async fn restart_all(cell: &Rc<LiveCell>, hit: &Hit, restart: &Restart) -> Injury {
+pub(super) async fn restart_all(cell: &Rc<LiveCell>, hit: &ResolvedTarget, restart: &Restart) -> InjectedFault {
     on_servers(cell, hit, async |witness, ensemble, control| {
         let behind = &restart.behind;
         if !behind.is_empty() {
@@ -110,7 +110,12 @@ pub(super) async fn restart_all(cell: &Rc<LiveCell>, hit: &Hit, restart: &Restar
     .await
 }
 
-pub(super) async fn pause(cell: &Rc<LiveCell>, hit: &Hit, for_ms: Option<u64>, effect: &Effect) -> Injury {
+pub(super) async fn pause(
+    cell: &Rc<LiveCell>,
+    hit: &ResolvedTarget,
+    for_ms: Option<u64>,
+    effect: &Effect,
+) -> InjectedFault {
     on_servers(cell, hit, async |witness, ensemble, control| {
         let pause = hit.servers.iter().map(async |&server| (server, control.pause(server).await));
         let stopped = witness.take_all(join_all(pause).await);
@@ -125,7 +130,7 @@ pub(super) async fn pause(cell: &Rc<LiveCell>, hit: &Hit, for_ms: Option<u64>, e
     .await
 }
 
-pub(super) async fn partition(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -> Injury {
+pub(super) async fn partition(cell: &Rc<LiveCell>, hit: &ResolvedTarget, effect: &Effect) -> InjectedFault {
     on_servers(cell, hit, async |witness, _, control| {
         let remedy = ServerRemedy::Rejoin(hit.servers.clone());
         let (from, at) = (witness.proof.from, Cell::new(None));
@@ -146,19 +151,19 @@ pub(super) async fn partition(cell: &Rc<LiveCell>, hit: &Hit, effect: &Effect) -
 /// Runs `act` on the affected servers, if there are any and the harness controls them.
 async fn on_servers(
     cell: &Rc<LiveCell>,
-    hit: &Hit,
+    hit: &ResolvedTarget,
     act: impl AsyncFnOnce(&mut VerificationBuilder, &dyn Ensemble, &dyn ServerControl) -> ServerRemedy,
-) -> Injury {
+) -> InjectedFault {
     let mut witness = VerificationBuilder::new();
     let ensemble = &*cell.environment.ensemble;
     let Some(control) = ensemble.control().filter(|_| !hit.servers.is_empty()) else {
         let why =
             if hit.servers.is_empty() { "there was no such server to hit" } else { "these servers are not our own" };
         witness.find(false, why.to_owned());
-        return Injury { proof: witness.into_proof(), remedy: Remedy::None };
+        return InjectedFault { proof: witness.into_proof(), remedy: Remedy::None };
     };
     let remedy = act(&mut witness, ensemble, control).await;
-    Injury { proof: witness.into_proof(), remedy: Remedy::Servers(remedy) }
+    InjectedFault { proof: witness.into_proof(), remedy: Remedy::Servers(remedy) }
 }
 
 /// Kills servers one after the other, and verifies that none replies any more.

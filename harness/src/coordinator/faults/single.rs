@@ -3,8 +3,8 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use hustings_workloads::driver::{Injury, Remedy, Verification};
-use hustings_workloads::plan::Hit;
+use hustings_workloads::driver::{InjectedFault, Remedy, Verification};
+use hustings_workloads::plan::ResolvedTarget;
 
 use crate::coordinator::live_cell::LiveCell;
 use crate::process::clock;
@@ -13,12 +13,12 @@ use crate::protocol::ToHost;
 /// Time to wait for the host's report of the outcome.
 const AT_MOST: Duration = Duration::from_secs(10);
 
-pub(super) async fn resign(cell: &Rc<LiveCell>, fault: u32, hit: &Hit) -> Injury {
+pub(super) async fn resign(cell: &Rc<LiveCell>, fault: u32, hit: &ResolvedTarget) -> InjectedFault {
     let order = |cand| ToHost::Resign { fault, cand };
     on_the_leader(cell, fault, hit, order, "the deletion of its znode was answered").await
 }
 
-pub(super) async fn expire(cell: &Rc<LiveCell>, fault: u32, hit: &Hit) -> Injury {
+pub(super) async fn expire(cell: &Rc<LiveCell>, fault: u32, hit: &ResolvedTarget) -> InjectedFault {
     let order = |cand| ToHost::Expire { fault, cand };
     let what = "a second connection took the session over and its close was answered";
     on_the_leader(cell, fault, hit, order, what).await
@@ -27,15 +27,15 @@ pub(super) async fn expire(cell: &Rc<LiveCell>, fault: u32, hit: &Hit) -> Injury
 async fn on_the_leader(
     cell: &Rc<LiveCell>,
     fault: u32,
-    hit: &Hit,
+    hit: &ResolvedTarget,
     order: impl FnOnce(u32) -> ToHost,
     what: &str,
-) -> Injury {
+) -> InjectedFault {
     let asked = clock::now();
     let outcome = match hit.cands.first() {
         None => Err("there was no leader to hit".to_owned()),
         Some(&cand) => cell.hosts.ask(cand, fault, order(cand), AT_MOST).await,
     };
     let cand = hit.cands.first().copied();
-    Injury { proof: Verification::of_order(what, cand, asked, clock::now(), outcome), remedy: Remedy::None }
+    InjectedFault { proof: Verification::of_order(what, cand, asked, clock::now(), outcome), remedy: Remedy::None }
 }

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hustings_record::{Evidence, ProcessFate};
-use hustings_workloads::driver::{Injury, Remedy, Verification};
-use hustings_workloads::plan::Hit;
+use hustings_workloads::driver::{InjectedFault, Remedy, Verification};
+use hustings_workloads::plan::ResolvedTarget;
 
 use crate::coordinator::live_cell::LiveCell;
 use crate::process::clock;
@@ -14,7 +14,7 @@ use crate::process::clock;
 /// Deployments mostly grant a longer time before they kill; a candidate needs only to close its session.
 const GRACE: Duration = Duration::from_secs(10);
 
-pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
+pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &ResolvedTarget) -> InjectedFault {
     let from = clock::now();
     let mut proof = Verification { from, to: from, verified: !hit.hosts.is_empty(), ..Verification::default() };
     let (mut seen, mut dead, mut fates) = (Vec::new(), Vec::new(), Vec::new());
@@ -43,5 +43,5 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &Hit) -> Injury {
     }
     proof.evidence = seen.join("; ");
     proof.seen = Some(Evidence::Processes { hosts: fates });
-    Injury { proof, remedy: Remedy::Restart(dead) }
+    InjectedFault { proof, remedy: Remedy::Restart(dead) }
 }

@@ -7,7 +7,7 @@ use bollard::query_parameters::{KillContainerOptionsBuilder, StartContainerOptio
 use futures::future::LocalBoxFuture;
 use tokio::time::{Instant, sleep};
 
-use super::super::control::{SeenApart, ServerEvidence};
+use super::super::control::{PartitionEvidence, ServerEvidence};
 use super::super::{EnsembleError, ServerControl};
 use super::faults::ServerFaults;
 use super::networks::{ServerPair, pairs};
@@ -84,7 +84,7 @@ impl ServerControl for DockerEnsemble {
         })
     }
 
-    fn cut_noting<'a>(&'a self, servers: &'a [u32], in_effect: &'a dyn Fn()) -> LocalBoxFuture<'a, SeenApart> {
+    fn cut_noting<'a>(&'a self, servers: &'a [u32], in_effect: &'a dyn Fn()) -> LocalBoxFuture<'a, PartitionEvidence> {
         Box::pin(async move {
             let cut = self.side(servers, "cut off")?;
             let again = self.faults.borrow().cuts.iter().flatten().find(|server| cut.contains(server)).copied();

@@ -37,10 +37,10 @@ pub use options::{
     DockerOptions, TOXIPROXY_IMAGE, TOXIPROXY_IMAGE_VARIABLE, ZOOKEEPER_IMAGE, ZOOKEEPER_IMAGE_VARIABLE,
 };
 
-use super::serving::{self, Starting};
+use super::serving::{self, StartingServers};
 use super::{Ensemble, EnsembleError, ServerControl, four_letter, server_name};
 use crate::files::workdir::{DOCKER_FILE, WorkDir};
-use crate::links::External;
+use crate::links::ExternalToxiproxy;
 use engine::Engine;
 use faults::ServerFaults;
 use guard::Guard;
@@ -170,7 +170,7 @@ impl DockerEnsemble {
         let released = futures::future::join_all(ids().map(|id| self.release_server(id))).await;
         released.into_iter().collect::<Result<(), _>>()?;
         self.wait_for_toxiproxy().await?;
-        let srvr = serving::wait_until_serving(&mut Started(self), self.options.start_within).await?;
+        let srvr = serving::wait_until_serving(&mut StartingContainers(self), self.options.start_within).await?;
         if let Some(version) = four_letter::version(&srvr) {
             version.clone_into(&mut self.version);
         }
@@ -327,8 +327,8 @@ impl Ensemble for DockerEnsemble {
         (1..=self.options.servers.count).map(|id| format!("{}-zk{id}:2181", self.name)).collect()
     }
 
-    fn toxiproxy(&self) -> Option<External> {
-        (self.options.link_ports > 0).then(|| External {
+    fn toxiproxy(&self) -> Option<ExternalToxiproxy> {
+        (self.options.link_ports > 0).then(|| ExternalToxiproxy {
             url: format!("http://127.0.0.1:{}", self.ports.api()),
             bind: Ipv4Addr::UNSPECIFIED.into(),
             reach: Some(IpAddr::from(Ipv4Addr::LOCALHOST)),
@@ -411,9 +411,9 @@ impl Drop for DockerEnsemble {
 }
 
 /// An ensemble of which nobody knows yet whether it serves.
-struct Started<'a>(&'a DockerEnsemble);
+struct StartingContainers<'a>(&'a DockerEnsemble);
 
-impl Starting for Started<'_> {
+impl StartingServers for StartingContainers<'_> {
     fn addrs(&self) -> Vec<SocketAddr> {
         self.0.servers()
     }

@@ -105,7 +105,7 @@ pub(super) async fn remove(engine: &Engine, filter: &[String], quiet: Duration) 
         } else {
             quiet_since = None;
             if Instant::now() >= until {
-                let left = LeftBehind { residue: left, error };
+                let left = IncompleteRemoval { residue: left, error };
                 return Err(EnsembleError::LeftBehind { left: left.to_string(), within: GONE_WITHIN });
             }
             error = remove_once(engine, &left).await.err().or(error);
@@ -114,12 +114,12 @@ pub(super) async fn remove(engine: &Engine, filter: &[String], quiet: Duration) 
     }
 }
 
-struct LeftBehind {
+struct IncompleteRemoval {
     residue: Residue,
     error: Option<EnsembleError>,
 }
 
-impl std::fmt::Display for LeftBehind {
+impl std::fmt::Display for IncompleteRemoval {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.residue.fmt(f)?;
         self.error.iter().try_for_each(|error| write!(f, " ({error})"))
@@ -152,17 +152,17 @@ fn unless_gone(removed: Result<(), Error>) -> Result<(), Error> {
 async fn find(engine: &Engine, filter: &[String]) -> Result<Residue, EnsembleError> {
     let (containers, networks): (Vec<_>, Vec<_>) =
         labelled(engine, filter).await?.into_iter().partition(|thing| thing.is_container);
-    let names = |things: Vec<Labelled>| things.into_iter().map(|thing| thing.name).collect();
+    let names = |things: Vec<LabelledObject>| things.into_iter().map(|thing| thing.name).collect();
     Ok(Residue { containers: names(containers), networks: names(networks) })
 }
 
-struct Labelled {
+struct LabelledObject {
     name: String,
     is_container: bool,
     labels: HashMap<String, String>,
 }
 
-impl Labelled {
+impl LabelledObject {
     /// A folder that cannot be checked counts as existing.
     fn has_folder(&self) -> bool {
         let folder = self.labels.get(labels::FOLDER).map(PathBuf::from);
@@ -170,7 +170,7 @@ impl Labelled {
     }
 }
 
-async fn labelled(engine: &Engine, filter: &[String]) -> Result<Vec<Labelled>, EnsembleError> {
+async fn labelled(engine: &Engine, filter: &[String]) -> Result<Vec<LabelledObject>, EnsembleError> {
     let filters = HashMap::from([("label".to_owned(), filter.to_vec())]);
     let options = ListContainersOptionsBuilder::new().all(true).filters(&filters).build();
     let containers = engine.call("list containers", engine.docker.list_containers(Some(options))).await?;
@@ -179,11 +179,11 @@ async fn labelled(engine: &Engine, filter: &[String]) -> Result<Vec<Labelled>, E
     let containers = containers.into_iter().filter_map(|container| {
         let name = container.names.unwrap_or_default().into_iter().next().or(container.id)?;
         let name = name.trim_start_matches('/').to_owned();
-        Some(Labelled { name, is_container: true, labels: container.labels.unwrap_or_default() })
+        Some(LabelledObject { name, is_container: true, labels: container.labels.unwrap_or_default() })
     });
     let networks = networks.into_iter().filter_map(|network| {
         let name = network.name.or(network.id)?;
-        Some(Labelled { name, is_container: false, labels: network.labels.unwrap_or_default() })
+        Some(LabelledObject { name, is_container: false, labels: network.labels.unwrap_or_default() })
     });
     let mut all: Vec<_> = containers.chain(networks).collect();
     all.sort_by(|a, b| a.name.cmp(&b.name));

@@ -8,7 +8,7 @@ use futures::future::LocalBoxFuture;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::super::control::{SeenApart, ServerEvidence};
+use super::super::control::{PartitionEvidence, ServerEvidence};
 use super::super::four_letter;
 use super::super::{EnsembleError, ServerControl};
 use crate::sidecar;
@@ -51,7 +51,7 @@ impl ServerControl for EmbeddedEnsemble {
         })
     }
 
-    fn cut_noting<'a>(&'a self, servers: &'a [u32], in_effect: &'a dyn Fn()) -> LocalBoxFuture<'a, SeenApart> {
+    fn cut_noting<'a>(&'a self, servers: &'a [u32], in_effect: &'a dyn Fn()) -> LocalBoxFuture<'a, PartitionEvidence> {
         Box::pin(async move {
             let text = self.several(servers, "cut off", ServerOrder::Cut { servers: servers.to_vec() }).await?;
             in_effect();

@@ -19,7 +19,7 @@ pub use options::{EmbeddedError, EmbeddedOptions};
 pub use orders::{ORDER_BYTES_MAX, OrderOutcome, ServerOrder};
 
 use super::local::reserve_row;
-use super::serving::{self, Starting};
+use super::serving::{self, StartingServers};
 use super::{Ensemble, EnsembleError, ServerControl, four_letter};
 use crate::files::workdir::WorkDir;
 use crate::process::limits::descriptor_limit_hard;
@@ -126,7 +126,7 @@ async fn start_process(
     }
 }
 
-impl Starting for EmbeddedEnsemble {
+impl StartingServers for EmbeddedEnsemble {
     fn addrs(&self) -> Vec<SocketAddr> {
         self.addresses.clone()
     }

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use super::options::{EmbeddedError, EmbeddedOptions};
 use super::orders::{OUTCOME_BYTES_MAX, OrderOutcome, ServerOrder};
+use crate::process::limits::explained;
 
 const STARTS_WITHIN: Duration = Duration::from_secs(10);
 const OBEYS_WITHIN: Duration = Duration::from_secs(10);
@@ -25,7 +26,7 @@ pub(super) struct EmbeddedProcess {
 }
 
 #[derive(Deserialize)]
-struct Ready {
+struct ListeningServers {
     servers: Vec<SocketAddr>,
 }
 
@@ -49,14 +50,14 @@ impl EmbeddedProcess {
             command.args([name, &value.to_string()]);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).kill_on_drop(true);
-        let mut child = command.spawn().map_err(|e| failed(e.to_string()))?;
+        let mut child = command.spawn().map_err(|e| failed(explained(e).to_string()))?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (orders, outcomes) = pipes.ok_or_else(|| failed("it has no standard streams".into()))?;
         let mut process = Self { child, orders, outcomes: BufReader::new(outcomes) };
         let line = timeout(STARTS_WITHIN, process.line()).await;
         let line = line.map_err(|_| failed(format!("it said nothing within {} s", STARTS_WITHIN.as_secs())))?;
         let line = line.map_err(|e| failed(format!("{e}; its standard error says why")))?;
-        let ready: Ready = serde_json::from_slice(&line)
+        let ready: ListeningServers = serde_json::from_slice(&line)
             .map_err(|e| failed(format!("it said '{}': {e}", String::from_utf8_lossy(&line).trim())))?;
         Ok((process, ready.servers))
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::way::Way;
+use super::way::ServerRoute;
 use super::znodes;
 use crate::access::{AUTH_VARIABLE, Access, SASL_VARIABLE};
 use crate::files::borrowed::{self, Note};
@@ -15,7 +15,7 @@ const FILE: &str = "external";
 
 /// What is needed to get there again, but for what is secret.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Borrowed {
+struct EnsembleNote {
     servers: Vec<SocketAddr>,
     /// As they were given, `host:port`, in the same order.
     #[serde(default)]
@@ -33,7 +33,7 @@ struct Borrowed {
 
 /// Notes that a run creates znodes there, before it does.
 pub(super) fn borrow(folder: &Path, servers: &[(SocketAddr, String)], access: &Access) -> io::Result<Note> {
-    let borrowed = Borrowed {
+    let borrowed = EnsembleNote {
         servers: servers.iter().map(|(addr, _)| *addr).collect(),
         names: servers.iter().map(|(_, name)| name.clone()).collect(),
         chroot: access.chroot.clone(),
@@ -46,11 +46,11 @@ pub(super) fn borrow(folder: &Path, servers: &[(SocketAddr, String)], access: &A
 
 /// Znodes of a run on an ensemble of somebody else.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Debt {
+pub struct ZnodeCleanup {
     /// Where they are, as connect strings have it.
     pub servers: String,
     pub prefix: String,
-    borrowed: Borrowed,
+    borrowed: EnsembleNote,
 }
 
 /// What the run `run`, whose folder this is, may have left on an ensemble of somebody else; None if it borrowed none, or
@@ -58,10 +58,10 @@ pub struct Debt {
 ///
 /// # Errors
 /// The note cannot be read.
-pub fn debt(folder: &Path, run: &str) -> io::Result<Option<Debt>> {
+pub fn debt(folder: &Path, run: &str) -> io::Result<Option<ZnodeCleanup>> {
     // The prefix follows from the run's id alone: a note can never name znodes of others.
-    let borrowed = borrowed::read::<Borrowed>(folder, FILE)?;
-    let owed = |borrowed: Borrowed| Debt {
+    let borrowed = borrowed::read::<EnsembleNote>(folder, FILE)?;
+    let owed = |borrowed: EnsembleNote| ZnodeCleanup {
         servers: Access { chroot: borrowed.chroot.clone(), ..Access::default() }.connect_string(&borrowed.servers, ""),
         prefix: znodes::prefix(run),
         borrowed,
@@ -69,23 +69,23 @@ pub fn debt(folder: &Path, run: &str) -> io::Result<Option<Debt>> {
     Ok(borrowed.map(owed))
 }
 
-impl Debt {
+impl ZnodeCleanup {
     /// Removes the znodes, with keys like those that the run had. Gives how many there were.
     ///
     /// # Errors
     /// Why some are left, or may be: above all, a key that is missing.
     pub async fn pay(&self, keys: &Access) -> Result<u64, String> {
         let access = self.access(keys)?;
-        let Borrowed { servers, names, .. } = &self.borrowed;
+        let EnsembleNote { servers, names, .. } = &self.borrowed;
         let named: Vec<_> = servers.iter().copied().zip(names.iter().cloned()).collect();
-        let way = Way::open(&access, &named).map_err(|error| error.to_string())?;
+        let way = ServerRoute::open(&access, &named).map_err(|error| error.to_string())?;
         // Notes of older versions have no names, and nothing that needs them.
         let addrs = if access.tls.is_some() { way.addrs() } else { servers };
         znodes::remove(&access, &access.connect_string(addrs, ""), &self.prefix).await
     }
 
     fn access(&self, keys: &Access) -> Result<Access, String> {
-        let Borrowed { digest, sasl, tls, chroot, .. } = &self.borrowed;
+        let EnsembleNote { digest, sasl, tls, chroot, .. } = &self.borrowed;
         let missing: Vec<String> = [
             (*digest && keys.digest.is_none(), format!("--auth-file or {AUTH_VARIABLE}")),
             (*sasl && keys.sasl.is_none(), format!("--sasl-file or {SASL_VARIABLE}")),

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use futures::future::LocalBoxFuture;
 use hustings_record::EnsembleKind;
 
-pub use debt::{Debt, debt};
+pub use debt::{ZnodeCleanup, debt};
 pub use error::ExternalError;
 
 pub use options::ExternalOptions;
@@ -27,11 +27,11 @@ use super::{Ensemble, EnsembleError, ServerControl, server_name};
 use crate::access::{Access, addresses};
 use crate::files::borrowed::Note;
 use crate::files::workdir::WorkDir;
-use crate::links::External;
+use crate::links::ExternalToxiproxy;
 use crate::recording::archive::AddSegment;
 use crate::sidecar::SidecarOrder;
 use survey::NamedServer;
-use way::Way;
+use way::ServerRoute;
 
 /// What the tunnel's segment is called.
 const WRITER: &str = "tunnel";
@@ -45,8 +45,8 @@ pub struct ExternalEnsemble {
     /// In the order of their ids.
     servers: Vec<NamedServer>,
     access: Access,
-    way: Way,
-    toxiproxy: Option<External>,
+    way: ServerRoute,
+    toxiproxy: Option<ExternalToxiproxy>,
     why: String,
     prefix: String,
     note: Note,
@@ -89,7 +89,7 @@ async fn check_use(options: &ExternalOptions, servers: &[NamedServer]) -> Result
     if access.chroot.is_empty() && !access.is_known() {
         return Ok(());
     }
-    let way = Way::open(access, &named(servers)).map_err(ExternalError::NoTunnel)?;
+    let way = ServerRoute::open(access, &named(servers)).map_err(ExternalError::NoTunnel)?;
     entry::look(access, (&access.connect_string(way.addrs(), ""), &names(servers).join(", "))).await
 }
 
@@ -126,7 +126,7 @@ impl ExternalEnsemble {
         survey::check_connections(&options, &servers)?;
         let ExternalOptions { access, toxiproxy, why, .. } = options;
         let named = named(&servers);
-        let way = Way::open(&access, &named).map_err(ExternalError::NoTunnel)?;
+        let way = ServerRoute::open(&access, &named).map_err(ExternalError::NoTunnel)?;
         // Who is interrupted before this has no debts.
         let note = debt::borrow(work.path(), &named, &access).map_err(|source| EnsembleError::Io {
             what: "note the ensemble in",
@@ -194,7 +194,7 @@ impl Ensemble for ExternalEnsemble {
         self.servers.iter().zip(self.way.addrs()).map(own).collect()
     }
 
-    fn toxiproxy(&self) -> Option<External> {
+    fn toxiproxy(&self) -> Option<ExternalToxiproxy> {
         self.toxiproxy.clone()
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::access::Access;
-use crate::links::External;
+use crate::links::ExternalToxiproxy;
 
 /// Connections of a run to one server besides its candidates' sessions: coordinator, observer, warm-up, taken-over
 /// sessions.
@@ -17,7 +17,7 @@ pub struct ExternalOptions {
     /// The same servers as the links' proxies reach them, in the same order; None: at the same addresses.
     pub upstreams: Option<Vec<String>>,
     /// The Toxiproxy in front of them; None: the run provides its own links.
-    pub toxiproxy: Option<External>,
+    pub toxiproxy: Option<ExternalToxiproxy>,
     /// Access for its clients.
     pub access: Access,
     /// Sessions of the run's largest cell.

@@ -10,12 +10,12 @@ use crate::links::Tunnel;
 
 /// Where clients reach servers, and what keeps that way open.
 #[derive(Debug)]
-pub(super) struct Way {
+pub(super) struct ServerRoute {
     addrs: Vec<SocketAddr>,
     tunnel: Option<Tunnel>,
 }
 
-impl Way {
+impl ServerRoute {
     /// The way to servers, each with its address and the name that it was given, as `host:port`.
     ///
     /// # Errors

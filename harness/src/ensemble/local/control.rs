@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::future::LocalBoxFuture;
 use tokio::time::{Instant, sleep};
 
-use super::super::control::{SeenApart, ServerEvidence};
+use super::super::control::{PartitionEvidence, ServerEvidence};
 use super::super::{EnsembleError, ServerControl};
 use super::LocalEnsemble;
 use super::quorum_links::crosses;
@@ -54,7 +54,7 @@ impl ServerControl for LocalEnsemble {
         Box::pin(self.stop_or_go(server, false))
     }
 
-    fn cut_noting<'a>(&'a self, servers: &'a [u32], in_effect: &'a dyn Fn()) -> LocalBoxFuture<'a, SeenApart> {
+    fn cut_noting<'a>(&'a self, servers: &'a [u32], in_effect: &'a dyn Fn()) -> LocalBoxFuture<'a, PartitionEvidence> {
         const WHAT: &str = "cut off";
         Box::pin(async move {
             let mesh = self.mesh(servers, WHAT)?;

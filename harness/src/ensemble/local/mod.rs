@@ -26,7 +26,7 @@ pub use options::LocalOptions;
 pub use ports::count_free;
 pub(super) use ports::{check_free, count as port_count, reserve_row};
 
-use super::serving::{self, Starting};
+use super::serving::{self, StartingServers};
 use super::{Ensemble, EnsembleError, ServerControl, four_letter, server_name};
 use crate::files::workdir::WorkDir;
 use crate::links::{LinkError, Mesh};
@@ -164,7 +164,7 @@ impl LocalEnsemble {
     }
 }
 
-impl Starting for Vec<ServerProcess> {
+impl StartingServers for Vec<ServerProcess> {
     fn addrs(&self) -> Vec<SocketAddr> {
         self.iter().map(|server| server.addr).collect()
     }

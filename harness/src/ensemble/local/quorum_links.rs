@@ -3,14 +3,14 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use super::ports::Ports;
-use crate::links::Way;
+use crate::links::PeerLink;
 
 /// Two links from every server to every other one: to its quorum port and to its election port.
-pub(super) fn ways(ports: &Ports) -> Vec<Way> {
+pub(super) fn ways(ports: &Ports) -> Vec<PeerLink> {
     let local = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let both = ports.links.iter().filter_map(|link| {
         let own = ports.servers.get(link.to as usize - 1)?;
-        let way = |election, listen, upstream| Way {
+        let way = |election, listen, upstream| PeerLink {
             from: link.from,
             to: link.to,
             election,
@@ -23,7 +23,7 @@ pub(super) fn ways(ports: &Ports) -> Vec<Way> {
 }
 
 /// Whether a link has exactly one end among these servers.
-pub(super) fn crosses(servers: &[u32], way: &Way) -> bool {
+pub(super) fn crosses(servers: &[u32], way: &PeerLink) -> bool {
     servers.contains(&way.from) != servers.contains(&way.to)
 }
 

@@ -15,6 +15,7 @@ use super::super::server_options::collector;
 use super::log::{self, LOG_FILE};
 use super::{Install, LocalOptions, config};
 use crate::files::workdir::ChildNotes;
+use crate::process::limits::explained;
 use crate::process::procfs::process_state;
 
 const MAIN_CLASS: &str = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
@@ -174,7 +175,7 @@ impl Launcher {
             .process_group(0)
             .kill_on_drop(true);
         let start = |source| EnsembleError::Io { what: "start", path: exe.clone(), source };
-        let child = command.spawn().map_err(start)?;
+        let child = command.spawn().map_err(explained).map_err(start)?;
         if let Some(pid) = child.id() {
             self.children.add(pid).map_err(|source| EnsembleError::Io {
                 what: "note a child of",

@@ -33,7 +33,7 @@ fn a_term_is_as_it_is_reported_with_what_the_wire_knows_of_it() {
         Event::Revoke { from: 3_000, to: 3_100, session: 70, reason: RevokeReason::Resigned, .. }
     ));
     // A late write belongs to the term that it names, regardless of the current znode.
-    let said = Said { term: Some(1), ..Said::default() };
+    let said = WriteStatement { term: Some(1), ..WriteStatement::default() };
     let now = HeldZnodes { token: Token0 { czxid: Some(200), session: Some(71) }, node: Some("n-2".into()) };
     assert_eq!(beliefs.written_by(SLOT, &said, now, |_| None).token, token);
 }
@@ -43,7 +43,7 @@ fn a_write_bears_the_token_that_it_was_sent_with() {
     let mut beliefs = beliefs(Grade::Report);
     beliefs.reported(2_000, &grant(SLOT, 1, 1_000, 1_500), &held()).unwrap();
     for (by, own) in [(Some(1), 100), (None, 100)] {
-        let sent = |token| Said { term: by, token, t: None };
+        let sent = |token| WriteStatement { term: by, token, t: None };
         let token = |token| beliefs.written_by(SLOT, &sent(token), HeldZnodes::default(), |_| None).token;
         assert_eq!(token(None), Token { czxid: own, session: 70 });
         assert_eq!(token(Some(7)), Token { czxid: 7, session: 70 });
@@ -58,7 +58,12 @@ fn a_token_that_nobody_knew_when_the_lead_was_granted_is_known_once_it_is_told()
     assert!(matches!(told.events[0], Event::Grant { czxid: Token::UNKNOWN_CZXID, session: 70, .. }));
     let written_by = |told: Option<i64>| {
         let told = |node: &str| told.filter(|_| node == "n-1");
-        beliefs.written_by(SLOT, &Said { term: Some(1), ..Said::default() }, HeldZnodes::default(), told)
+        beliefs.written_by(
+            SLOT,
+            &WriteStatement { term: Some(1), ..WriteStatement::default() },
+            HeldZnodes::default(),
+            told,
+        )
     };
     assert_eq!(written_by(None), TermBasis { token: Token { czxid: -1, session: 70 }, node: Some("n-1".into()) });
     assert_eq!(written_by(Some(100)).token.czxid, 100);

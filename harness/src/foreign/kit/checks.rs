@@ -10,9 +10,9 @@ use tokio::time::Instant;
 
 use super::super::clocks::{ProgramClock, ROUNDS, Round, judge, same_namespace};
 use super::super::message::{Ability, FromProgram, PROTOCOL, ToProgram};
-use super::examination::{Examination, RUNS_ON, Write, guest_slots};
-use super::outcome::{Examined, KitFinding, NOT_TESTED, Need, run_of};
-use super::stage::{ELECTIONS, Fact, StageFact, TIMEOUT_MS, WRITE_EVERY_MS, election_of};
+use super::examination::{Examination, RUNS_ON, ReceivedWrite, guest_slots};
+use super::outcome::{ExaminationReport, KitFinding, NOT_TESTED, Need, run_of};
+use super::stage::{ELECTIONS, StageEvent, StageEventKind, TIMEOUT_MS, WRITE_EVERY_MS, election_of};
 use crate::process::clock;
 use crate::wire::end::{TakenSession as TakenOver, end_session};
 use crate::witness::EphemeralNode;
@@ -35,20 +35,20 @@ const LOOKED_AT: Duration = Duration::from_secs(1);
 const WRITES_MIN: usize = (1_000 / WRITE_EVERY_MS / 4) as usize;
 
 /// It cannot go on.
-struct Over;
+struct Abort;
 
-type CheckStep = anyhow::Result<Result<(), Over>>;
+type CheckStep = anyhow::Result<Result<(), Abort>>;
 
 macro_rules! step {
     ($step:expr) => {
         if $step.is_err() {
-            return Ok(Err(Over));
+            return Ok(Err(Abort));
         }
     };
 }
 
 impl Examination<'_> {
-    pub(super) async fn run(mut self) -> anyhow::Result<Examined> {
+    pub(super) async fn run(mut self) -> anyhow::Result<ExaminationReport> {
         let stage = self.stage;
         // What is missing afterwards was not tested, and so not passed.
         let lost = tokio::select! {
@@ -73,7 +73,7 @@ impl Examination<'_> {
         let evidence = self.evidence();
         let next = run_of(self.stage.command());
         let Self { name, version, outcomes, .. } = self;
-        Ok(Examined { name, version, outcomes, evidence, last_words, not_tested: NOT_TESTED, next })
+        Ok(ExaminationReport { name, version, outcomes, evidence, last_words, not_tested: NOT_TESTED, next })
     }
 
     async fn all(&mut self) -> CheckStep {
@@ -102,14 +102,14 @@ impl Examination<'_> {
                 let fits = protocol == PROTOCOL;
                 self.found("says_hello", Need::Required, Grade::Report, fits, text);
                 if !fits {
-                    return Ok(Err(Over));
+                    return Ok(Err(Abort));
                 }
             }
             _ => {
                 let why = self.why_no_hello(0);
                 let text = format!("no hello: {why}; `hustings candidate protocol` prints what a program has to say");
                 self.found("says_hello", Need::Required, Grade::Report, false, text);
-                return Ok(Err(Over));
+                return Ok(Err(Abort));
             }
         }
         self.stage.must_run(0);
@@ -122,7 +122,7 @@ impl Examination<'_> {
         let text =
             if both { "two of it at a time".to_owned() } else { format!("the second: {}", self.why_no_hello(1)) };
         self.found("runs_twice", Need::Required, Grade::Process, both, text);
-        Ok(if both { Ok(()) } else { Err(Over) })
+        Ok(if both { Ok(()) } else { Err(Abort) })
     }
 
     /// What this one introduced itself with. None: it has ended before, or did not in time.
@@ -146,7 +146,7 @@ impl Examination<'_> {
 
     fn why_no_hello(&mut self, number: usize) -> String {
         let garbage = self.stage.facts(|fact| match &fact.what {
-            StageFact::Garbage(text) if fact.guest == number => Some(text.clone()),
+            StageEventKind::Garbage(text) if fact.guest == number => Some(text.clone()),
             _ => None,
         });
         let said = match garbage.first() {
@@ -170,7 +170,7 @@ impl Examination<'_> {
             self.guests[0].program.tell(ToProgram::Sync { n });
             let answer = || {
                 self.stage.facts(|fact| match fact.what {
-                    StageFact::Said(FromProgram::Sync { n: of, t, .. }) if fact.guest == 0 && of == n => {
+                    StageEventKind::Said(FromProgram::Sync { n: of, t, .. }) if fact.guest == 0 && of == n => {
                         Some((fact.t, t))
                     }
                     _ => None,
@@ -219,7 +219,7 @@ impl Examination<'_> {
             format!("nobody wrote in {silent} of {all} within {} s", SOON.as_secs())
         };
         self.found("leads_and_writes", Need::Required, Grade::Effect, led, text);
-        Ok(if stood && led { Ok(()) } else { Err(Over) })
+        Ok(if stood && led { Ok(()) } else { Err(Abort) })
     }
 
     async fn writes(&mut self) {
@@ -248,14 +248,14 @@ impl Examination<'_> {
             return self.untested(NAME, Need::Optional, Grade::Effect, "it does not claim to resign");
         }
         (self.progress)("resign");
-        let Some(write @ Write { slot: leader, .. }) = self.last_write(0) else { return };
+        let Some(write @ ReceivedWrite { slot: leader, .. }) = self.last_write(0) else { return };
         let number = self.guest_of(leader).number;
         let (from, before) = (clock::now(), self.open_sessions(number));
         self.guest_of(leader).slots.borrow_mut().resigns(leader);
         self.guest_of(leader).program.tell(ToProgram::Resign { slot: leader, fault: 1 });
         let next = self.succeeded(write, from, SOON).await;
-        let resigned = |fact: &Fact| match fact.what {
-            StageFact::Said(FromProgram::Resigned { slot, fault: 1, t1, .. }) if slot == leader => Some(t1),
+        let resigned = |fact: &StageEvent| match fact.what {
+            StageEventKind::Said(FromProgram::Resigned { slot, fault: 1, t1, .. }) if slot == leader => Some(t1),
             _ => None,
         };
         let told = self.stage.until(SOON, || !self.stage.facts(resigned).is_empty()).await;
@@ -291,7 +291,7 @@ impl Examination<'_> {
 
     async fn session_ends(&mut self) -> anyhow::Result<()> {
         (self.progress)("the session ends");
-        let Some(write @ Write { slot: leader, .. }) = self.last_write(0) else { return Ok(()) };
+        let Some(write @ ReceivedWrite { slot: leader, .. }) = self.last_write(0) else { return Ok(()) };
         let of_leader = {
             let slots = self.guest_of(leader).slots.borrow();
             let id = slots.slot(leader).and_then(|seen| seen.session);
@@ -339,18 +339,18 @@ impl Examination<'_> {
     }
 
     /// Sends a signal, unless the program has ended by itself: that is a finding, and the end of the examination.
-    fn signalled(&mut self, number: usize, (signal, name): (Signal, &str)) -> Result<(), Over> {
+    fn signalled(&mut self, number: usize, (signal, name): (Signal, &str)) -> Result<(), Abort> {
         if !self.is_over(number) && self.guests[number].signal(signal).is_ok() {
             return Ok(());
         }
         let text = format!("it ended by itself, before {name} was sent to it");
         self.found(RUNS_ON, Need::Required, Grade::Process, false, text);
-        Err(Over)
+        Err(Abort)
     }
 
     async fn pauses(&mut self) -> CheckStep {
         (self.progress)("a pause longer than the timeout");
-        let Some(write @ Write { slot: leader, .. }) = self.last_write(0) else { return Ok(Ok(())) };
+        let Some(write @ ReceivedWrite { slot: leader, .. }) = self.last_write(0) else { return Ok(Ok(())) };
         let number = self.guest_of(leader).number;
         let from = clock::now();
         step!(self.signalled(number, (Signal::STOP, "SIGSTOP")));
@@ -375,7 +375,7 @@ impl Examination<'_> {
 
     async fn is_killed(&mut self) -> CheckStep {
         (self.progress)("killed");
-        let Some(write @ Write { slot: leader, .. }) = self.last_write(0) else { return Ok(Err(Over)) };
+        let Some(write @ ReceivedWrite { slot: leader, .. }) = self.last_write(0) else { return Ok(Err(Abort)) };
         let number = self.guest_of(leader).number;
         let from = clock::now();
         self.stage.may_end(number);
@@ -392,7 +392,7 @@ impl Examination<'_> {
 
     async fn is_terminated(&mut self) -> CheckStep {
         (self.progress)("SIGTERM");
-        let Some(write @ Write { slot: leader, .. }) = self.last_write(0) else { return Ok(Err(Over)) };
+        let Some(write @ ReceivedWrite { slot: leader, .. }) = self.last_write(0) else { return Ok(Err(Abort)) };
         let number = self.guest_of(leader).number;
         let (held, from) = (self.held_by(number), clock::now());
         self.stage.may_end(number);
@@ -444,13 +444,13 @@ impl Examination<'_> {
         for slot in self.slots_of(place) {
             self.guests[place].stand(slot);
         }
-        Ok(if back { Ok(()) } else { Err(Over) })
+        Ok(if back { Ok(()) } else { Err(Abort) })
     }
 
     async fn stops(&mut self) -> anyhow::Result<()> {
         (self.progress)("stop");
         // Of a lock only its holder has a znode.
-        let Some(Write { slot: leader, .. }) = self.last_write(0) else { return Ok(()) };
+        let Some(ReceivedWrite { slot: leader, .. }) = self.last_write(0) else { return Ok(()) };
         let last = self.guest_of(leader).number;
         let held = self.held_by(last);
         self.stage.may_end(last);

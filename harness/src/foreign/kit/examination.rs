@@ -7,7 +7,7 @@ use hustings_record::{Grade, Nanos};
 
 use super::super::message::{Ability, FromProgram};
 use super::outcome::{CheckOutcome, KitFinding, Need, REQUIRED, has_passed};
-use super::stage::{ELECTIONS, Fact, Guest, Stage, StageFact, election_of};
+use super::stage::{ELECTIONS, ExaminedProgram, Stage, StageEvent, StageEventKind, election_of};
 
 /// The check that fails if a program ends by itself.
 pub(super) const RUNS_ON: &str = "runs_until_it_is_told_to_end";
@@ -18,7 +18,7 @@ const ENDED_WITHIN: Duration = Duration::from_millis(500);
 pub(super) struct Examination<'a> {
     pub(super) stage: &'a Stage,
     pub(super) progress: &'a dyn Fn(&str),
-    pub(super) guests: Vec<Guest>,
+    pub(super) guests: Vec<ExaminedProgram>,
     pub(super) name: String,
     pub(super) version: String,
     pub(super) can: Vec<Ability>,
@@ -29,7 +29,7 @@ pub(super) struct Examination<'a> {
 
 /// One received write.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Write {
+pub(super) struct ReceivedWrite {
     pub(super) t: Nanos,
     pub(super) slot: u32,
     /// The czxid of its token; 0 if unknown.
@@ -72,13 +72,13 @@ impl<'a> Examination<'a> {
         guest_slots(number).filter(|&slot| elections.contains(&election_of(slot))).collect()
     }
 
-    pub(super) fn guest_of(&self, slot: u32) -> &Guest {
+    pub(super) fn guest_of(&self, slot: u32) -> &ExaminedProgram {
         &self.guests[(slot / ELECTIONS) as usize]
     }
 
     pub(super) fn hello_of(&self, number: usize) -> Option<FromProgram> {
-        let hello = |fact: &Fact| match &fact.what {
-            StageFact::Said(hello @ FromProgram::Hello { .. }) if fact.guest == number => Some(hello.clone()),
+        let hello = |fact: &StageEvent| match &fact.what {
+            StageEventKind::Said(hello @ FromProgram::Hello { .. }) if fact.guest == number => Some(hello.clone()),
             _ => None,
         };
         self.stage.facts(hello).into_iter().next()
@@ -87,13 +87,13 @@ impl<'a> Examination<'a> {
     pub(super) fn is_over(&self, number: usize) -> bool {
         !self
             .stage
-            .facts(|fact| (fact.guest == number && matches!(fact.what, StageFact::Over)).then_some(()))
+            .facts(|fact| (fact.guest == number && matches!(fact.what, StageEventKind::Over)).then_some(()))
             .is_empty()
     }
 
     pub(super) fn grants(&self, slot: u32) -> Vec<(Nanos, FromProgram)> {
         self.stage.facts(|fact| match &fact.what {
-            StageFact::Said(grant @ FromProgram::Grant { slot: of, .. }) if *of == slot => {
+            StageEventKind::Said(grant @ FromProgram::Grant { slot: of, .. }) if *of == slot => {
                 Some((fact.t, grant.clone()))
             }
             _ => None,
@@ -101,10 +101,10 @@ impl<'a> Examination<'a> {
     }
 
     /// The writes to an election since `from`.
-    pub(super) fn writes_since(&self, election: u32, from: Nanos) -> Vec<Write> {
+    pub(super) fn writes_since(&self, election: u32, from: Nanos) -> Vec<ReceivedWrite> {
         self.stage.facts(|fact| match fact.what {
-            StageFact::Wrote { slot, czxid, taken, .. } if election_of(slot) == election && fact.t >= from => {
-                Some(Write { t: fact.t, slot, czxid, stale: taken.unfenced_stale })
+            StageEventKind::Wrote { slot, czxid, taken, .. } if election_of(slot) == election && fact.t >= from => {
+                Some(ReceivedWrite { t: fact.t, slot, czxid, stale: taken.unfenced_stale })
             }
             _ => None,
         })
@@ -115,13 +115,13 @@ impl<'a> Examination<'a> {
         self.writes_since(election, from).iter().map(|write| write.slot).collect()
     }
 
-    pub(super) fn last_write(&self, election: u32) -> Option<Write> {
+    pub(super) fn last_write(&self, election: u32) -> Option<ReceivedWrite> {
         self.writes_since(election, 0).pop()
     }
 
     /// Time from `from` until another slot wrote, or the same slot with a newer token. None: none did in time.
-    pub(super) async fn succeeded(&self, leader: Write, from: Nanos, at_most: Duration) -> Option<Nanos> {
-        let is_next = |write: &Write| write.slot != leader.slot || write.czxid > leader.czxid;
+    pub(super) async fn succeeded(&self, leader: ReceivedWrite, from: Nanos, at_most: Duration) -> Option<Nanos> {
+        let is_next = |write: &ReceivedWrite| write.slot != leader.slot || write.czxid > leader.czxid;
         let next = || self.writes_since(election_of(leader.slot), from).into_iter().find(is_next);
         self.stage.until(at_most, || next().is_some()).await;
         next().map(|write| write.t - from)
@@ -173,10 +173,10 @@ impl<'a> Examination<'a> {
 
     pub(super) fn note_garbage(&mut self) {
         let garbage = self.stage.facts(|fact| match &fact.what {
-            StageFact::Garbage(text) => Some(text.clone()),
+            StageEventKind::Garbage(text) => Some(text.clone()),
             _ => None,
         });
-        let said = !self.stage.facts(|fact| matches!(fact.what, StageFact::Said(_)).then_some(())).is_empty();
+        let said = !self.stage.facts(|fact| matches!(fact.what, StageEventKind::Said(_)).then_some(())).is_empty();
         if garbage.is_empty() && !said {
             return self.untested("speaks_the_protocol_alone", Need::Required, Grade::Report, "it said nothing");
         }

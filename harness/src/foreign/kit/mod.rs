@@ -12,7 +12,7 @@ use std::path::Path;
 use serde_json::Value;
 
 pub(crate) use outcome::run_of;
-pub use outcome::{CheckOutcome, Examined, KitFinding, Need};
+pub use outcome::{CheckOutcome, ExaminationReport, KitFinding, Need};
 
 /// The command to examine.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub struct Command {
 ///
 /// # Errors
 /// The stage cannot be set up, or the command cannot be started.
-pub async fn examine(exe: &Path, command: Command, progress: impl Fn(&str)) -> anyhow::Result<Examined> {
+pub async fn examine(exe: &Path, command: Command, progress: impl Fn(&str)) -> anyhow::Result<ExaminationReport> {
     let stage = stage::Stage::set_up(exe, command).await?;
     let examined = examination::Examination::new(&stage, &progress).run().await;
     let ended = stage.tear_down().await;

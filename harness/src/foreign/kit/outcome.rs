@@ -36,7 +36,7 @@ pub enum KitFinding {
 
 /// Everything that an examination found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Examined {
+pub struct ExaminationReport {
     /// What it calls itself; empty where it said nothing.
     pub name: String,
     pub version: String,
@@ -91,7 +91,7 @@ pub(super) fn has_passed(outcomes: &[CheckOutcome], name: &str) -> bool {
     outcomes.iter().any(|outcome| outcome.name == name && outcome.result == KitFinding::Passed)
 }
 
-impl Examined {
+impl ExaminationReport {
     /// Whether it has everything that is required.
     #[must_use]
     pub fn passes(&self) -> bool {
@@ -109,7 +109,7 @@ impl Examined {
 mod tests {
     use super::*;
 
-    fn examined(names: &[&'static str]) -> Examined {
+    fn examined(names: &[&'static str]) -> ExaminationReport {
         let passed = |&name: &&'static str| CheckOutcome {
             name,
             need: Need::Required,
@@ -119,7 +119,15 @@ mod tests {
         };
         let outcomes = names.iter().map(passed).collect();
         let (name, version, next) = (String::new(), String::new(), String::new());
-        Examined { name, version, outcomes, evidence: Vec::new(), last_words: Vec::new(), not_tested: NOT_TESTED, next }
+        ExaminationReport {
+            name,
+            version,
+            outcomes,
+            evidence: Vec::new(),
+            last_words: Vec::new(),
+            not_tested: NOT_TESTED,
+            next,
+        }
     }
 
     #[test]

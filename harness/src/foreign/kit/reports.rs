@@ -7,9 +7,9 @@ use hustings_record::{Grade, Nanos};
 
 use super::super::beliefs::{HeldZnodes, ProgramBeliefs};
 use super::super::message::{Ability, FromProgram};
-use super::examination::{Examination, Write, guest_slots};
+use super::examination::{Examination, ReceivedWrite, guest_slots};
 use super::outcome::Need;
-use super::stage::{StageFact, WRITE_EVERY_MS};
+use super::stage::{StageEventKind, WRITE_EVERY_MS};
 use crate::process::clock;
 
 /// A report and a write use different channels: either may arrive this much later.
@@ -26,7 +26,7 @@ impl Examination<'_> {
         }
         let mut late = Vec::new();
         for election in self.elections().collect::<Vec<_>>() {
-            let Some(Write { slot: leader, .. }) = self.last_write(election) else { continue };
+            let Some(ReceivedWrite { slot: leader, .. }) = self.last_write(election) else { continue };
             let first = self.writes_since(election, 0).iter().find(|write| write.slot == leader).map(|write| write.t);
             let grant = self.grants(leader).into_iter().next_back();
             let Some((heard, FromProgram::Grant { t0, t1, .. })) = grant else {
@@ -49,7 +49,7 @@ impl Examination<'_> {
             return self.untested(NAME, Need::Optional, Grade::Wire, "it does not claim to know its token");
         }
         let compared = self.stage.facts(|fact| match &fact.what {
-            StageFact::Granted { slot, node, token, by_wire: Some(wire) } => {
+            StageEventKind::Granted { slot, node, token, by_wire: Some(wire) } => {
                 let other_name = node.as_ref().is_some_and(|node| *node != wire.name);
                 let other_token = wire.czxid.zip(*token).is_some_and(|(wire, token)| wire != token);
                 let wrong = other_name || token.is_none() || other_token;
@@ -74,7 +74,7 @@ impl Examination<'_> {
         const NAME: &str = "writes_bear_its_own_token";
         let on_its_way = LINES_WITHIN.as_nanos() as Nanos;
         let writes = self.stage.facts(|fact| match &fact.what {
-            StageFact::Wrote { slot, said, own, .. } => Some((fact.t, *slot, *said, own.clone())),
+            StageEventKind::Wrote { slot, said, own, .. } => Some((fact.t, *slot, *said, own.clone())),
             _ => None,
         });
         let (mut compared, mut others) = (0, Vec::new());
@@ -156,7 +156,7 @@ impl Examination<'_> {
 
     fn said_by(&self, guest: usize) -> Vec<(Nanos, FromProgram)> {
         self.stage.facts(|fact| match &fact.what {
-            StageFact::Said(said) if fact.guest == guest => Some((fact.t, said.clone())),
+            StageEventKind::Said(said) if fact.guest == guest => Some((fact.t, said.clone())),
             _ => None,
         })
     }
@@ -166,8 +166,8 @@ impl Examination<'_> {
     fn astray(&self, slot: u32) -> Option<String> {
         // When each report was received, its timestamp, and whether it is a grant.
         let said = self.stage.facts(|fact| match fact.what {
-            StageFact::Said(FromProgram::Grant { slot: of, t1, .. }) if of == slot => Some((fact.t, t1, true)),
-            StageFact::Said(FromProgram::Revoke { slot: of, t1, .. }) if of == slot => Some((fact.t, t1, false)),
+            StageEventKind::Said(FromProgram::Grant { slot: of, t1, .. }) if of == slot => Some((fact.t, t1, true)),
+            StageEventKind::Said(FromProgram::Revoke { slot: of, t1, .. }) if of == slot => Some((fact.t, t1, false)),
             _ => None,
         });
         let led = |sent: Nanos| said.iter().rev().find(|report| report.1 <= sent).is_some_and(|report| report.2);
@@ -180,7 +180,7 @@ impl Examination<'_> {
                 || said.iter().any(|(heard, _, leads)| *leads && t < *heard && *heard <= t + slack)
         };
         let wrote = self.stage.facts(|fact| match fact.what {
-            StageFact::Wrote { slot: of, sent, .. } if of == slot && !leads(fact.t) => {
+            StageEventKind::Wrote { slot: of, sent, .. } if of == slot && !leads(fact.t) => {
                 sent.is_none_or(|sent| !sent_in_time(sent, fact.t)).then_some(fact.t)
             }
             _ => None,

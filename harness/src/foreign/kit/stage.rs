@@ -18,8 +18,8 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_local;
 
 use super::super::beliefs::Token0;
-use super::super::intake::{Fenced, Incoming, Intake, ResourceAnswer};
-use super::super::message::{FromProgram, Start, ToProgram};
+use super::super::intake::{FenceDecision, Incoming, Intake, ResourceAnswer};
+use super::super::message::{FromProgram, SlotStart, ToProgram};
 use super::super::program::{Program, ProgramInput};
 use super::Command;
 use crate::access::Access;
@@ -29,7 +29,7 @@ use crate::ensemble::embedded::{EmbeddedEnsemble, EmbeddedOptions};
 use crate::ensemble::server_options::ServerOptions;
 use crate::files::workdir::WorkDir;
 use crate::process::clock;
-use crate::witness::{EphemeralNode, HostSlots, Relay, SlotSeen, Slots, Tell};
+use crate::witness::{EphemeralNode, HostSlots, ObservedSlot, Relay, RelayCallback, Slots};
 
 /// Ticks of the servers and the timeout that programs ask for: two ticks at least, twenty at most.
 pub(super) const TICK_MS: u64 = 200;
@@ -44,15 +44,15 @@ pub(super) const ELECTIONS: u32 = 2;
 
 /// One thing that came in.
 #[derive(Clone, Debug)]
-pub(super) struct Fact {
+pub(super) struct StageEvent {
     pub(super) t: Nanos,
     /// Number of the program that it is of.
     pub(super) guest: usize,
-    pub(super) what: StageFact,
+    pub(super) what: StageEventKind,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum StageFact {
+pub(super) enum StageEventKind {
     Said(FromProgram),
     /// What a grant says, which was heard right before, and the znode that the wire showed by then.
     Granted {
@@ -75,7 +75,7 @@ pub(super) enum StageFact {
     },
 }
 
-type Log = Rc<RefCell<Vec<Fact>>>;
+type Log = Rc<RefCell<Vec<StageEvent>>>;
 
 /// Servers, and everything that came in.
 pub(super) struct Stage {
@@ -92,7 +92,7 @@ pub(super) struct Stage {
 }
 
 /// One running program with its slots: it is a host.
-pub(super) struct Guest {
+pub(super) struct ExaminedProgram {
     pub(super) number: usize,
     pub(super) program: Program,
     pub(super) slots: Rc<RefCell<Slots>>,
@@ -134,12 +134,12 @@ impl Stage {
     }
 
     /// Starts the command as the program with this number, for these slots. It is not told of them yet.
-    pub(super) async fn start(&self, number: usize, slots: &[u32]) -> anyhow::Result<Guest> {
+    pub(super) async fn start(&self, number: usize, slots: &[u32]) -> anyhow::Result<ExaminedProgram> {
         let candidates = slots.iter().map(|&slot| (slot, path_of(election_of(slot)))).collect();
         // Whether it queues is not asked here: what its znodes show is looked at by itself.
         let seen = Rc::new(RefCell::new(Slots::new(HostSlots { candidates, queue: true })));
         let told = seen.clone();
-        let tell: Tell =
+        let tell: RelayCallback =
             Rc::new(move |connection, what| told.borrow_mut().take(clock::now(), connection, &what, &mut |_| {}));
         let relays = Relay::open_all(self.ensemble.servers(), &Arc::default(), &tell).await;
         let relays = relays.context("no port for a relay")?;
@@ -148,11 +148,11 @@ impl Stage {
         spawn_local(hear(self.log.clone(), number, seen.clone(), heard));
         spawn_local(take_writes(self.log.clone(), number, seen.clone(), self.resource.clone(), incoming));
         let config = self.command.config.clone();
-        Ok(Guest { number, program, slots: seen, relays, intake, config })
+        Ok(ExaminedProgram { number, program, slots: seen, relays, intake, config })
     }
 
     /// Everything that came in and is like this.
-    pub(super) fn facts<T>(&self, like: impl Fn(&Fact) -> Option<T>) -> Vec<T> {
+    pub(super) fn facts<T>(&self, like: impl Fn(&StageEvent) -> Option<T>) -> Vec<T> {
         self.log.borrow().iter().filter_map(like).collect()
     }
 
@@ -181,8 +181,9 @@ impl Stage {
     /// Waits for the end of a program that has no reason to end, and returns its number.
     pub(super) async fn lost(&self) -> usize {
         loop {
-            let is_lost =
-                |fact: &Fact| matches!(fact.what, StageFact::Over) && self.running.borrow().contains(&fact.guest);
+            let is_lost = |fact: &StageEvent| {
+                matches!(fact.what, StageEventKind::Over) && self.running.borrow().contains(&fact.guest)
+            };
             let lost = self.facts(|fact| is_lost(fact).then_some(fact.guest));
             if let Some(&first) = lost.first() {
                 return first;
@@ -216,10 +217,10 @@ impl Stage {
     }
 }
 
-impl Guest {
+impl ExaminedProgram {
     /// Tells it to stand in a slot.
     pub(super) fn stand(&self, slot: u32) -> bool {
-        self.program.tell(ToProgram::Start(Start {
+        self.program.tell(ToProgram::Start(SlotStart {
             slot,
             group: path_of(election_of(slot)),
             connect: joined(&self.relays.iter().map(Relay::address).collect::<Vec<_>>()),
@@ -250,32 +251,32 @@ async fn hear(log: Log, guest: usize, slots: Rc<RefCell<Slots>>, mut heard: mpsc
     let mut garbage = 0;
     while let Some(heard) = heard.recv().await {
         let (t, what) = match heard {
-            ProgramInput::Said { t, message } => (t, StageFact::Said(message)),
+            ProgramInput::Said { t, message } => (t, StageEventKind::Said(message)),
             ProgramInput::Garbage { t, why, line } => {
                 garbage += 1;
-                (t, StageFact::Garbage(format!("{line:?} ({why})")))
+                (t, StageEventKind::Garbage(format!("{line:?} ({why})")))
             }
             ProgramInput::TooMuch { t } => {
-                (t, StageFact::Garbage("so many notes and the like that most were not taken".to_owned()))
+                (t, StageEventKind::Garbage("so many notes and the like that most were not taken".to_owned()))
             }
-            ProgramInput::Over { t } => (t, StageFact::Over),
+            ProgramInput::Over { t } => (t, StageEventKind::Over),
         };
-        let over = matches!(what, StageFact::Over);
-        let granted = granted(&slots.borrow(), &what).map(|what| Fact { t, guest, what });
-        log.borrow_mut().extend([Fact { t, guest, what }].into_iter().chain(granted));
+        let over = matches!(what, StageEventKind::Over);
+        let granted = granted(&slots.borrow(), &what).map(|what| StageEvent { t, guest, what });
+        log.borrow_mut().extend([StageEvent { t, guest, what }].into_iter().chain(granted));
         // It is not listened to any more.
         if garbage >= GARBAGE_MAX && !over {
-            log.borrow_mut().push(Fact { t, guest, what: StageFact::Over });
+            log.borrow_mut().push(StageEvent { t, guest, what: StageEventKind::Over });
             return;
         }
     }
 }
 
 /// What a grant says, beside the znode that the wire shows: the one that it names, or else the one that its slot has.
-fn granted(slots: &Slots, what: &StageFact) -> Option<StageFact> {
-    let StageFact::Said(FromProgram::Grant { slot, node, token, .. }) = what else { return None };
+fn granted(slots: &Slots, what: &StageEventKind) -> Option<StageEventKind> {
+    let StageEventKind::Said(FromProgram::Grant { slot, node, token, .. }) = what else { return None };
     let by_wire = slots.slot(*slot).and_then(|seen| seen.rests_on(node.as_deref()).or_else(|| seen.rests_on(None)));
-    Some(StageFact::Granted { slot: *slot, node: node.clone(), token: *token, by_wire: by_wire.cloned() })
+    Some(StageEventKind::Granted { slot: *slot, node: node.clone(), token: *token, by_wire: by_wire.cloned() })
 }
 
 async fn take_writes(
@@ -287,11 +288,11 @@ async fn take_writes(
 ) {
     while let Some(Incoming { t, slot, said, answer }) = incoming.recv().await {
         let (token, sent) = (token(&slots.borrow(), slot, said.token), said.t);
-        let own = slots.borrow().slot(slot).map_or_else(Vec::new, SlotSeen::tokens);
+        let own = slots.borrow().slot(slot).map_or_else(Vec::new, ObservedSlot::tokens);
         let taken = resource.borrow_mut().write(election_of(slot) as usize, slot, token);
-        let what = StageFact::Wrote { slot, sent, czxid: token.czxid, said: said.token, own, taken };
-        log.borrow_mut().push(Fact { t, guest, what });
-        let fenced = if taken.fenced_rejected { Fenced::Refused } else { Fenced::Taken };
+        let what = StageEventKind::Wrote { slot, sent, czxid: token.czxid, said: said.token, own, taken };
+        log.borrow_mut().push(StageEvent { t, guest, what });
+        let fenced = if taken.fenced_rejected { FenceDecision::Refused } else { FenceDecision::Taken };
         // Whoever asked may have gone.
         let _ = answer.send(ResourceAnswer { seq: taken.seq, fenced });
     }
@@ -300,7 +301,7 @@ async fn take_writes(
 /// What the writer says that it holds, else what its slot holds by the wire.
 fn token(slots: &Slots, slot: u32, said: Option<i64>) -> Token {
     let seen = slots.slot(slot);
-    let node = seen.and_then(SlotSeen::writes_by);
+    let node = seen.and_then(ObservedSlot::writes_by);
     let session = node.map(|node| node.session).or_else(|| seen.and_then(|seen| seen.session));
     Token0 { czxid: said.or(node.and_then(|node| node.czxid)), session }.known()
 }

@@ -13,16 +13,16 @@ use rustix::process::Signal;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_local;
 
-use super::introduction::Introduced;
-use super::survivors::{Cut, Survivors};
+use super::introduction::HandshakeResult;
+use super::survivors::{CutConnection, Survivors};
 use super::waits::Waits;
-use super::wall_clock::{Set, WallClock};
-use crate::foreign::beliefs::{BeliefOutcome, HeldZnodes, Odd, ProgramBeliefs, TermBasis};
+use super::wall_clock::{ClockSetResult, WallClock};
+use crate::foreign::beliefs::{BeliefOutcome, HeldZnodes, ProgramBeliefs, ProtocolViolation, TermBasis};
 use crate::foreign::intake::{Incoming, ResourceAnswer};
-use crate::foreign::message::{Ability, FromProgram, Start, ToProgram};
+use crate::foreign::message::{Ability, FromProgram, SlotStart, ToProgram};
 use crate::foreign::program::{Program, ProgramInput};
-use crate::foreign::words::ToldByCommand;
-use crate::host::paths::{Passed, Paths};
+use crate::foreign::words::CommandValues;
+use crate::host::paths::{PathEvent, Paths};
 use crate::host::process::HostShared;
 use crate::process::clock;
 use crate::protocol::{FromHost, ProgramSetUp, WriteAnswer};
@@ -36,7 +36,7 @@ const HEARD_WAITING_MAX: usize = 1 << 8;
 const WRITES_WAITING_MAX: usize = 1 << 12;
 
 /// A program on this host.
-pub(super) struct Guest {
+pub(super) struct HostedProgram {
     pub(super) spec: ProgramSetUp,
     pub(super) program: Option<Program>,
     pub(super) slots: Rc<RefCell<Slots>>,
@@ -55,7 +55,7 @@ pub(super) struct Guest {
     heard: mpsc::Sender<ProgramInput>,
 }
 
-impl Guest {
+impl HostedProgram {
     /// Starts the program, unless its command carries its election. Returns the receiver of its output.
     pub(super) fn prepare(
         shared: &Rc<HostShared>,
@@ -111,7 +111,7 @@ impl Guest {
     pub(super) fn start_mute(&mut self, shared: &Rc<HostShared>) -> anyhow::Result<()> {
         let set_up = &shared.set_up;
         let (cand, _, path) = set_up.candidates.first().context("no slot")?;
-        let told = ToldByCommand {
+        let told = CommandValues {
             connect: self.paths.cluster.clone(),
             group: path.clone(),
             resource: self.resource(*cand),
@@ -119,14 +119,14 @@ impl Guest {
         };
         let command = told.put_into(&self.spec.command);
         self.start(&command)?;
-        let introduced = Introduced::mute(self.spec.name.clone());
+        let introduced = HandshakeResult::mute(self.spec.name.clone());
         shared.journal.push(&introduced.event(clock::now()));
         self.introduced(shared, introduced);
         shared.tell(FromHost::Ready { acts: self.pid(), equal_paths: false });
         Ok(())
     }
 
-    pub(super) fn introduced(&mut self, shared: &HostShared, introduced: Introduced) {
+    pub(super) fn introduced(&mut self, shared: &HostShared, introduced: HandshakeResult) {
         let set_up = &shared.set_up;
         let slots = set_up.candidates.iter().map(|(cand, ..)| *cand);
         self.can_resign = introduced.can(Ability::Resign);
@@ -153,7 +153,7 @@ impl Guest {
     /// The order for one of its slots.
     fn start_of(&self, shared: &HostShared, cand: u32, path: &str) -> ToProgram {
         let set_up = &shared.set_up;
-        ToProgram::Start(Start {
+        ToProgram::Start(SlotStart {
             slot: cand,
             group: path.to_owned(),
             connect: self.paths.cluster.clone(),
@@ -187,7 +187,7 @@ impl Guest {
     // ---- its traffic, reports and writes
 
     /// Handles an event on one of its connections.
-    pub(super) fn passed(&self, shared: &HostShared, Passed { t, connection, what }: &Passed) {
+    pub(super) fn passed(&self, shared: &HostShared, PathEvent { t, connection, what }: &PathEvent) {
         let mut slots = self.slots.borrow_mut();
         let was_sound = slots.is_sound();
         slots.take(*t, *connection, what, &mut |event| shared.journal.push(&event));
@@ -211,7 +211,7 @@ impl Guest {
     }
 
     /// Why a grant cannot rest on the znode that it names: the connections show another one, and never that one.
-    pub(super) fn wrong_node(&self, said: &FromProgram) -> Option<Odd> {
+    pub(super) fn wrong_node(&self, said: &FromProgram) -> Option<ProtocolViolation> {
         let FromProgram::Grant { slot, node: Some(named), .. } = said else { return None };
         let slots = self.slots.borrow();
         let own = slots.slot(*slot).filter(|_| slots.is_sound())?.contradicts(named)?;
@@ -219,7 +219,7 @@ impl Guest {
         Some((Misbehaviour::WrongNode, text))
     }
 
-    pub(super) fn reported(&mut self, heard: Nanos, said: &FromProgram) -> Result<BeliefOutcome, Odd> {
+    pub(super) fn reported(&mut self, heard: Nanos, said: &FromProgram) -> Result<BeliefOutcome, ProtocolViolation> {
         let held = match said {
             FromProgram::Grant { slot, node, .. } => self.held(*slot, node.as_deref()),
             FromProgram::Revoke { .. } => HeldZnodes::default(),
@@ -234,7 +234,7 @@ impl Guest {
     ///
     /// # Errors
     /// Why not.
-    pub(super) fn may_write(&self, write: &Incoming) -> Result<(), Odd> {
+    pub(super) fn may_write(&self, write: &Incoming) -> Result<(), ProtocolViolation> {
         self.beliefs.as_ref().map_or(Ok(()), |beliefs| beliefs.may_write(write.slot, write.said.term))
     }
 
@@ -327,7 +327,7 @@ impl Guest {
 
     /// Cuts the connections that servers keep for ended sessions, and records that.
     pub(super) fn cut_survivors(&self, shared: &HostShared) {
-        for Cut { session, answered_after } in self.survivors.cut(&self.slots.borrow()) {
+        for CutConnection { session, answered_after } in self.survivors.cut(&self.slots.borrow()) {
             shared.journal.push(&Event::Severed { t: clock::now(), session, answered_ns: answered_after });
         }
     }
@@ -343,7 +343,7 @@ impl Guest {
     }
 
     /// The result of setting the wall clock, once known.
-    pub(super) fn look_at_clock(&mut self) -> Option<Set> {
+    pub(super) fn look_at_clock(&mut self) -> Option<ClockSetResult> {
         self.wall_clock.look(self.program.as_ref()?)
     }
 

@@ -37,7 +37,7 @@ enum IntroductionStep {
 }
 
 /// The result of the handshake.
-pub(super) struct Introduced {
+pub(super) struct HandshakeResult {
     name: String,
     version: String,
     can: Vec<Ability>,
@@ -105,7 +105,7 @@ impl Introduction {
     ///
     /// # Errors
     /// Why it cannot take part.
-    pub(super) fn look(&mut self, pid: Option<u32>) -> Result<Option<Introduced>, String> {
+    pub(super) fn look(&mut self, pid: Option<u32>) -> Result<Option<HandshakeResult>, String> {
         if let Some(wrong) = self.wrong.take() {
             return Err(wrong);
         }
@@ -122,11 +122,11 @@ impl Introduction {
         self.step = IntroductionStep::Over;
         let (name, version, can) = self.hello.take().unwrap_or_default();
         let clock = judge(&self.rounds, pid.and_then(same_namespace));
-        Ok(Some(Introduced::new(name, version, can, clock)))
+        Ok(Some(HandshakeResult::new(name, version, can, clock)))
     }
 }
 
-impl Introduced {
+impl HandshakeResult {
     fn new(name: String, version: String, can: Vec<Ability>, clock: ProgramClock) -> Self {
         let why = match (can.contains(&Ability::Report), clock) {
             (false, _) => Some("it does not report what it believes".to_owned()),

@@ -22,13 +22,13 @@ use crate::foreign::intake::Incoming;
 use crate::foreign::message::FromProgram;
 use crate::foreign::program::ProgramInput;
 use crate::host::floor;
-use crate::host::paths::{Passed, Paths, Streams};
+use crate::host::paths::{PathEvent, Paths, Streams};
 use crate::host::process::HostShared;
 use crate::host::shutdown::{given_up, hung_up};
 use crate::process::clock;
 use crate::protocol::{FromHost, Receiver, ToHost};
 
-use guest::Guest;
+use guest::HostedProgram;
 use introduction::Introduction;
 
 /// Minimum pause between checks of connections, quiet slots, silent leaders and deadlines.
@@ -50,11 +50,11 @@ pub(super) async fn serve(
     (paths, streams): (Paths, Streams),
     mut receiver: Receiver,
 ) -> anyhow::Result<bool> {
-    let (guest, heard) = match Guest::prepare(&shared, paths) {
+    let (guest, heard) = match HostedProgram::prepare(&shared, paths) {
         Ok(prepared) => prepared,
         Err(error) => return Ok(given_up(&shared, format!("{error:#}")).await),
     };
-    let mut beside = Beside {
+    let mut beside = ProgramHost {
         shared,
         guest,
         passed: streams.passed,
@@ -67,10 +67,10 @@ pub(super) async fn serve(
     beside.serve(&mut receiver, heard, streams.writes).await
 }
 
-struct Beside {
+struct ProgramHost {
     shared: std::rc::Rc<HostShared>,
-    guest: Guest,
-    passed: mpsc::UnboundedReceiver<Passed>,
+    guest: HostedProgram,
+    passed: mpsc::UnboundedReceiver<PathEvent>,
     /// Count of misbehaviour, by kind.
     odd: BTreeMap<Misbehaviour, u32>,
     enrolled: bool,
@@ -82,7 +82,7 @@ struct Beside {
     looks: u64,
 }
 
-impl Beside {
+impl ProgramHost {
     async fn serve(
         &mut self,
         receiver: &mut Receiver,
@@ -130,7 +130,7 @@ impl Beside {
     }
 
     /// The program has introduced itself, and its clock was checked.
-    fn introduced(&mut self, introduced: introduction::Introduced) {
+    fn introduced(&mut self, introduced: introduction::HandshakeResult) {
         self.shared.journal.push(&introduced.event(clock::now()));
         if introduced.can_hold_one_only() && self.shared.set_up.candidates.len() > 1 {
             let what = format!(

@@ -22,7 +22,7 @@ pub(super) struct Survivors {
 
 /// A connection that was cut.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Cut {
+pub(super) struct CutConnection {
     pub(super) session: i64,
     /// Time from the session's end to its server's last reply.
     pub(super) answered_after: Nanos,
@@ -40,7 +40,7 @@ impl Survivors {
 
     /// Cuts the connections on which a server still replies. A reply sent before a session's end may be in transit for
     /// half the session timeout: over slower links, no session survives.
-    pub(super) fn cut(&self, slots: &Slots) -> Vec<Cut> {
+    pub(super) fn cut(&self, slots: &Slots) -> Vec<CutConnection> {
         let mut ended = self.ended.borrow_mut();
         ended.retain(|&session, _| slots.session(session).is_some_and(|seen| !seen.over));
         let mut cuts = Vec::new();
@@ -50,7 +50,7 @@ impl Survivors {
             for connection in slots.carried_by(session) {
                 let answered_after = self.lines.heard(connection).map_or(0, |heard| heard.saturating_sub(confirmed));
                 if answered_after > on_its_way && self.lines.cut(connection) {
-                    cuts.push(Cut { session, answered_after });
+                    cuts.push(CutConnection { session, answered_after });
                 }
             }
         }
@@ -63,7 +63,7 @@ mod tests {
     use std::rc::Rc;
     use std::time::Duration;
 
-    use hustings_workloads::model::{Connect, Connected};
+    use hustings_workloads::model::{Connect, ConnectResponse};
     use tokio::io::AsyncWriteExt as _;
     use tokio::net::{TcpListener, TcpStream};
     use tokio::task::{LocalSet, spawn_local};
@@ -74,7 +74,7 @@ mod tests {
     use crate::wire::connect::{write_connect, write_connected};
     use crate::wire::op_code;
     use crate::wire::stream::read_frame;
-    use crate::witness::{HostSlots, Relay, Tell};
+    use crate::witness::{HostSlots, Relay, RelayCallback};
 
     const SESSION: i64 = 7;
     const T_MS: i32 = 200;
@@ -93,7 +93,7 @@ mod tests {
             let upstream = listener.local_addr().expect("its address");
             spawn_local(async move {
                 let (mut stream, _) = listener.accept().await.expect("a client");
-                let granted = Connected { session: SESSION, password: [1; 16], timeout_ms: T_MS };
+                let granted = ConnectResponse { session: SESSION, password: [1; 16], timeout_ms: T_MS };
                 read_frame(&mut stream).await.expect("who asks");
                 stream.write_all(&write_connected(&granted, true)).await.expect("sent");
                 while read_frame(&mut stream).await.is_ok() {
@@ -106,7 +106,8 @@ mod tests {
             let survivors = Survivors::among(Arc::default());
             let slots = Rc::new(RefCell::new(Slots::new(HostSlots::default())));
             let told = slots.clone();
-            let tell: Tell = Rc::new(move |line, what| told.borrow_mut().take(clock::now(), line, &what, &mut |_| {}));
+            let tell: RelayCallback =
+                Rc::new(move |line, what| told.borrow_mut().take(clock::now(), line, &what, &mut |_| {}));
             let relay = Relay::open(upstream, survivors.lines.clone(), tell).await.expect("a port");
             let mut client = TcpStream::connect(relay.address()).await.expect("connected");
             let connect = Connect { timeout_ms: T_MS, ..Connect::default() };
@@ -117,7 +118,7 @@ mod tests {
 
         /// Pings for this long, and cuts surviving connections. Returns the cuts, and whether the client is still
         /// connected.
-        async fn pings(&mut self, ms: u64) -> (Vec<Cut>, bool) {
+        async fn pings(&mut self, ms: u64) -> (Vec<CutConnection>, bool) {
             let (until, mut cuts) = (clock::now() + ms * 1_000_000, Vec::new());
             let ping = write_ping();
             while clock::now() < until {
@@ -145,7 +146,9 @@ mod tests {
             stage.survivors.ended(SESSION, clock::now());
             let (cuts, connected) = stage.pings(5_000).await;
             assert!(!connected);
-            assert!(matches!(cuts[..], [Cut { session: SESSION, answered_after }] if answered_after > 100_000_000));
+            assert!(
+                matches!(cuts[..], [CutConnection { session: SESSION, answered_after }] if answered_after > 100_000_000)
+            );
         };
         LocalSet::new().run_until(staged).await;
     }

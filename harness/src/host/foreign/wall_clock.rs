@@ -19,7 +19,7 @@ const OFF_MS: i64 = 1_000;
 const FIRST: u64 = 1_000;
 
 /// The result: by how much the clock was ahead before and after.
-pub(super) type Set = Result<(i64, i64), String>;
+pub(super) type ClockSetResult = Result<(i64, i64), String>;
 
 #[derive(Default)]
 pub(super) struct WallClock {
@@ -28,10 +28,10 @@ pub(super) struct WallClock {
     /// The offset in the file.
     ahead_ms: i64,
     asked: u64,
-    under_way: Option<Setting>,
+    under_way: Option<ClockSetting>,
 }
 
-struct Setting {
+struct ClockSetting {
     by_ms: i64,
     /// The offset that the program reported before.
     before: Option<i64>,
@@ -57,7 +57,7 @@ impl WallClock {
             return Err("it is being set already".to_owned());
         }
         let until = clock::now() + SEEN_WITHIN_NS;
-        self.under_way = Some(Setting { by_ms, before: None, last: None, asked_at: 0, until });
+        self.under_way = Some(ClockSetting { by_ms, before: None, last: None, asked_at: 0, until });
         self.ask(program);
         Ok(())
     }
@@ -80,7 +80,7 @@ impl WallClock {
     }
 
     /// The result, once it is known or the deadline has passed.
-    pub(super) fn look(&mut self, program: &Program) -> Option<Set> {
+    pub(super) fn look(&mut self, program: &Program) -> Option<ClockSetResult> {
         let setting = self.under_way.as_ref()?;
         let now = clock::now();
         if let (Some(before), Some(after)) = (setting.before, setting.last) {

@@ -33,7 +33,7 @@ pub(super) async fn serve(core: Rc<Core>, server: Server, stream: TcpStream, pee
     let _ = stream.set_nodelay(true);
     let gate = core.members[server].gate.subscribe();
     let mut served =
-        Served { core: &core, server, conn, line: &line, stream, inbox: Vec::new(), heard: Instant::now() };
+        ConnectionTask { core: &core, server, conn, line: &line, stream, inbox: Vec::new(), heard: Instant::now() };
     if let Err(error) = served.run(gate).await {
         tracing::debug!(%error, %peer, "a connection ends");
     }
@@ -44,7 +44,7 @@ pub(super) async fn serve(core: Rc<Core>, server: Server, stream: TcpStream, pee
     core.forget(server, conn);
 }
 
-struct Served<'a> {
+struct ConnectionTask<'a> {
     core: &'a Core,
     server: Server,
     conn: Conn,
@@ -56,7 +56,7 @@ struct Served<'a> {
     heard: Instant,
 }
 
-impl Served<'_> {
+impl ConnectionTask<'_> {
     /// Runs until either side ends the connection. An error comes from the client or the network.
     async fn run(&mut self, mut gate: watch::Receiver<Gate>) -> io::Result<()> {
         loop {

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::super::connect::write_connected;
 use super::super::reply::{Shape, write_event, write_identities, write_no_token, write_reply};
-use super::super::request::Ask;
+use super::super::request::WireRequest;
 use super::super::{auth, op_code};
 use super::line::{DueAnswer, LineFate, ServedConnection};
 use super::log::Logs;
@@ -111,41 +111,43 @@ impl Core {
     }
 
     /// Processes a request of a connection that has a session.
-    pub(super) fn request(&self, server: Server, conn: Conn, line: &ServedConnection, xid: i32, ask: Ask) {
+    pub(super) fn request(&self, server: Server, conn: Conn, line: &ServedConnection, xid: i32, ask: WireRequest) {
         let refusal = |code, zxid, fate| {
             let frame = write_reply(xid, zxid, &Err(code), &Shape::Plain);
             DueAnswer::Ready { frame, fate }
         };
         let due = match ask {
-            Ask::Request(request, shape) => {
+            WireRequest::Request(request, shape) => {
                 // Must be queued before the model is called, because it may answer at once.
                 self.owe(server, line, DueAnswer::Answer(shape));
                 self.drive(|ensemble, now| ensemble.request(now, server, conn, xid, request));
                 return;
             }
-            Ask::Ping => {
+            WireRequest::Ping => {
                 self.drive(|ensemble, now| ensemble.ping(now, server, conn));
                 DueAnswer::Ping
             }
-            Ask::Auth { scheme, proof } => match auth::identity(&scheme, &proof, line.peer) {
+            WireRequest::Auth { scheme, proof } => match auth::identity(&scheme, &proof, line.peer) {
                 Some(request) => {
                     if let Request::AddAuth { scheme, id } = &request {
                         line.has_proven(scheme, id);
                     }
-                    return self.request(server, conn, line, xid, Ask::Request(request, Shape::Timeless));
+                    return self.request(server, conn, line, xid, WireRequest::Request(request, Shape::Timeless));
                 }
                 None => refusal(Code::AuthFailed, 0, LineFate::Close),
             },
-            Ask::Refused(code) => refusal(code, self.last_zxid(server), LineFate::Open),
-            Ask::Malformed(_) => refusal(Code::MarshallingError, self.last_zxid(server), LineFate::Open),
-            Ask::Unknown => refusal(Code::Unimplemented, -1, LineFate::Close),
-            Ask::WhoAmI => {
+            WireRequest::Refused(code) => refusal(code, self.last_zxid(server), LineFate::Open),
+            WireRequest::Malformed(_) => refusal(Code::MarshallingError, self.last_zxid(server), LineFate::Open),
+            WireRequest::Unknown => refusal(Code::Unimplemented, -1, LineFate::Close),
+            WireRequest::WhoAmI => {
                 let frame = write_identities(xid, self.last_zxid(server), &line.identities.borrow());
                 DueAnswer::Ready { frame, fate: LineFate::Open }
             }
-            Ask::Sasl => DueAnswer::Ready { frame: write_no_token(xid, self.last_zxid(server)), fate: LineFate::Open },
-            Ask::Unanswered => return,
-            Ask::Nonsense => DueAnswer::Ready { frame: Vec::new(), fate: LineFate::Close },
+            WireRequest::Sasl => {
+                DueAnswer::Ready { frame: write_no_token(xid, self.last_zxid(server)), fate: LineFate::Open }
+            }
+            WireRequest::Unanswered => return,
+            WireRequest::Nonsense => DueAnswer::Ready { frame: Vec::new(), fate: LineFate::Close },
         };
         self.owe(server, line, due);
     }

@@ -9,9 +9,9 @@ fn slots(queue: bool) -> Slots {
     Slots::new(HostSlots { candidates: vec![(4, "/c/g1".to_owned()), (5, "/c/g10".to_owned())], queue })
 }
 
-fn established(session: i64) -> Happened {
+fn established(session: i64) -> RelayEvent {
     let (password, asked_ms, timeout_ms) = ([1; 16], T_MS, T_MS);
-    Happened::Said(Said::Established { session, password, asked_ms, timeout_ms, resumed: false })
+    RelayEvent::Said(DecodedMessage::Established { session, password, asked_ms, timeout_ms, resumed: false })
 }
 
 fn request(xid: i32, op: i32, path: &str) -> PendingRequest {
@@ -19,14 +19,14 @@ fn request(xid: i32, op: i32, path: &str) -> PendingRequest {
 }
 
 /// A request and its reply a microsecond later; `created`: by this zxid.
-fn carried_out(asked: &PendingRequest, created: Option<i64>) -> [Happened; 2] {
-    let shows = created.map_or(Shows::Nothing, |_| Shows::Made(asked.path.clone()));
+fn carried_out(asked: &PendingRequest, created: Option<i64>) -> [RelayEvent; 2] {
+    let shows = created.map_or(ReplyContent::Nothing, |_| ReplyContent::Made(asked.path.clone()));
     answered(asked, created.unwrap_or(1), 0, shows)
 }
 
-fn answered(asked: &PendingRequest, zxid: i64, error: i32, shows: Shows) -> [Happened; 2] {
-    let answer = Said::Answered { asked: asked.clone(), zxid, error, shows };
-    [Happened::Said(Said::Asked(asked.clone())), Happened::Said(answer)]
+fn answered(asked: &PendingRequest, zxid: i64, error: i32, shows: ReplyContent) -> [RelayEvent; 2] {
+    let answer = DecodedMessage::Answered { asked: asked.clone(), zxid, error, shows };
+    [RelayEvent::Said(DecodedMessage::Asked(asked.clone())), RelayEvent::Said(answer)]
 }
 
 /// A name that no other client requests.
@@ -39,14 +39,14 @@ fn with_unheard_create() -> Slots {
     take(&mut slots, 10, 1, carried_out(&request(1, op_code::CREATE, "/c/g1/old-0000000001"), Some(100)));
     take(&mut slots, 20, 1, carried_out(&request(2, op_code::DELETE, "/c/g1/old-0000000001"), None));
     let create = request(3, op_code::CREATE, &format!("/c/g1/{GUID}"));
-    take(&mut slots, 30, 1, [Happened::Said(Said::Asked(create)), Happened::Ended { sound: true }]);
+    take(&mut slots, 30, 1, [RelayEvent::Said(DecodedMessage::Asked(create)), RelayEvent::Ended { sound: true }]);
     take(&mut slots, 40, 2, [established(70)]);
     slots
 }
 
-fn list(names: &[&str]) -> [Happened; 2] {
+fn list(names: &[&str]) -> [RelayEvent; 2] {
     let names = names.iter().map(|name| (*name).to_owned()).collect();
-    answered(&request(9, op_code::GET_CHILDREN, "/c/g1"), 200, 0, Shows::Names(names))
+    answered(&request(9, op_code::GET_CHILDREN, "/c/g1"), 200, 0, ReplyContent::Names(names))
 }
 
 /// Name and czxid of the znode by which the slot leads from now on.
@@ -66,7 +66,7 @@ fn whoever_asks_for_nothing_else_writes_on_by_what_it_led_by_last() {
     let mut slots = slots(true);
     take(&mut slots, 0, 1, [established(70)]);
     take(&mut slots, 10, 1, carried_out(&request(1, op_code::CREATE, "/c/g1/n-0000000001"), Some(100)));
-    take(&mut slots, 20, 3, [Happened::Said(Said::Expired { session: 70 })]);
+    take(&mut slots, 20, 3, [RelayEvent::Said(DecodedMessage::Expired { session: 70 })]);
     let slot = slots.slot(4).unwrap();
     assert_eq!((slot.rests_on(None), slot.writes_by().and_then(|node| node.czxid)), (None, Some(100)));
 }
@@ -83,7 +83,7 @@ fn a_znode_whose_making_was_not_heard_is_known_by_its_name_and_its_token_once_th
     assert_eq!(rests_on(&slots, None), Some((name.as_str(), None)));
     assert_eq!(rests_on(&slots, Some("other-0000000001")), None);
     let path = format!("/c/g1/{name}");
-    let there = Shows::There { czxid: 140, session: 70 };
+    let there = ReplyContent::There { czxid: 140, session: 70 };
     let events = take(&mut slots, 60, 2, answered(&request(10, op_code::EXISTS, &path), 200, 0, there));
     assert!(matches!(&events[..], [Event::Created { czxid: 140, .. }, ..]), "{events:?}");
     assert_eq!(rests_on(&slots, Some(&name)), Some((name.as_str(), Some(140))));
@@ -97,11 +97,11 @@ fn a_name_that_others_ask_for_too_is_nobody_s_by_a_list() {
     let mut slots = slots(true);
     take(&mut slots, 0, 1, [established(70)]);
     let create = request(3, op_code::CREATE, "/c/g1/n-");
-    take(&mut slots, 30, 1, [Happened::Said(Said::Asked(create)), Happened::Ended { sound: true }]);
+    take(&mut slots, 30, 1, [RelayEvent::Said(DecodedMessage::Asked(create)), RelayEvent::Ended { sound: true }]);
     take(&mut slots, 40, 2, [established(70)]);
     assert!(take(&mut slots, 50, 2, list(&["n-0000000001"])).is_empty());
     assert_eq!(rests_on(&slots, Some("n-0000000001")), None);
-    let there = |session| Shows::There { czxid: 140, session };
+    let there = |session| ReplyContent::There { czxid: 140, session };
     let exists = request(10, op_code::GET_DATA, "/c/g1/n-0000000001");
     take(&mut slots, 60, 2, answered(&exists, 200, 0, there(71)));
     assert_eq!(rests_on(&slots, None), None, "it is somebody else's");
@@ -118,8 +118,8 @@ fn a_deletion_that_was_not_heard_ends_what_is_known_until_it_is_seen_again() {
         take(&mut slots, 0, 1, [established(70)]);
         take(&mut slots, 10, 1, carried_out(&request(1, op_code::CREATE, &path), Some(100)));
         slots.resigns(4);
-        let delete = Happened::Said(Said::Asked(request(2, op_code::DELETE, &path)));
-        take(&mut slots, 20, 1, [delete, Happened::Ended { sound: true }]);
+        let delete = RelayEvent::Said(DecodedMessage::Asked(request(2, op_code::DELETE, &path)));
+        take(&mut slots, 20, 1, [delete, RelayEvent::Ended { sound: true }]);
         take(&mut slots, 40, 2, [established(70)]);
         assert_eq!(rests_on(&slots, None), None);
         slots
@@ -127,7 +127,7 @@ fn a_deletion_that_was_not_heard_ends_what_is_known_until_it_is_seen_again() {
     let mut kept = unheard();
     take(&mut kept, 50, 2, list(&[name]));
     assert_eq!(rests_on(&kept, None), Some((name, Some(100))));
-    let gone = [list(&[]), answered(&request(5, op_code::DELETE, &path), 200, NO_NODE, Shows::Nothing)];
+    let gone = [list(&[]), answered(&request(5, op_code::DELETE, &path), 200, NO_NODE, ReplyContent::Nothing)];
     for gone in gone {
         let mut slots = unheard();
         let left = take(&mut slots, 50, 2, gone);
@@ -138,7 +138,7 @@ fn a_deletion_that_was_not_heard_ends_what_is_known_until_it_is_seen_again() {
 }
 
 /// Handles all events, a microsecond apart from `t` on.
-fn take(slots: &mut Slots, t: Nanos, connection: u64, all: impl IntoIterator<Item = Happened>) -> Vec<Event> {
+fn take(slots: &mut Slots, t: Nanos, connection: u64, all: impl IntoIterator<Item = RelayEvent>) -> Vec<Event> {
     let mut events = Vec::new();
     for (i, happened) in all.into_iter().enumerate() {
         slots.take(t + 1_000 * i as Nanos, connection, &happened, &mut |event| events.push(event));
@@ -149,13 +149,13 @@ fn take(slots: &mut Slots, t: Nanos, connection: u64, all: impl IntoIterator<Ite
 #[test]
 fn a_life_comes_out_as_candidates_tell_it_themselves() {
     let mut slots = slots(true);
-    let mut events = take(&mut slots, 0, 1, [Happened::Opened, established(70)]);
+    let mut events = take(&mut slots, 0, 1, [RelayEvent::Opened, established(70)]);
     events.extend(take(&mut slots, 10_000, 1, carried_out(&request(1, op_code::CREATE, "/c/g1/n-0"), Some(100))));
     events.extend(take(&mut slots, 20_000, 1, carried_out(&request(2, op_code::GET_CHILDREN2, "/c/g1"), None)));
     slots.settle(20_000 + QUIET_NS / 2, &mut |event| events.push(event));
     slots.settle(21_000 + QUIET_NS, &mut |event| events.push(event));
-    let woken = Said::Woken { path: "/c/g1/n-9".into(), kind: WatchEvent::Deleted };
-    events.extend(take(&mut slots, 90_000_000, 1, [Happened::Said(woken)]));
+    let woken = DecodedMessage::Woken { path: "/c/g1/n-9".into(), kind: WatchEvent::Deleted };
+    events.extend(take(&mut slots, 90_000_000, 1, [RelayEvent::Said(woken)]));
     slots.resigns(4);
     events.extend(take(&mut slots, 100_000_000, 1, carried_out(&request(3, op_code::DELETE, "/c/g1/n-0"), None)));
     let (cand, session) = (4, 70);
@@ -196,7 +196,7 @@ fn znodes_are_their_slots_until_they_or_their_session_go() {
     assert_eq!(slots.standing(), (2, 2));
     let left = take(&mut slots, 2, 1, carried_out(&request(4, op_code::DELETE, "/c/g1/n-0"), None));
     assert!(matches!(&left[..], [Event::Left { how: Departure::Failed(_), .. }]), "{left:?}");
-    let ended = take(&mut slots, 2, 3, [Happened::Said(Said::Expired { session: 80 })]);
+    let ended = take(&mut slots, 2, 3, [RelayEvent::Said(DecodedMessage::Expired { session: 80 })]);
     let state = Event::State { t: 2, session: 80, state: SessionState::Ended(SessionEnd::Expired) };
     let left = Event::Left { t: 2, cand: 5, session: 80, how: Departure::SessionEnded(SessionEnd::Expired) };
     assert_eq!(ended, [state, left]);
@@ -209,7 +209,7 @@ fn a_connection_that_goes_and_comes_is_told_and_so_is_another_session() {
     let mut slots = slots(true);
     take(&mut slots, 0, 1, [established(70)]);
     take(&mut slots, 1, 1, carried_out(&request(1, op_code::CREATE, "/c/g1/n-0"), Some(100)));
-    let gone = take(&mut slots, 5, 1, [Happened::Ended { sound: true }]);
+    let gone = take(&mut slots, 5, 1, [RelayEvent::Ended { sound: true }]);
     assert_eq!(gone, [Event::State { t: 5, session: 70, state: SessionState::Disconnected }]);
     let back = take(&mut slots, 6, 2, [established(70)]);
     assert_eq!(back, [Event::State { t: 6, session: 70, state: SessionState::Connected }]);
@@ -236,9 +236,9 @@ fn what_made_no_sense_is_known() {
     let mut slots = slots(true);
     take(&mut slots, 0, 1, [established(70)]);
     assert!(slots.is_sound());
-    take(&mut slots, 3, 1, [Happened::Ended { sound: false }]);
+    take(&mut slots, 3, 1, [RelayEvent::Ended { sound: false }]);
     assert!(!slots.is_sound() && slots.session(70).unwrap().connections == 0);
-    assert_eq!(slots.slot(5).unwrap(), &SlotSeen::default());
+    assert_eq!(slots.slot(5).unwrap(), &ObservedSlot::default());
 }
 
 #[test]
@@ -250,10 +250,10 @@ fn a_client_that_hangs_up_once_it_has_asked_for_the_end_has_left_nothing_behind(
         take(&mut slots, 1, connection, carried_out(&request(1, op_code::CREATE, group), Some(100 + session)));
     }
     slots.stop(2);
-    let close = Happened::Said(Said::Asked(request(2, op_code::CLOSE_SESSION, "")));
-    let ended = take(&mut slots, 3, 1, [close, Happened::Ended { sound: true }]);
+    let close = RelayEvent::Said(DecodedMessage::Asked(request(2, op_code::CLOSE_SESSION, "")));
+    let ended = take(&mut slots, 3, 1, [close, RelayEvent::Ended { sound: true }]);
     let state = Event::State { t: 1_003, session: 70, state: SessionState::Ended(SessionEnd::Closed) };
     assert_eq!(ended, [state, Event::Left { t: 1_003, cand: 4, session: 70, how: Departure::Stopped }]);
-    take(&mut slots, 3, 2, [Happened::Ended { sound: true }]);
+    take(&mut slots, 3, 2, [RelayEvent::Ended { sound: true }]);
     assert_eq!(slots.left_behind(), (1, 1), "the other one never asked");
 }

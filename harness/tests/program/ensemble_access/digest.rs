@@ -4,7 +4,9 @@ use rustix::process::Signal;
 use zookeeper_client::{Acls, CreateMode};
 
 use super::server::Server;
-use super::stage::{USER, Who, below, in_the_middle, is_open, lock_down, passes, refused, secret, with_faults};
+use super::stage::{
+    ObserverIdentity, USER, below, in_the_middle, is_open, lock_down, passes, refused, secret, with_faults,
+};
 use crate::run_support::Bench;
 use crate::run_support::scenario::calm;
 
@@ -15,7 +17,7 @@ const DEMANDS: &str = "enforce.auth.enabled=true\nenforce.auth.schemes=digest\n"
 /// A server with one znode that only one user may change, and that user.
 async fn locked(config: &str) -> Server {
     let server = Server::start(config, &[]).await;
-    lock_down(&Who::Digest.client(&server.address()).await, ROOT).await;
+    lock_down(&ObserverIdentity::Digest.client(&server.address()).await, ROOT).await;
     for path in ["", "/shared", ROOT] {
         assert!(!is_open(&server.address(), path).await, "{path} is locked");
     }
@@ -23,7 +25,7 @@ async fn locked(config: &str) -> Server {
 }
 
 async fn ours(server: &Server) -> Vec<String> {
-    below(Who::Digest, &server.address(), ROOT).await
+    below(ObserverIdentity::Digest, &server.address(), ROOT).await
 }
 
 #[tokio::test]
@@ -36,12 +38,16 @@ async fn a_run_stays_below_its_path_and_leaves_it_empty() {
         &[],
         &[ROOT, "is not there", &server.address(), "create it", "leave it out"],
     );
-    let client = Who::Anybody.client(&server.address()).await;
+    let client = ObserverIdentity::Anybody.client(&server.address()).await;
     client.mkdir(ROOT, &CreateMode::Persistent.with_acls(Acls::anyone_all())).await.expect("created");
     let ran = super::stage::start(&bench, &calm(), &["--connect", &connect], &[]).end().expect(0);
     assert!(ran.err.contains(&format!("below {ROOT}")), "{}", ran.err);
     bench.assert_nothing_left();
-    assert_eq!(below(Who::Anybody, &server.address(), "/").await.len(), 2, "the servers' own and what was there");
+    assert_eq!(
+        below(ObserverIdentity::Anybody, &server.address(), "/").await.len(),
+        2,
+        "the servers' own and what was there"
+    );
     assert_eq!(ours(&server).await, Vec::<String>::new());
 }
 
@@ -52,7 +58,7 @@ async fn a_locked_znode_of_a_user_bears_a_run_that_shows_no_secret() {
     let file = bench.file("secret", &format!("{}\n", secret())).display().to_string();
     passes(&bench, &with_faults(""), &["--connect", &connect, "--auth-file", &file], &[]);
     assert_eq!(ours(&server).await, Vec::<String>::new());
-    assert_eq!(below(Who::Digest, &server.address(), "/shared").await, ["ours"]);
+    assert_eq!(below(ObserverIdentity::Digest, &server.address(), "/shared").await, ["ours"]);
 }
 
 #[tokio::test]
@@ -85,7 +91,7 @@ async fn what_a_killed_run_leaves_is_its_users_alone_and_cleaned_with_the_secret
     bench.assert_no_process_left();
     let left = ours(&server).await;
     assert!(!left.is_empty(), "its znodes are left");
-    let client = Who::Digest.client(&server.address()).await;
+    let client = ObserverIdentity::Digest.client(&server.address()).await;
     for name in &left {
         let path = format!("{ROOT}/{name}");
         assert!(!is_open(&server.address(), &path).await, "{path} is the user's alone");

@@ -1,7 +1,7 @@
 //! Servers that only answer clients authenticated by SASL.
 
 use super::server::Server;
-use super::stage::{PASSWORD, USER, Who, below, lock_down, passes, refused, secret, with_faults};
+use super::stage::{ObserverIdentity, PASSWORD, USER, below, lock_down, passes, refused, secret, with_faults};
 use crate::run_support::Bench;
 
 const ROOT: &str = "/ours";
@@ -16,7 +16,7 @@ async fn servers_that_demand_sasl_bear_a_run_with_every_end_of_a_session() {
     let config = "authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider\n\
                   sessionRequireClientSASLAuth=true\n";
     let server = Server::start(config, &[format!("-Djava.security.auth.login.config={}", users.display())]).await;
-    lock_down(&Who::Sasl.client(&server.address()).await, ROOT).await;
+    lock_down(&ObserverIdentity::Sasl.client(&server.address()).await, ROOT).await;
 
     let connect = format!("{}{ROOT}", server.address());
     let there = ["--connect", connect.as_str()];
@@ -25,6 +25,10 @@ async fn servers_that_demand_sasl_bear_a_run_with_every_end_of_a_session() {
     refused(&bench, &there, &[("HUSTINGS_SASL", &wrong)], &["authentication failed", "--sasl-file", "JAAS"]);
     let file = bench.file("secret", &format!("{}\n", secret())).display().to_string();
     passes(&bench, &with_faults(""), &[&there[..], &["--sasl-file", &file]].concat(), &[]);
-    assert_eq!(below(Who::Sasl, &server.address(), ROOT).await, Vec::<String>::new());
-    assert_eq!(below(Who::Sasl, &server.address(), "/").await.len(), 2, "the servers' own and what was there");
+    assert_eq!(below(ObserverIdentity::Sasl, &server.address(), ROOT).await, Vec::<String>::new());
+    assert_eq!(
+        below(ObserverIdentity::Sasl, &server.address(), "/").await.len(),
+        2,
+        "the servers' own and what was there"
+    );
 }

@@ -8,7 +8,7 @@ use hustings::ensemble::four_letter;
 use hustings::ensemble::local::{Install, Places};
 use tempfile::TempDir;
 
-use crate::run_support::{EXE, Guarded};
+use crate::run_support::{ChildGuard, EXE};
 
 const SERVES_WITHIN: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(50);
@@ -17,7 +17,7 @@ const NETTY: [&str; 2] = ["netty-transport-native-epoll.jar", "netty-transport-n
 
 /// A standalone server in its own JVM. Killed on drop.
 pub(crate) struct Server {
-    process: Guarded,
+    process: ChildGuard,
     port: u16,
     _folder: TempDir,
 }
@@ -50,7 +50,7 @@ impl Server {
             .stderr(log)
             .spawn()
             .expect("it starts");
-        let mut server = Self { process: Guarded(process), port, _folder: folder };
+        let mut server = Self { process: ChildGuard(process), port, _folder: folder };
         server.serves().await;
         server
     }

@@ -9,7 +9,7 @@ use hustings_workloads::coordination::Session as _;
 use zookeeper_client::{Acl, Acls, AuthId, Client, CreateMode, Permission, SaslOptions};
 
 use crate::run_support::scenario::{LENIENT, endless, patient, scenario};
-use crate::run_support::{Bench, Ran, Running, assert_verified, files, summary_of};
+use crate::run_support::{Bench, ProgramOutput, RunningProgram, assert_verified, files, summary_of};
 
 pub(crate) const USER: &str = "scott";
 pub(crate) const PASSWORD: &str = "tiger-7d1f0b";
@@ -31,14 +31,14 @@ pub(crate) fn with_faults(more: &str) -> String {
 }
 
 /// A running run of this scenario.
-pub(crate) fn start(bench: &Bench, text: &str, more: &[&str], environment: &[(&str, &str)]) -> Running {
+pub(crate) fn start(bench: &Bench, text: &str, more: &[&str], environment: &[(&str, &str)]) -> RunningProgram {
     let mut command = bench.command(&[&["run", &bench.scenario(text), "--out", "record"], more].concat());
     command.envs(environment.iter().copied());
     bench.start(command)
 }
 
 /// A run that is rejected with these words; nothing is left of it.
-pub(crate) fn refused(bench: &Bench, more: &[&str], environment: &[(&str, &str)], words: &[&str]) -> Ran {
+pub(crate) fn refused(bench: &Bench, more: &[&str], environment: &[(&str, &str)], words: &[&str]) -> ProgramOutput {
     let chatty = [environment, &[("HUSTINGS_LOG", "trace")]].concat();
     let ran = start(bench, &with_faults(""), more, &chatty).end().expect(4);
     ran.error(words);
@@ -79,7 +79,7 @@ pub(crate) fn passes(bench: &Bench, text: &str, more: &[&str], environment: &[(&
 }
 
 /// A run in the middle of its fault.
-pub(crate) fn in_the_middle(bench: &Bench, more: &[&str]) -> Running {
+pub(crate) fn in_the_middle(bench: &Bench, more: &[&str]) -> RunningProgram {
     let text = endless("partition").replace("servers = 3", "servers = 1");
     start(bench, &text, more, &[]).in_its_fault(&bench.path("record"))
 }
@@ -120,13 +120,13 @@ pub(crate) async fn lock_down(client: &Client, path: &str) {
 /// The identity of an outside observer of a server. A test's client cannot keep its session alive while the test waits
 /// for a run, so each look uses a new one.
 #[derive(Clone, Copy)]
-pub(crate) enum Who {
+pub(crate) enum ObserverIdentity {
     Anybody,
     Digest,
     Sasl,
 }
 
-impl Who {
+impl ObserverIdentity {
     pub(crate) async fn client(self, address: &str) -> Client {
         let connector = match self {
             Self::Anybody => Client::connector(),
@@ -138,7 +138,7 @@ impl Who {
 }
 
 /// The children of a znode.
-pub(crate) async fn below(who: Who, address: &str, path: &str) -> Vec<String> {
+pub(crate) async fn below(who: ObserverIdentity, address: &str, path: &str) -> Vec<String> {
     let client = who.client(address).await;
     client.sync(path).await.expect("synced");
     client.list_children(path).await.expect("listed")

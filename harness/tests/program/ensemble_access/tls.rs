@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use hustings_record::Event;
 
 use super::server::{Server, free_port};
-use super::stage::{Who, below, in_the_middle, passes, refused, with_faults};
+use super::stage::{ObserverIdentity, below, in_the_middle, passes, refused, with_faults};
 use crate::run_support::{Bench, events, files};
 use rustix::process::Signal;
 
@@ -99,7 +99,7 @@ async fn servers_behind_tls_bear_a_run_with_faults_on_links_and_whoever_is_wrong
     let read = (0..5).filter(|cell| events(&record, *cell).iter().any(touched)).count();
     assert!(read > 0, "links know the sessions on them");
     assert_eq!(files(&record, "tunnel.jsonl.zst").len(), 5, "who carries all of it writes its own stalls down");
-    assert_eq!(below(Who::Anybody, &server.address(), "/").await, ["zookeeper"]);
+    assert_eq!(below(ObserverIdentity::Anybody, &server.address(), "/").await, ["zookeeper"]);
 
     let killed = Bench::new();
     let absolute = |name: &str| bench.path(name).display().to_string();
@@ -119,8 +119,8 @@ async fn servers_behind_tls_bear_a_run_with_faults_on_links_and_whoever_is_wrong
     killed.assert_no_process_left();
     let keyless = killed.run(&["clean"]).expect(4);
     assert!(keyless.err.contains("--tls-ca"), "{}", keyless.err);
-    assert!(below(Who::Anybody, &server.address(), "/").await.len() > 1, "its znodes are left");
+    assert!(below(ObserverIdentity::Anybody, &server.address(), "/").await.len() > 1, "its znodes are left");
     killed.run(&[&["clean"], &options[..]].concat()).expect(0);
-    assert_eq!(below(Who::Anybody, &server.address(), "/").await, ["zookeeper"]);
+    assert_eq!(below(ObserverIdentity::Anybody, &server.address(), "/").await, ["zookeeper"]);
     killed.assert_nothing_left();
 }

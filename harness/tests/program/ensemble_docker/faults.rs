@@ -1,5 +1,6 @@
 //! Faults on servers in containers.
 
+use hustings::ensemble::docker::DockerEnsemble;
 use hustings::ensemble::{Ensemble, EnsembleError};
 use tokio::time::Instant;
 
@@ -7,27 +8,12 @@ use super::support::{Run, control, docker, everything_of, is_there, options};
 use crate::ensemble_support::{create, has, leader_among, mode, stops_serving};
 
 #[tokio::test]
-async fn a_killed_server_starts_again_with_its_old_data_or_without() {
-    let run = Run::new("kill");
+async fn a_single_server_is_killed_paused_and_started_again_and_nothing_is_left_of_it() {
+    let run = Run::new("single");
     let ensemble = run.start(options(1)).await;
-    create(&ensemble, 1, "/kept").await;
-
-    println!("{}", control(&ensemble).kill(1).await.expect("killed"));
-    ensemble.check_alive().await.expect("a server that was killed on purpose is not missed");
-    assert_eq!(mode(&ensemble, 1).await, None);
-    assert!(control(&ensemble).kill(1).await.is_err(), "it is dead already");
-    assert!(control(&ensemble).pause(1).await.is_err(), "it is dead");
-    println!("{}", control(&ensemble).start(1, false).await.expect("started"));
-    assert!(has(&ensemble, 1, "/kept").await);
-    assert!(control(&ensemble).start(1, false).await.is_err(), "it runs");
-
-    let lines = ensemble.log(1).await.expect("read").expect("a log").lines().count();
-    control(&ensemble).kill(1).await.expect("killed");
-    println!("{}", control(&ensemble).start(1, true).await.expect("started"));
-    assert!(!has(&ensemble, 1, "/kept").await);
-    let log = ensemble.log(1).await.expect("read").expect("a log");
-    assert!(log.lines().count() > lines, "what it logged before is not lost");
-    ensemble.check_alive().await.expect("it lives");
+    cuts_that_leave_a_side_empty_are_refused(&ensemble).await;
+    a_paused_server_says_nothing_until_it_is_resumed(&ensemble).await;
+    a_killed_server_starts_again_with_its_old_data_or_without(&ensemble).await;
 
     docker(&["kill", &format!("hustings-{}-zk1", run.id)]);
     let error = ensemble.check_alive().await.expect_err("nobody meant to kill it");
@@ -37,23 +23,46 @@ async fn a_killed_server_starts_again_with_its_old_data_or_without() {
     assert!(!everything.iter().any(|thing| is_there(thing)));
 }
 
-#[tokio::test]
-async fn a_paused_server_says_nothing_until_it_is_resumed() {
-    let run = Run::new("pause");
-    let ensemble = run.start(options(1)).await;
-    println!("{}", control(&ensemble).pause(1).await.expect("paused"));
-    assert_eq!(mode(&ensemble, 1).await, None);
+async fn a_killed_server_starts_again_with_its_old_data_or_without(ensemble: &DockerEnsemble) {
+    create(ensemble, 1, "/kept").await;
+    println!("{}", control(ensemble).kill(1).await.expect("killed"));
+    ensemble.check_alive().await.expect("a server that was killed on purpose is not missed");
+    assert_eq!(mode(ensemble, 1).await, None);
+    assert!(control(ensemble).kill(1).await.is_err(), "it is dead already");
+    assert!(control(ensemble).pause(1).await.is_err(), "it is dead");
+    println!("{}", control(ensemble).start(1, false).await.expect("started"));
+    assert!(has(ensemble, 1, "/kept").await);
+    assert!(control(ensemble).start(1, false).await.is_err(), "it runs");
+
+    let lines = ensemble.log(1).await.expect("read").expect("a log").lines().count();
+    control(ensemble).kill(1).await.expect("killed");
+    println!("{}", control(ensemble).start(1, true).await.expect("started"));
+    assert!(!has(ensemble, 1, "/kept").await);
+    let log = ensemble.log(1).await.expect("read").expect("a log");
+    assert!(log.lines().count() > lines, "what it logged before is not lost");
+    ensemble.check_alive().await.expect("it lives");
+}
+
+async fn a_paused_server_says_nothing_until_it_is_resumed(ensemble: &DockerEnsemble) {
+    println!("{}", control(ensemble).pause(1).await.expect("paused"));
+    assert_eq!(mode(ensemble, 1).await, None);
     ensemble.check_alive().await.expect("it is not dead");
-    assert!(control(&ensemble).pause(1).await.is_err(), "it is paused already");
-    println!("{}", control(&ensemble).resume(1).await.expect("resumed"));
-    assert_eq!(mode(&ensemble, 1).await.as_deref(), Some("standalone"));
-    assert!(control(&ensemble).resume(1).await.is_err(), "it is not paused");
+    assert!(control(ensemble).pause(1).await.is_err(), "it is paused already");
+    println!("{}", control(ensemble).resume(1).await.expect("resumed"));
+    assert_eq!(mode(ensemble, 1).await.as_deref(), Some("standalone"));
+    assert!(control(ensemble).resume(1).await.is_err(), "it is not paused");
     // A paused server can be killed, too.
-    control(&ensemble).pause(1).await.expect("paused");
-    control(&ensemble).kill(1).await.expect("killed");
-    control(&ensemble).start(1, false).await.expect("started");
-    assert!(!has(&ensemble, 1, "/nothing").await, "it serves");
-    ensemble.stop().await.expect("stopped");
+    control(ensemble).pause(1).await.expect("paused");
+    control(ensemble).kill(1).await.expect("killed");
+    control(ensemble).start(1, false).await.expect("started");
+    assert!(!has(ensemble, 1, "/nothing").await, "it serves");
+}
+
+async fn cuts_that_leave_a_side_empty_are_refused(ensemble: &DockerEnsemble) {
+    for servers in [&[][..], &[1]] {
+        assert!(matches!(control(ensemble).cut(servers).await, Err(EnsembleError::Control { .. })), "{servers:?}");
+    }
+    assert!(matches!(control(ensemble).cut(&[2]).await, Err(EnsembleError::NoSuchServer(2))));
 }
 
 #[tokio::test]
@@ -109,16 +118,4 @@ async fn servers_that_are_cut_off_together_still_reach_each_other() {
     control(&ensemble).start(without[0], false).await.expect("started");
     leader_among(&ensemble, &[1, 2, 3, 4, 5]).await;
     ensemble.stop().await.expect("stopped");
-}
-
-#[tokio::test]
-async fn cuts_that_leave_a_side_empty_are_refused() {
-    let run = Run::new("refused");
-    let ensemble = run.start(options(1)).await;
-    for servers in [&[][..], &[1]] {
-        assert!(matches!(control(&ensemble).cut(servers).await, Err(EnsembleError::Control { .. })), "{servers:?}");
-    }
-    assert!(matches!(control(&ensemble).cut(&[2]).await, Err(EnsembleError::NoSuchServer(2))));
-    drop(ensemble);
-    assert_eq!(everything_of(&run.id), [""; 0], "one that is dropped is removed too");
 }

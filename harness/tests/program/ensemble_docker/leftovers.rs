@@ -6,12 +6,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::ensemble_support::{clean, harness};
-use crate::run_support::Guarded;
+use crate::run_support::ChildGuard;
 use hustings::ensemble::Ensemble;
 use hustings::ensemble::docker::DockerEnsemble;
 use hustings::files::workdir::WorkDir;
 
-use super::support::{Run, docker, everything_of, is_there, options, run_id};
+use super::support::{Run, everything_of, is_there, options, run_id};
 
 /// Where the helper below makes its folder, and its run's id; without it the helper has nothing to do.
 const HOLD_IN: &str = "HUSTINGS_TEST_HOLD_IN";
@@ -28,7 +28,7 @@ async fn hold_an_ensemble() {
 }
 
 /// A harness that holds an ensemble.
-fn hold_in(root: &Path, run: &str) -> Guarded {
+fn hold_in(root: &Path, run: &str) -> ChildGuard {
     let variables = [(HOLD_IN, root.as_os_str()), (HOLD_AS, OsStr::new(run))];
     harness("ensemble_docker::leftovers::hold_an_ensemble", &variables).0
 }
@@ -69,7 +69,7 @@ async fn what_a_killed_harness_leaves_at_docker_is_removed_by_clean_and_nothing_
 }
 
 #[tokio::test]
-async fn containers_whose_run_nobody_can_judge_are_told_and_left_alone() {
+async fn containers_whose_run_nobody_can_judge_are_told_and_left_alone_and_go_with_their_ensemble() {
     let root = tempfile::tempdir().expect("a temp dir");
     let run = Run::new("orphan");
     let ensemble = run.start(options(1)).await;
@@ -83,8 +83,8 @@ async fn containers_whose_run_nobody_can_judge_are_told_and_left_alone() {
     ensemble.check_alive().await.expect("it was left alone");
     let (_, said) = clean(root.path(), &[], None);
     assert!(!said.contains(&run.id), "a run with a folder elsewhere is somebody else's affair: {said}");
-    ensemble.stop().await.expect("stopped");
-    assert_eq!(docker(&["ps", "-aq", "--filter", &format!("label=org.hustings.run={}", run.id)]), "");
+    drop(ensemble);
+    assert_eq!(everything_of(&run.id), [""; 0], "one that is dropped is removed too");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use tokio::time::{Instant, sleep, timeout};
 use zookeeper_client::{Acls, Client, CreateMode, Error};
 
-use crate::run_support::{EXE, Guarded};
+use crate::run_support::{ChildGuard, EXE};
 
 /// How long an ensemble may take for what it does by itself, on any machine.
 pub(crate) const WITHIN: Duration = Duration::from_secs(90);
@@ -66,10 +66,10 @@ impl LocalBench {
 
 /// This test program again, as a harness in a process of its own that holds an ensemble in this test; and what it says
 /// of it.
-pub(crate) fn harness(test: &str, variables: &[(&str, &OsStr)]) -> (Guarded, String) {
+pub(crate) fn harness(test: &str, variables: &[(&str, &OsStr)]) -> (ChildGuard, String) {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args(["--ignored", "--exact", test, "--nocapture"]).envs(variables.iter().copied());
-    let mut process = Guarded(command.stdout(Stdio::piped()).spawn().expect("it starts"));
+    let mut process = ChildGuard(command.stdout(Stdio::piped()).spawn().expect("it starts"));
     let mut lines = BufReader::new(process.0.stdout.take().expect("its output")).lines().map_while(Result::ok);
     let held = lines.find_map(|line| Some(line.strip_prefix("holding ")?.to_owned()));
     (process, held.expect("it holds an ensemble"))

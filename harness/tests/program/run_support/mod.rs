@@ -32,16 +32,16 @@ pub(crate) struct Bench {
 
 /// The program's output and exit code.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct ProgramOutput {
     pub(crate) code: i32,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
 /// A process that is killed and reaped on drop.
-pub(crate) struct Guarded(pub(crate) Child);
+pub(crate) struct ChildGuard(pub(crate) Child);
 
-impl Drop for Guarded {
+impl Drop for ChildGuard {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -49,8 +49,8 @@ impl Drop for Guarded {
 }
 
 /// The running program, with its output in files. Killed on drop.
-pub(crate) struct Running {
-    process: Guarded,
+pub(crate) struct RunningProgram {
+    process: ChildGuard,
     out: PathBuf,
     err: PathBuf,
 }
@@ -78,14 +78,30 @@ impl Bench {
         path
     }
 
+    /// Drops the summary of a record that a test damages: the later recount takes only records that have one.
+    pub(crate) fn forget(&self, record: &str) {
+        let _ = fs::remove_file(self.path(record).join("summary.json"));
+    }
+
     /// Writes a scenario and returns its path for a command line.
     pub(crate) fn scenario(&self, text: &str) -> String {
         self.file("scenario.toml", text).display().to_string()
     }
 
     /// Runs a scenario to its end, with a record and a summary as JSON. Nothing else is left.
-    pub(crate) fn record(&self, text: &str, more: &[&str]) -> Ran {
+    pub(crate) fn record(&self, text: &str, more: &[&str]) -> ProgramOutput {
         let ran = self.run(&[&["run", &self.scenario(text), "--out", "record", "--json"], more].concat());
+        self.assert_nothing_left();
+        ran
+    }
+
+    /// Runs a scenario with each of these options at the same time, each with a record of that name and a summary as
+    /// JSON. A run waits for most of its time. Nothing else is left.
+    pub(crate) fn records<const N: usize>(&self, text: &str, each: [(&str, &[&str]); N]) -> [ProgramOutput; N] {
+        let file = self.scenario(text);
+        let run = |out: &str, more: &[&str]| self.command(&[&["run", &file, "--out", out, "--json"], more].concat());
+        let started = each.map(|(out, more)| self.start(run(out, more)));
+        let ran = started.map(RunningProgram::end);
         self.assert_nothing_left();
         ran
     }
@@ -104,17 +120,17 @@ impl Bench {
     }
 
     /// Runs the program to its end.
-    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+    pub(crate) fn run(&self, arguments: &[&str]) -> ProgramOutput {
         self.start(self.command(arguments)).end()
     }
 
     /// Starts a command.
-    pub(crate) fn start(&self, mut command: Command) -> Running {
+    pub(crate) fn start(&self, mut command: Command) -> RunningProgram {
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let (out, err) = (self.path(&format!("out-{number}")), self.path(&format!("err-{number}")));
         command.stdout(fs::File::create(&out).expect("made")).stderr(fs::File::create(&err).expect("made"));
-        Running { process: Guarded(command.spawn().expect("it starts")), out, err }
+        RunningProgram { process: ChildGuard(command.spawn().expect("it starts")), out, err }
     }
 
     /// Processes started, directly or indirectly, with this folder for their temporary files: hosts, links, servers.
@@ -156,7 +172,7 @@ impl Drop for Bench {
     }
 }
 
-impl Ran {
+impl ProgramOutput {
     /// It ended with this code, and did not panic.
     pub(crate) fn expect(self, code: i32) -> Self {
         assert!(!self.err.contains("panicked"), "a panic: {}", self.err);
@@ -192,17 +208,17 @@ impl Ran {
     }
 }
 
-impl Running {
+impl RunningProgram {
     /// Waits for its end; fails if it does not end in time.
-    pub(crate) fn end(self) -> Ran {
+    pub(crate) fn end(self) -> ProgramOutput {
         self.end_within(RUN_AT_MOST)
     }
 
-    pub(crate) fn end_within(mut self, at_most: Duration) -> Ran {
+    pub(crate) fn end_within(mut self, at_most: Duration) -> ProgramOutput {
         let status = self.wait(at_most);
         let status = status.unwrap_or_else(|| panic!("no end within {at_most:?}; it said: {}", self.said()));
         let code = status.code().or(status.signal().map(|signal| 128 + signal)).expect("a code");
-        Ran { code, out: fs::read_to_string(&self.out).expect("text"), err: self.said() }
+        ProgramOutput { code, out: fs::read_to_string(&self.out).expect("text"), err: self.said() }
     }
 
     /// Its exit status, if it has ended.

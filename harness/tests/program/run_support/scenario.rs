@@ -39,18 +39,25 @@ stale_writes = "any"
 unplanned = "any"
 "#;
 
+/// Options for embedded servers, which need no warm-up.
+pub(crate) const EMBEDDED: [&str; 4] = ["--ensemble", "embedded", "--set", "ensemble.warm_up_ms=0"];
+
 /// One server, no fault, half a second, and a session timeout that suits a slow machine: it passes.
 pub(crate) fn calm() -> String {
     let calm = "[faults.calm]\nkind = \"none\"\nfor_ms = 500\n";
     patient(&scenario("", calm), 4) + LENIENT
 }
 
+/// With one server, for tests that do not depend on the number of servers: three start more slowly.
+pub(crate) fn on_one_server(scenario: &str) -> String {
+    scenario.replace("servers = 3", "servers = 1")
+}
+
 /// With one server, and with the tick and the session timeout multiplied by `times`.
 pub(crate) fn patient(scenario: &str, times: u64) -> String {
     let longer =
         |text: &str, key: &str, ms: u64| text.replace(&format!("{key} = {ms}"), &format!("{key} = {}", ms * times));
-    let scenario = scenario.replace("servers = 3", "servers = 1");
-    longer(&longer(&scenario, "\ntick_ms", 100), "\nsession_timeout_ms", 1_000)
+    longer(&longer(&on_one_server(scenario), "\ntick_ms", 100), "\nsession_timeout_ms", 1_000)
 }
 
 /// One cell with a fault that lasts longer than any wait.

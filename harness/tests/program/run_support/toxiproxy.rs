@@ -3,14 +3,14 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
-use super::{Bench, Guarded};
+use super::{Bench, ChildGuard};
 
 /// A server with Toxiproxy's plain API, and its address.
-pub(crate) fn toxiproxy(bench: &Bench) -> (Guarded, String) {
+pub(crate) fn toxiproxy(bench: &Bench) -> (ChildGuard, String) {
     let mut command = bench.command(&["proxy", "--plain", "--listen", "127.0.0.1:0"]);
     // It does not belong to the run's processes.
     command.env_remove("HUSTINGS_TMP");
-    let mut child = Guarded(command.stdout(Stdio::piped()).spawn().expect("it starts"));
+    let mut child = ChildGuard(command.stdout(Stdio::piped()).spawn().expect("it starts"));
     let mut line = String::new();
     BufReader::new(child.0.stdout.take().expect("its output")).read_line(&mut line).expect("a line");
     let said: serde_json::Value = serde_json::from_str(&line).expect("JSON");

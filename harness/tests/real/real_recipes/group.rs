@@ -15,7 +15,7 @@ use hustings_workloads::recipes::{Election, Lifecycle, RecipeKind, names, stand}
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 
-use super::host::{Entry, Hall, TestHost};
+use super::host::{Entry, GroupState, TestHost};
 use crate::real_support::{CLOSE_AT_MOST, ServerStage};
 
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
@@ -43,7 +43,7 @@ pub(crate) async fn make_path(session: &ZkSession, path: &str) {
 pub(crate) struct Group<'a> {
     pub(crate) stage: &'a ServerStage,
     pub(crate) election: Election,
-    pub(crate) hall: Rc<Hall>,
+    pub(crate) hall: Rc<GroupState>,
     /// A session that does not take part, for requests.
     pub(crate) outsider: ZkSession,
     candidates: RefCell<Vec<Candidate>>,

@@ -21,7 +21,7 @@ pub(crate) enum Entry {
 
 /// State shared by the candidates of a group.
 #[derive(Default)]
-pub(crate) struct Hall {
+pub(crate) struct GroupState {
     pub(crate) journal: RefCell<Vec<(u32, Entry)>>,
     /// All events that they would record.
     pub(crate) events: RefCell<Vec<(u32, Event)>>,
@@ -32,7 +32,7 @@ pub(crate) struct Hall {
 
 pub(crate) struct TestHost {
     pub(crate) candidate: u32,
-    pub(crate) hall: Rc<Hall>,
+    pub(crate) hall: Rc<GroupState>,
     pub(crate) orders: Mutex<mpsc::Receiver<Order>>,
 }
 

@@ -56,10 +56,8 @@ pub(crate) async fn a_follower_leads_after_a_crash_and_one_who_comes_back_follow
     let fenced = Entry::Fence(Predecessor { host: 7, candidate: 0, token: old }, new);
     let said: Vec<Entry> =
         group.said(next).into_iter().filter(|e| matches!(e, Entry::Fence(..) | Entry::Grant(_))).collect();
-    match recipe {
-        RecipeKind::LockRace => assert_eq!(said, [fenced, Entry::Grant(new)], "fenced before it leads"),
-        _ => assert_eq!(said, [Entry::Grant(new)]),
-    }
+    let wanted: Vec<Entry> = recipe.fences().then_some(fenced).into_iter().chain([Entry::Grant(new)]).collect();
+    assert_eq!(said, wanted, "who fences does so before it leads");
     let back = group.joins(stage.direct(TIMEOUT).await).await;
     assert_eq!(group.has_one_leader().await, next);
     assert_eq!(granted(&group.said(back)), []);
@@ -68,10 +66,10 @@ pub(crate) async fn a_follower_leads_after_a_crash_and_one_who_comes_back_follow
 
 pub(crate) async fn a_breadcrumb_stays_after_a_crash_and_goes_with_a_resign(stage: &ServerStage, recipe: RecipeKind) {
     let group = Group::of(stage, recipe, 1).await;
-    assert_eq!(group.has(names::BREADCRUMB).await, recipe == RecipeKind::LockRace);
+    assert_eq!(group.has(names::BREADCRUMB).await, recipe.fences());
     group.expire(0).await;
     group.departs(0).await;
-    assert_eq!(group.has(names::BREADCRUMB).await, recipe == RecipeKind::LockRace, "kept");
+    assert_eq!(group.has(names::BREADCRUMB).await, recipe.fences(), "kept");
     let next = group.joins(stage.direct(TIMEOUT).await).await;
     group.is_led_by(next).await;
     group.resigns(next).await;

@@ -76,7 +76,7 @@ pub(crate) async fn a_deletion_whose_reply_is_lost_does_not_hit_the_next_leader(
     let held = stage.links.partition(&[link], Direction::Down).await.expect("held");
     assert!(held.verified, "{}", held.evidence);
     group.order(0, Order::Resign);
-    if recipe == RecipeKind::LockRace {
+    if recipe.fences() {
         // Its breadcrumb is deleted first, and that answer does not arrive.
         group.until("it stops believing", || group.hall.believers.borrow().is_empty()).await;
     } else {

@@ -9,7 +9,7 @@ use hustings_record::Direction;
 use hustings_workloads::conformance::Arm;
 use hustings_workloads::coordination::Session as _;
 
-use crate::real_support::{CLOSE_AT_MOST, ServerStage, Start};
+use crate::real_support::{CLOSE_AT_MOST, ServerStage, TestEnsemble};
 use crate::watches;
 
 /// T is at most 20 ticks.
@@ -17,18 +17,18 @@ pub(crate) const TICK_MS: u64 = 300;
 const TIMEOUT: Duration = Duration::from_secs(6);
 
 /// An arm of the suite: each session has its own link.
-pub(crate) struct Linked<E> {
+pub(crate) struct LinkedArm<E> {
     pub(crate) stage: ServerStage<E>,
     pub(crate) started: Instant,
 }
 
-impl<E> Linked<E> {
+impl<E> LinkedArm<E> {
     pub(crate) fn on(stage: ServerStage<E>) -> Self {
         Self { stage, started: Instant::now() }
     }
 }
 
-impl<E: Start> Arm for Linked<E> {
+impl<E: TestEnsemble> Arm for LinkedArm<E> {
     type Session = ZkSession;
 
     async fn connect(&self) -> ZkSession {
@@ -90,12 +90,12 @@ impl<E: Start> Arm for Linked<E> {
 }
 
 /// Checks that need servers with clocks and links.
-pub(crate) async fn check_the_stage(stage: &ServerStage<impl Start>) {
+pub(crate) async fn check_the_stage(stage: &ServerStage<impl TestEnsemble>) {
     a_timeout_is_what_the_servers_grant(stage).await;
     a_close_that_nobody_answers_says_so(stage).await;
 }
 
-async fn a_timeout_is_what_the_servers_grant(stage: &ServerStage<impl Start>) {
+async fn a_timeout_is_what_the_servers_grant(stage: &ServerStage<impl TestEnsemble>) {
     for (asked_ms, granted_ms) in [(TICK_MS, 2 * TICK_MS), (1_000, 1_000), (60_000, 20 * TICK_MS)] {
         let session = stage.direct(Duration::from_millis(asked_ms)).await;
         assert_eq!(session.timeout_ms(), granted_ms, "{asked_ms} ms were asked for");
@@ -104,7 +104,7 @@ async fn a_timeout_is_what_the_servers_grant(stage: &ServerStage<impl Start>) {
     }
 }
 
-async fn a_close_that_nobody_answers_says_so(stage: &ServerStage<impl Start>) {
+async fn a_close_that_nobody_answers_says_so(stage: &ServerStage<impl TestEnsemble>) {
     let session = stage.linked(Duration::from_secs(1)).await;
     let link = stage.link_of(session.id());
     stage.links.partition(&[link], Direction::Both).await.expect("held");

@@ -36,25 +36,25 @@ pub(crate) struct ServerStage<E = LocalEnsemble> {
 }
 
 /// Servers that a test starts, without links between them.
-pub(crate) trait Start: Ensemble + Sized {
+pub(crate) trait TestEnsemble: Ensemble + Sized {
     async fn start_with(servers: u32, tick_ms: u64, work: &WorkDir) -> Self;
 }
 
-impl Start for LocalEnsemble {
+impl TestEnsemble for LocalEnsemble {
     async fn start_with(servers: u32, tick_ms: u64, work: &WorkDir) -> Self {
         let options = LocalOptions::new(ServerOptions { tick_ms, ..ServerOptions::of(servers) }, PathBuf::from(EXE));
         Self::start(options, work).await.expect("servers")
     }
 }
 
-impl Start for EmbeddedEnsemble {
+impl TestEnsemble for EmbeddedEnsemble {
     async fn start_with(servers: u32, tick_ms: u64, work: &WorkDir) -> Self {
         let options = EmbeddedOptions::new(ServerOptions { tick_ms, ..ServerOptions::of(servers) }, PathBuf::from(EXE));
         Self::start(options, work).await.expect("servers")
     }
 }
 
-impl<E: Start> ServerStage<E> {
+impl<E: TestEnsemble> ServerStage<E> {
     pub(crate) async fn set_up(tick_ms: u64) -> Self {
         let root = tempfile::tempdir().expect("a temp dir");
         let work = WorkDir::create_in(root.path(), "real").expect("a folder");

@@ -14,12 +14,12 @@ use super::{Folder, parameters, write};
 const SCENARIO: &str = "scenario.toml";
 
 /// A record of two cells with two sealed segments each, and a scenario.
-struct Sealed {
+struct SealedRecord {
     dir: TempDir,
     manifest: Manifest,
 }
 
-impl Sealed {
+impl SealedRecord {
     fn new() -> Self {
         let mut manifest = Folder::new(SCHEMA).read().unwrap().manifest;
         let dir = tempfile::tempdir().unwrap();
@@ -85,13 +85,13 @@ fn segment(record: &Path, cell: u32, writer: &str) -> SegmentEntry {
 
 #[test]
 fn a_manifest_that_says_something_else_is_refused_and_one_in_another_layout_is_not() {
-    let sealed = Sealed::new();
+    let sealed = SealedRecord::new();
     assert_eq!(sealed.changed(), Vec::<String>::new());
     // Compact, and with its keys in another order.
     sealed.edit(|_| ());
     assert_eq!(sealed.changed(), Vec::<String>::new());
-    type Change = fn(&mut Value);
-    let changes: [(&str, Change); 6] = [
+    type ManifestEdit = fn(&mut Value);
+    let changes: [(&str, ManifestEdit); 6] = [
         ("seed", |m| m["seed"] = json!(2)),
         ("ensemble", |m| m["ensemble"] = json!("external: a large one")),
         ("kind of ensemble", |m| m["ensemble_kind"] = json!("embedded")),
@@ -109,18 +109,18 @@ fn a_manifest_that_says_something_else_is_refused_and_one_in_another_layout_is_n
 
 #[test]
 fn a_manifest_without_a_seal_is_told() {
-    let sealed = Sealed::new();
+    let sealed = SealedRecord::new();
     sealed.edit(|manifest| _ = manifest.as_object_mut().unwrap().remove("seal"));
     assert!(sealed.changed()[0].contains("its seal was taken off"), "{:?}", sealed.changed());
 }
 
 #[test]
 fn what_is_listed_twice_is_refused() {
-    let mut twice = Sealed::new();
+    let mut twice = SealedRecord::new();
     twice.manifest.cells[1] = twice.manifest.cells[0].clone();
     twice.keep();
     assert!(twice.refused().contains("cell c0 is listed twice"), "{}", twice.refused());
-    let mut doubled = Sealed::new();
+    let mut doubled = SealedRecord::new();
     let first = doubled.manifest.cells[0].segments[0].clone();
     doubled.manifest.cells[0].segments.push(first);
     doubled.keep();
@@ -130,7 +130,7 @@ fn what_is_listed_twice_is_refused() {
 #[test]
 fn segments_that_changed_places_are_refused() {
     for (a, b) in [((0, 0), (0, 1)), ((0, 0), (1, 0))] {
-        let mut swapped = Sealed::new();
+        let mut swapped = SealedRecord::new();
         let of = |place: (usize, usize)| swapped.manifest.cells[place.0].segments[place.1].clone();
         let (first, second) = (of(a), of(b));
         let path = |entry: &SegmentEntry| swapped.path("events").join(&entry.file);
@@ -147,7 +147,7 @@ fn segments_that_changed_places_are_refused() {
 
 #[test]
 fn files_that_nobody_named_are_told() {
-    let sealed = Sealed::new();
+    let sealed = SealedRecord::new();
     // The manifest also names the file that remains if a run is killed while it compresses a segment.
     fs::write(sealed.path("events/c0/coordinator.jsonl"), "").unwrap();
     assert_eq!(sealed.changed(), Vec::<String>::new());
@@ -159,7 +159,7 @@ fn files_that_nobody_named_are_told() {
 
 #[test]
 fn a_scenario_that_was_changed_is_refused_and_one_that_is_gone_is_told() {
-    let sealed = Sealed::new();
+    let sealed = SealedRecord::new();
     fs::write(sealed.path(SCENARIO), "name = \"t\"").unwrap();
     assert!(sealed.refused().contains("changed after it was written"), "{}", sealed.refused());
     fs::remove_file(sealed.path(SCENARIO)).unwrap();
@@ -168,7 +168,7 @@ fn a_scenario_that_was_changed_is_refused_and_one_that_is_gone_is_told() {
 
 #[test]
 fn a_damaged_segment_costs_its_cell_where_that_is_wanted() {
-    let sealed = Sealed::new();
+    let sealed = SealedRecord::new();
     let file = sealed.path("events/c0/observer.jsonl.zst");
     let mut bytes = fs::read(&file).unwrap();
     bytes[20] ^= 1;
@@ -185,7 +185,7 @@ fn a_damaged_segment_costs_its_cell_where_that_is_wanted() {
 #[test]
 fn sockets_devices_links_and_paths_that_lead_elsewhere_are_refused_at_once() {
     let put = |name: &str, make: &dyn Fn(&Path)| {
-        let sealed = Sealed::new();
+        let sealed = SealedRecord::new();
         let path = sealed.path(name);
         fs::remove_file(&path).unwrap();
         make(&path);
@@ -204,13 +204,13 @@ fn sockets_devices_links_and_paths_that_lead_elsewhere_are_refused_at_once() {
         ("c0/../../scenario.toml", "leaves the record"),
         ("/etc/hostname", "not there"),
     ] {
-        let mut leaves = Sealed::new();
+        let mut leaves = SealedRecord::new();
         leaves.manifest.cells[0].segments[0].file = elsewhere.into();
         leaves.keep();
         let error = leaves.refused();
         assert!(error.contains(why), "{elsewhere}: {error}");
     }
-    let linked = Sealed::new();
+    let linked = SealedRecord::new();
     fs::rename(linked.path("events/c1"), linked.path("c1")).unwrap();
     symlink(linked.path("c1"), linked.path("events/c1")).unwrap();
     assert!(linked.refused().contains("a link"), "{}", linked.refused());
@@ -218,7 +218,7 @@ fn sockets_devices_links_and_paths_that_lead_elsewhere_are_refused_at_once() {
 
 /// Replaces the first segment by another sealed one, and makes the manifest match.
 fn replaced(plain: Option<u64>, write: impl FnOnce(&mut dyn std::io::Write)) -> String {
-    let mut sealed = Sealed::new();
+    let mut sealed = SealedRecord::new();
     let path = sealed.path("events/c0/coordinator.jsonl.zst");
     let mut encoder = zstd::Encoder::new(File::create(&path).unwrap(), 1).unwrap();
     write(&mut encoder);

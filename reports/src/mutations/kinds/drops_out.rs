@@ -2,10 +2,14 @@
 
 use super::*;
 use crate::check::allowance::led_again_by;
-use crate::check::standing::Standing;
+use crate::check::standing::Participation;
 
-pub(in crate::mutations) const DROPS_OUT: Mutation =
-    Mutation::fails::<Standing>("drops-out", "a candidate leaves its election and does not come back", sites, edit);
+pub(in crate::mutations) const DROPS_OUT: Mutation = Mutation::fails::<Participation>(
+    "drops-out",
+    "a candidate leaves its election and does not come back",
+    sites,
+    edit,
+);
 
 fn sites(scene: &Scene<'_>) -> Sites {
     let Some(window) = scene.index.window() else {

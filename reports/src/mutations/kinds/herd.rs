@@ -1,7 +1,7 @@
 //! A herd: all candidates are notified of every loss, although the recipe promises fewer.
 
 use super::*;
-use crate::check::fan_out::FanOutSeen;
+use crate::check::fan_out::FanOutSection;
 
 /// From one notification to the next.
 const STEP_NS: Nanos = 20_000;
@@ -9,7 +9,7 @@ const STEP_NS: Nanos = 20_000;
 const SETTLES_NS: Nanos = 500_000;
 
 pub(in crate::mutations) const HERD: Mutation =
-    Mutation::fails::<FanOutSeen>("herd", "everybody is notified of a leader's loss", sites, edit);
+    Mutation::fails::<FanOutSection>("herd", "everybody is notified of a leader's loss", sites, edit);
 
 fn sites(scene: &Scene<'_>) -> Sites {
     let wakes = scene.index.info.leader_wakes();

@@ -142,7 +142,7 @@ fn undisturbed(scene: &Scene<'_>, loss: usize, late: Nanos) -> bool {
 }
 
 fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize], what: Promise, late: Nanos) -> Edits<'s> {
-    struct Moved<'t> {
+    struct DelayedHandover<'t> {
         next: &'t Term<'t>,
         group: u32,
         loser: u32,
@@ -150,19 +150,25 @@ fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize], what: Promise, late: Nanos
         told: (Nanos, Nanos),
         granted: Nanos,
     }
-    let moved: Vec<Moved<'_>> = sites
+    let moved: Vec<DelayedHandover<'_>> = sites
         .iter()
         .filter_map(|&loss| {
             let (next, granted) = (scene.successor(loss)?, scene.granted(loss)?);
             let lost = &scene.losses()[loss];
             let told = notified(scene, loss).unwrap_or(granted);
             let from = if what == Promise::Release { lost.released } else { told };
-            Some(Moved { next, group: lost.group, loser: scene.loser(loss).cand, told: (from, granted), granted })
+            Some(DelayedHandover {
+                next,
+                group: lost.group,
+                loser: scene.loser(loss).cand,
+                told: (from, granted),
+                granted,
+            })
         })
         .collect();
     let index = scene.index;
     let group_of = |cand: u32| index.candidates.all.get(&cand).map(|candidate| candidate.group);
-    let is_told = move |moved: &&Moved<'_>, t: Nanos, cand: u32| {
+    let is_told = move |moved: &&DelayedHandover<'_>, t: Nanos, cand: u32| {
         what != Promise::Decide && Some(moved.group) == group_of(cand) && moved.told.0 <= t && t <= moved.told.1
     };
     Edits::default()
@@ -178,14 +184,14 @@ fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize], what: Promise, late: Nanos
                     moved.iter().find(|moved| is_told(moved, *t, *cand)).map_or(Keep, |_| delayed(0))
                 }
                 Event::Grant { t, cand, session, .. } => {
-                    let is_it = |moved: &&Moved<'_>| {
+                    let is_it = |moved: &&DelayedHandover<'_>| {
                         let next = moved.next;
                         (next.life, next.cand, next.session, next.grant) == (segment, *cand, *session, *t)
                     };
                     moved.iter().find(is_it).map_or(Keep, |_| delayed(0))
                 }
                 Event::Granted { t, cand, session, .. } => {
-                    let is_it = |moved: &&Moved<'_>| {
+                    let is_it = |moved: &&DelayedHandover<'_>| {
                         let next = moved.next;
                         (next.life, next.cand, next.session, next.granted) == (segment, *cand, *session, Some(*t))
                     };
@@ -194,18 +200,19 @@ fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize], what: Promise, late: Nanos
                 Event::Left { t, cand, how, .. } if what == Promise::Release => {
                     // The response to its deletion may come after the next grant.
                     let at = how.deletion().map_or(*t, |deletion| deletion.0);
-                    let is_it = |moved: &&Moved<'_>| moved.loser == *cand && moved.told.0 <= at && at <= moved.told.1;
+                    let is_it =
+                        |moved: &&DelayedHandover<'_>| moved.loser == *cand && moved.told.0 <= at && at <= moved.told.1;
                     moved.iter().find(is_it).map_or(Keep, |moved| delayed(moved.told.0))
                 }
                 Event::Owner(owner) if what == Promise::Release => {
-                    let is_it = |moved: &&Moved<'_>| {
+                    let is_it = |moved: &&DelayedHandover<'_>| {
                         moved.group == owner.group && moved.told.0 <= owner.to && owner.from <= moved.told.1
                     };
                     moved.iter().find(is_it).map_or(Keep, |_| delayed(0))
                 }
                 // No candidate writes before it leads.
                 Event::Write { t, sent, cand, czxid, .. } => {
-                    let early = |moved: &&Moved<'_>| {
+                    let early = |moved: &&DelayedHandover<'_>| {
                         (moved.next.cand, moved.next.czxid) == (*cand, *czxid)
                             && sent.unwrap_or(*t) <= moved.granted + late
                             && sent.unwrap_or(*t) >= moved.next.grant

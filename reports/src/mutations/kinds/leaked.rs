@@ -2,12 +2,12 @@
 
 use super::*;
 use crate::check::lists::ROOT;
-use crate::check::standing::Standing;
+use crate::check::standing::Participation;
 
 /// A name that no recipe gives.
 const LEFT: &str = "left-behind-n_0000000000";
 
-pub(in crate::mutations) const ZNODE_LISTED: Mutation = Mutation::fails::<Standing>(
+pub(in crate::mutations) const ZNODE_LISTED: Mutation = Mutation::fails::<Participation>(
     "znode-leaked",
     "the servers list an ephemeral znode in an election that is no candidate's own",
     |scene| Sites::At(vec![0]).listed(scene),

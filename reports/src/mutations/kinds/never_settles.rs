@@ -1,9 +1,9 @@
 //! A notified follower never settles: its watch is not armed again.
 
 use super::*;
-use crate::check::standing::Standing;
+use crate::check::standing::Participation;
 
-pub(in crate::mutations) const NEVER_SETTLES: Mutation = Mutation::fails::<Standing>(
+pub(in crate::mutations) const NEVER_SETTLES: Mutation = Mutation::fails::<Participation>(
     "never-settles",
     "a follower is notified, and never waits with a watch again",
     sites,

@@ -1,10 +1,10 @@
 //! A watcher that the loss must wake is not notified.
 
 use super::*;
-use crate::check::fan_out::FanOutSeen;
+use crate::check::fan_out::FanOutSection;
 use crate::index::{EDGE_NS, is_gone_by_the_successor};
 
-pub(in crate::mutations) const NOTIFICATION_MISSED: Mutation = Mutation::fails::<FanOutSeen>(
+pub(in crate::mutations) const NOTIFICATION_MISSED: Mutation = Mutation::fails::<FanOutSection>(
     "notification-missed",
     "a candidate that watched the lost leader is not notified",
     sites,

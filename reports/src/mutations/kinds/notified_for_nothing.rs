@@ -1,14 +1,14 @@
 //! A follower is notified although no candidate has left.
 
 use super::*;
-use crate::check::fan_out::FanOutSeen;
+use crate::check::fan_out::FanOutSection;
 
 const SETTLES_NS: Nanos = 1_000_000;
 /// Calm required in the group before and, below, after.
 const BEFORE_NS: Nanos = 2_000_000_000;
 const AFTER_NS: Nanos = 400_000_000;
 
-pub(in crate::mutations) const NOTIFIED_FOR_NOTHING: Mutation = Mutation::fails::<FanOutSeen>(
+pub(in crate::mutations) const NOTIFIED_FOR_NOTHING: Mutation = Mutation::fails::<FanOutSection>(
     "notified-for-nothing",
     "followers are notified of changed children while nobody goes",
     sites,

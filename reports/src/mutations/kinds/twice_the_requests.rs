@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::check::asked::limit;
-use crate::check::fan_out::FanOutSeen;
+use crate::check::fan_out::FanOutSection;
 
-pub(in crate::mutations) const TWICE_THE_REQUESTS: Mutation = Mutation::fails::<FanOutSeen>(
+pub(in crate::mutations) const TWICE_THE_REQUESTS: Mutation = Mutation::fails::<FanOutSection>(
     "twice-the-requests",
     "a wake-up causes twice as many requests as the recipe declares at most",
     sites,

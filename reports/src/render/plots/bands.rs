@@ -1,6 +1,6 @@
 //! Faults as bands over a time axis, each named where it begins, as far as there is room.
 
-use super::canvas::{Align, Canvas, Drawn, Pen, text_width};
+use super::canvas::{Align, Canvas, DrawResult, Pen, text_width};
 use super::palette::ORANGE;
 use super::scale::Scale;
 use hustings_record::{FaultKind, Nanos};
@@ -19,7 +19,11 @@ pub(super) struct Bands<'a> {
 }
 
 impl Bands<'_> {
-    pub(super) fn draw(&self, canvas: &Canvas<'_>, faults: impl Iterator<Item = (FaultKind, (Nanos, Nanos))>) -> Drawn {
+    pub(super) fn draw(
+        &self,
+        canvas: &Canvas<'_>,
+        faults: impl Iterator<Item = (FaultKind, (Nanos, Nanos))>,
+    ) -> DrawResult {
         let mut names = Names::new(self.right, self.top);
         for (kind, (from, to)) in faults.take(BANDS_MAX) {
             let (from, to) = (from.max(self.window.0), to.min(self.window.1));
@@ -48,7 +52,7 @@ impl Names {
     }
 
     /// Marks the beginning of a fault, and names it if no earlier name is in the way.
-    pub(super) fn begin(&mut self, canvas: &Canvas<'_>, kind: FaultKind, from: i32, bottom: i32) -> Drawn {
+    pub(super) fn begin(&mut self, canvas: &Canvas<'_>, kind: FaultKind, from: i32, bottom: i32) -> DrawResult {
         canvas.line((from, self.top - 4), (from, bottom), Pen { alpha: 0.8, ..Pen::new(ORANGE, 1) })?;
         let name = kind.name();
         let at = from.min(self.right - text_width(name));

@@ -33,7 +33,7 @@ pub(crate) const TITLE_PX: i32 = 15;
 #[error("the plotting library refused a stroke: {0}")]
 pub struct PlotError(String);
 
-pub(crate) type Drawn = Result<(), PlotError>;
+pub(crate) type DrawResult = Result<(), PlotError>;
 
 /// A finished picture.
 pub(crate) struct Figure {
@@ -101,7 +101,7 @@ pub(crate) fn figure(
     title: String,
     about: String,
     size: (u32, u32),
-    strokes: impl FnOnce(&Canvas<'_>) -> Drawn,
+    strokes: impl FnOnce(&Canvas<'_>) -> DrawResult,
 ) -> Result<Figure, PlotError> {
     let mut drawing = String::new();
     {
@@ -163,44 +163,44 @@ pub(crate) fn text_width(text: &str) -> i32 {
 }
 
 impl Canvas<'_> {
-    pub(crate) fn line(&self, from: Point, to: Point, pen: Pen) -> Drawn {
+    pub(crate) fn line(&self, from: Point, to: Point, pen: Pen) -> DrawResult {
         self.path(vec![from, to], pen)
     }
 
-    pub(crate) fn path(&self, points: Vec<Point>, pen: Pen) -> Drawn {
+    pub(crate) fn path(&self, points: Vec<Point>, pen: Pen) -> DrawResult {
         self.area.draw(&PathElement::new(points, pen.style())).map_err(failed)
     }
 
-    pub(crate) fn bar(&self, from: Point, to: Point, colour: RGBColor, alpha: f64) -> Drawn {
+    pub(crate) fn bar(&self, from: Point, to: Point, colour: RGBColor, alpha: f64) -> DrawResult {
         self.area.draw(&Rectangle::new([from, to], colour.mix(alpha).filled())).map_err(failed)
     }
 
-    pub(crate) fn frame(&self, from: Point, to: Point, pen: Pen) -> Drawn {
+    pub(crate) fn frame(&self, from: Point, to: Point, pen: Pen) -> DrawResult {
         self.area.draw(&Rectangle::new([from, to], pen.style())).map_err(failed)
     }
 
-    pub(crate) fn dot(&self, at: Point, radius: i32, colour: RGBColor) -> Drawn {
+    pub(crate) fn dot(&self, at: Point, radius: i32, colour: RGBColor) -> DrawResult {
         self.area.draw(&Circle::new(at, radius, colour.filled())).map_err(failed)
     }
 
-    pub(crate) fn ring(&self, at: Point, radius: i32, pen: Pen) -> Drawn {
+    pub(crate) fn ring(&self, at: Point, radius: i32, pen: Pen) -> DrawResult {
         self.area.draw(&Circle::new(at, radius, pen.style())).map_err(failed)
     }
 
     /// A cross with arms of `arm` pixels.
-    pub(crate) fn cross(&self, (x, y): Point, arm: i32, pen: Pen) -> Drawn {
+    pub(crate) fn cross(&self, (x, y): Point, arm: i32, pen: Pen) -> DrawResult {
         self.line((x - arm, y - arm), (x + arm, y + arm), pen)?;
         self.line((x - arm, y + arm), (x + arm, y - arm), pen)
     }
 
     /// One line of text, vertically centred at `at.1`.
-    pub(crate) fn text(&self, at: Point, text: &str, align: Align, bold: bool) -> Drawn {
+    pub(crate) fn text(&self, at: Point, text: &str, align: Align, bold: bool) -> DrawResult {
         let px = if bold { TITLE_PX } else { TEXT_PX };
         self.area.draw(&Text::new(text, at, text_style(px, align, bold))).map_err(failed)
     }
 
     /// A vertical grid line at each round time, with its label below.
-    pub(crate) fn times(&self, x: &Scale, (top, bottom): (i32, i32)) -> Drawn {
+    pub(crate) fn times(&self, x: &Scale, (top, bottom): (i32, i32)) -> DrawResult {
         for tick in x.ticks() {
             let at = x.at(tick);
             self.line((at, top), (at, bottom), Pen::grid())?;
@@ -215,7 +215,7 @@ impl Canvas<'_> {
         x: &Scale,
         (top, bottom): (i32, i32),
         columns: impl Iterator<Item = (f64, String)>,
-    ) -> Drawn {
+    ) -> DrawResult {
         let mut free_from = i32::MIN;
         for (value, label) in columns {
             let (at, half) = (x.at(value), text_width(&label) / 2);
@@ -234,7 +234,7 @@ impl Canvas<'_> {
         y: &Scale,
         (left, right): (i32, i32),
         levels: impl Iterator<Item = (f64, String)>,
-    ) -> Drawn {
+    ) -> DrawResult {
         for (value, label) in levels {
             self.line((left, y.at(value)), (right, y.at(value)), Pen::grid())?;
             self.text((left - 8, y.at(value)), &label, Align::Right, false)?;
@@ -243,13 +243,13 @@ impl Canvas<'_> {
     }
 
     /// The line at the foot of a chart, and the name of its axis below.
-    pub(crate) fn foot(&self, (left, right): (i32, i32), bottom: i32, name: &str) -> Drawn {
+    pub(crate) fn foot(&self, (left, right): (i32, i32), bottom: i32, name: &str) -> DrawResult {
         self.line((left, bottom), (right, bottom), Pen::new(INK, 1))?;
         self.text(((left + right) / 2, bottom + 36), name, Align::Middle, false)
     }
 
     /// A diagonal hatching of the rectangle, for parts that must be distinguishable without colour.
-    pub(crate) fn hatch(&self, (x0, y0): Point, (x1, y1): Point, pen: Pen) -> Drawn {
+    pub(crate) fn hatch(&self, (x0, y0): Point, (x1, y1): Point, pen: Pen) -> DrawResult {
         let height = y1 - y0;
         let mut at = x0 - height + 3;
         while at < x1 {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::canvas::{Figure, PlotError};
 use super::ecdf::{Curve, Plot};
 use super::palette::Palette;
-use crate::render::apart::Apart;
+use crate::render::apart::DifferingParameters;
 use crate::render::{clean, format};
 use crate::summary::{CellSummary, Distribution, Summary};
 
@@ -49,7 +49,7 @@ pub(crate) fn ecdfs(
         let with_samples: Vec<&CellSummary> =
             cells.iter().copied().filter(|cell| of(cell).is_some_and(|d| !d.curve.is_empty())).collect();
         let parts = with_samples.len().div_ceil(CURVES_MAX);
-        let apart = Apart::of(with_samples.iter().copied());
+        let apart = DifferingParameters::of(with_samples.iter().copied());
         for (i, part) in with_samples.chunks(CURVES_MAX).enumerate() {
             let curves = part.iter().zip(palette.styles(part)).filter_map(|(cell, (colour, dash))| {
                 Some(Curve { label: apart.label(cell, &[]), colour, dash, distribution: of(cell)? })

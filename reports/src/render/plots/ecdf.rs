@@ -3,7 +3,7 @@
 
 use plotters::style::RGBColor;
 
-use super::canvas::{Align, Canvas, Dash, Drawn, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
+use super::canvas::{Align, Canvas, Dash, DrawResult, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
 use super::scale::{Scale, ScaleKind};
 use crate::render::{clean, format};
 use crate::summary::Distribution;
@@ -64,7 +64,7 @@ impl Plot<'_> {
         Scale::new(ScaleKind::Log, low / 1.15, high * 1.15, (LEFT, RIGHT))
     }
 
-    fn axes(&self, canvas: &Canvas<'_>, x: &Scale, y: &Scale) -> Drawn {
+    fn axes(&self, canvas: &Canvas<'_>, x: &Scale, y: &Scale) -> DrawResult {
         let shares = [(0.0, "0"), (0.25, "25 %"), (0.5, "50 %"), (0.75, "75 %"), (0.9, "90 %"), (1.0, "100 %")];
         canvas.levels(y, (LEFT, RIGHT), shares.into_iter().map(|(share, label)| (share, label.to_owned())))?;
         canvas.times(x, (TOP, BOTTOM))?;
@@ -83,7 +83,7 @@ impl Plot<'_> {
 }
 
 impl Curve<'_> {
-    fn draw(&self, canvas: &Canvas<'_>, x: &Scale, y: &Scale) -> Drawn {
+    fn draw(&self, canvas: &Canvas<'_>, x: &Scale, y: &Scale) -> DrawResult {
         let mut points = Vec::with_capacity(self.distribution.curve.len() * 2 + 1);
         let mut level = y.at(0.0);
         for &(ns, share) in &self.distribution.curve {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plotters::style::RGBColor;
 
-use super::canvas::{Align, Canvas, Dash, Drawn, Figure, INK, Pen, PlotError, figure};
+use super::canvas::{Align, Canvas, Dash, DrawResult, Figure, INK, Pen, PlotError, figure};
 use super::chart::{Chart, Draw};
 use super::palette::Palette;
 use super::scale::{Scale, ScaleKind};
@@ -112,7 +112,7 @@ fn scales(recipes: &BTreeMap<String, (RGBColor, Vec<Point>)>, sizes: &BTreeSet<u
     )
 }
 
-fn axes(canvas: &Canvas<'_>, x: &Scale, y: &Scale, sizes: &BTreeSet<u32>) -> Drawn {
+fn axes(canvas: &Canvas<'_>, x: &Scale, y: &Scale, sizes: &BTreeSet<u32>) -> DrawResult {
     let labelled = |tick: f64| (tick, format::count(tick as u64));
     canvas.levels(y, (LEFT, RIGHT), y.ticks().into_iter().map(labelled))?;
     let ticks: Vec<f64> =

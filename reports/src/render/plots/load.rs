@@ -1,7 +1,7 @@
 //! Load of the servers: a panel per figure, a line per server, with faults as bands behind.
 
 use super::bands::Bands;
-use super::canvas::{Align, Canvas, Dash, Drawn, Figure, Pen, PlotError, figure, text_width};
+use super::canvas::{Align, Canvas, Dash, DrawResult, Figure, Pen, PlotError, figure, text_width};
 use super::chart::{Chart, Draw};
 use super::palette::{BLUE, GREEN, PURPLE, VERMILLION};
 use super::scale::{Scale, ScaleKind};
@@ -74,7 +74,7 @@ fn draw(cell: &CellSummary) -> Result<Vec<Figure>, PlotError> {
 }
 
 /// Draws a panel, from zero at the foot to the largest value at the top.
-fn panel(canvas: &Canvas<'_>, load: &Load, panel: &Panel, x: &Scale, (top, foot): (i32, i32)) -> Drawn {
+fn panel(canvas: &Canvas<'_>, load: &Load, panel: &Panel, x: &Scale, (top, foot): (i32, i32)) -> DrawResult {
     let most = largest(load, panel);
     let y = Scale::new(ScaleKind::Linear, 0.0, most, (foot, top));
     canvas.line((LEFT, foot), (RIGHT, foot), Pen::grid())?;
@@ -98,7 +98,7 @@ fn panel(canvas: &Canvas<'_>, load: &Load, panel: &Panel, x: &Scale, (top, foot)
     Ok(())
 }
 
-fn stroke(canvas: &Canvas<'_>, run: &[(Nanos, (i32, i32))], pen: Pen) -> Drawn {
+fn stroke(canvas: &Canvas<'_>, run: &[(Nanos, (i32, i32))], pen: Pen) -> DrawResult {
     match run {
         [] => Ok(()),
         [(_, at)] => canvas.dot(*at, 2, pen.colour),
@@ -106,7 +106,7 @@ fn stroke(canvas: &Canvas<'_>, run: &[(Nanos, (i32, i32))], pen: Pen) -> Drawn {
     }
 }
 
-fn legend(canvas: &Canvas<'_>, load: &Load, at: i32) -> Drawn {
+fn legend(canvas: &Canvas<'_>, load: &Load, at: i32) -> DrawResult {
     let mut left = 8;
     for (server, &(colour, dash)) in load.servers.keys().zip(&STYLES) {
         let name = format!("server {server}");

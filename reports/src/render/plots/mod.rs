@@ -1,6 +1,7 @@
-//! The charts, by plotters, as SVG. A new chart is one file here and one line in `CHARTS`.
+//! The charts, by plotters, as SVG. A new chart is one file, with its line among the modules and in `CHARTS`.
 
 mod bands;
+mod bars;
 mod canvas;
 mod chart;
 mod comparison;
@@ -10,7 +11,6 @@ mod failover;
 mod fan_out;
 mod load;
 mod palette;
-mod registry;
 mod scale;
 mod scaling;
 mod servers;
@@ -22,5 +22,20 @@ mod waterfall;
 pub(crate) use canvas::Figure;
 pub use canvas::PlotError;
 pub(crate) use chart::Draw;
-pub(crate) use registry::CHARTS;
+pub use palette::COLOURED_RECIPES;
 pub(crate) use tuned::{expiry, front};
+
+use chart::Chart;
+
+/// All charts, in the order of the page.
+pub(crate) const CHARTS: &[Chart] = &[
+    failover::CHART,
+    waterfall::CHART,
+    scaling::CHART,
+    fan_out::CHART,
+    excess::CHART,
+    servers::CHART,
+    load::CHART,
+    together::CHART,
+    timeline::CHART,
+];

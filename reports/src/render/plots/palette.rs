@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plotters::style::RGBColor;
 
 use super::canvas::Dash;
-use crate::render::apart::{Apart, Axis};
+use crate::render::apart::{Axis, DifferingParameters};
 use crate::summary::{CellSummary, Summary};
 
 pub(crate) const BLUE: RGBColor = RGBColor(0, 114, 178);
@@ -24,16 +24,16 @@ pub(crate) const GREY: RGBColor = RGBColor(130, 130, 130);
 /// The order in which recipes get their colours. Sky comes late, because many readers see it as close to blue.
 const ORDER: [RGBColor; 6] = [BLUE, VERMILLION, ORANGE, GREEN, PURPLE, SKY];
 
-/// Recipes that every run knows have the same colour in all runs.
-const KNOWN: [&str; 4] = ["predecessor-watch", "naive", "lock-race", "poll-race"];
+/// Recipes with the same colour in all runs, in the order of their registry. The others follow in the order of a run.
+pub const COLOURED_RECIPES: [&str; 4] = ["predecessor-watch", "naive", "lock-race", "poll-race"];
 
 pub(crate) struct Palette(BTreeMap<String, RGBColor>);
 
 impl Palette {
     pub(crate) fn of(summary: &Summary) -> Self {
         let mut colours: BTreeMap<String, RGBColor> = BTreeMap::new();
-        for (name, colour) in KNOWN.iter().zip(ORDER) {
-            colours.insert((*name).to_owned(), colour);
+        for (name, colour) in COLOURED_RECIPES.into_iter().zip(ORDER) {
+            colours.insert(name.to_owned(), colour);
         }
         for cell in &summary.cells {
             let next = ORDER[colours.len() % ORDER.len()];
@@ -53,7 +53,7 @@ pub(crate) type Style = (RGBColor, Dash);
 impl Palette {
     /// Styles for the cells of one plot, in their order: all different while there are colours and dashes left.
     pub(crate) fn styles(&self, cells: &[&CellSummary]) -> Vec<Style> {
-        let apart = Apart::of(cells.iter().copied());
+        let apart = DifferingParameters::of(cells.iter().copied());
         let recipes: BTreeSet<&str> = cells.iter().map(|cell| cell.info.recipe.as_str()).collect();
         // Colours that no recipe in this plot uses.
         let own: Vec<RGBColor> = recipes.iter().map(|recipe| self.recipe(recipe)).collect();
@@ -110,7 +110,7 @@ mod tests {
     }
 
     fn palette() -> Palette {
-        let known = KNOWN.iter().zip(ORDER).map(|(name, colour)| ((*name).to_owned(), colour));
+        let known = COLOURED_RECIPES.into_iter().zip(ORDER).map(|(name, colour)| (name.to_owned(), colour));
         Palette(known.chain([("my-own".to_owned(), PURPLE)]).collect())
     }
 
@@ -133,7 +133,7 @@ mod tests {
             for (i, style) in styles.iter().enumerate() {
                 prop_assert!(!styles[..i].contains(style), "{styles:?}");
             }
-            let apart = Apart::of(cells.iter().copied());
+            let apart = DifferingParameters::of(cells.iter().copied());
             let labels: BTreeSet<String> = cells.iter().map(|cell| apart.label(cell, &[])).collect();
             prop_assert_eq!(labels.len(), cells.len());
         }

@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::canvas::{Align, Canvas, Drawn, Figure, Pen, PlotError, figure};
+use super::canvas::{Align, Canvas, DrawResult, Figure, Pen, PlotError, figure};
 use super::chart::{Chart, Draw};
 use super::palette::Palette;
 use super::scale::{Scale, ScaleKind};
-use crate::render::apart::{Apart, Axis};
+use crate::render::apart::{Axis, DifferingParameters};
 use crate::render::{clean, format};
 use crate::summary::{CellSummary, Summary};
 
@@ -66,7 +66,7 @@ type Recipes<'a> = BTreeMap<&'a str, Vec<Dot>>;
 fn draw(summary: &Summary) -> Result<Vec<Figure>, PlotError> {
     let palette = Palette::of(summary);
     let groups = groups(summary);
-    let apart = Apart::of(groups.iter().filter_map(|group| group.first().copied()));
+    let apart = DifferingParameters::of(groups.iter().filter_map(|group| group.first().copied()));
     let mut figures = Vec::new();
     for measure in &MEASURES {
         for group in &groups {
@@ -182,7 +182,7 @@ fn words(measure: &ScalingMeasure, recipes: &Recipes<'_>) -> String {
     )
 }
 
-fn axes(canvas: &Canvas<'_>, x: &Scale, y: &Scale, measure: &ScalingMeasure, sizes: BTreeSet<u32>) -> Drawn {
+fn axes(canvas: &Canvas<'_>, x: &Scale, y: &Scale, measure: &ScalingMeasure, sizes: BTreeSet<u32>) -> DrawResult {
     canvas.levels(y, (LEFT, RIGHT), y.ticks().into_iter().map(|tick| (tick, (measure.written)(tick))))?;
     let sizes = sizes.into_iter().map(|size| (f64::from(size), format::count(size.into())));
     canvas.columns(x, (TOP, BOTTOM), sizes)?;

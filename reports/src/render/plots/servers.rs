@@ -2,9 +2,10 @@
 //! lanes for the pictures of single groups.
 
 use super::bands::Bands;
-use super::canvas::{Align, Canvas, Drawn, Figure, INK, Pen, PlotError, figure, text_width};
+use super::bars::{BarFill, sample_name};
+use super::canvas::{Align, Canvas, DrawResult, Figure, INK, Pen, PlotError, figure};
 use super::chart::{Chart, Draw};
-use super::palette::{BLUE, GREEN, GREY, PALE, PURPLE, SKY, VERMILLION};
+use super::palette::{BLUE, GREEN, GREY, PURPLE, SKY};
 use super::scale::{Scale, ScaleKind};
 use crate::render::format;
 use crate::summary::{CellSummary, ServerBar, ServerWatchSection, WriteProbes};
@@ -81,7 +82,7 @@ impl<'a> Lanes<'a> {
     }
 
     /// Draws them from `top` on, with the times of the window laid out by `x` from 0 on.
-    pub(super) fn draw(&self, canvas: &Canvas<'_>, x: &Scale, (left, right): (i32, i32), top: i32) -> Drawn {
+    pub(super) fn draw(&self, canvas: &Canvas<'_>, x: &Scale, (left, right): (i32, i32), top: i32) -> DrawResult {
         for (i, &server) in self.servers.iter().enumerate() {
             let top = top + LANE * i as i32;
             canvas.line((0, top), (right, top), Pen::grid())?;
@@ -92,7 +93,7 @@ impl<'a> Lanes<'a> {
                     let at = |t: Nanos| x.at((t - self.window.0) as f64);
                     let (from, to) = (at(from), at(to));
                     let top = top + (LANE - BAR) / 2;
-                    state(canvas, bar.state, (from, top), (to.max(from + 1), top + BAR))?;
+                    fill(bar.state).bar(canvas, (from, to), (top, top + BAR), 1)?;
                 }
             }
         }
@@ -102,7 +103,14 @@ impl<'a> Lanes<'a> {
         }
     }
 
-    fn gaps(&self, canvas: &Canvas<'_>, x: &Scale, (left, right): (i32, i32), top: i32, writes: &WriteProbes) -> Drawn {
+    fn gaps(
+        &self,
+        canvas: &Canvas<'_>,
+        x: &Scale,
+        (left, right): (i32, i32),
+        top: i32,
+        writes: &WriteProbes,
+    ) -> DrawResult {
         canvas.line((0, top), (right, top), Pen::grid())?;
         canvas.text((left - 10, top + WRITES / 2), "writes", Align::Right, false)?;
         let at = |t: Nanos| x.at((t - self.window.0) as f64);
@@ -114,7 +122,7 @@ impl<'a> Lanes<'a> {
         for &(from, to) in &writes.gaps {
             let (from, to) = (from.max(self.window.0), to.min(self.window.1));
             if from < to {
-                striped(canvas, (at(from), top + 4), (at(to).max(at(from) + 2), top + WRITES - 4))?;
+                BarFill::striped().bar(canvas, (at(from), at(to)), (top + 4, top + WRITES - 4), 2)?;
             }
         }
         Ok(())
@@ -124,33 +132,20 @@ impl<'a> Lanes<'a> {
     pub(super) fn legend(&self, canvas: &Canvas<'_>, left: i32, at: i32) -> Result<i32, PlotError> {
         let mut left = legend(canvas, left, at)?;
         if self.writes.is_some() {
-            let name = "no write acknowledged";
-            striped(canvas, (left, at - 5), (left + 20, at + 5))?;
-            canvas.text((left + 27, at), name, Align::Left, false)?;
-            left += 27 + text_width(name) + 12;
+            BarFill::striped().bar(canvas, (left, left + 20), (at - 5, at + 5), 0)?;
+            left = sample_name(canvas, left, at, "no write acknowledged")?;
         }
         Ok(left)
     }
 }
 
-/// A part that must be seen: vermillion stripes on a pale ground.
-pub(super) fn striped(canvas: &Canvas<'_>, from: (i32, i32), to: (i32, i32)) -> Drawn {
-    canvas.bar(from, to, PALE, 1.0)?;
-    canvas.hatch(from, to, Pen::new(VERMILLION, 2))?;
-    canvas.frame(from, to, Pen::new(VERMILLION, 1))
-}
-
-fn state(canvas: &Canvas<'_>, state: ServerState, from: (i32, i32), to: (i32, i32)) -> Drawn {
+fn fill(state: ServerState) -> BarFill {
     match state {
-        ServerState::Leading | ServerState::Standalone => canvas.bar(from, to, BLUE, 1.0),
-        ServerState::Following => canvas.bar(from, to, SKY, 0.7),
-        ServerState::NotServing => {
-            canvas.bar(from, to, PURPLE, 0.45)?;
-            canvas.hatch(from, to, Pen::new(PURPLE, 1))?;
-            canvas.frame(from, to, Pen::new(PURPLE, 1))
-        }
-        ServerState::Silent => canvas.bar(from, to, GREY, 0.6),
-        ServerState::Down => canvas.frame(from, to, Pen { alpha: 0.5, ..Pen::new(INK, 1) }),
+        ServerState::Leading | ServerState::Standalone => BarFill::Plain(BLUE, 1.0),
+        ServerState::Following => BarFill::Plain(SKY, 0.7),
+        ServerState::NotServing => BarFill::Hatched { ground: (PURPLE, 0.45), lines: Pen::new(PURPLE, 1) },
+        ServerState::Silent => BarFill::Plain(GREY, 0.6),
+        ServerState::Down => BarFill::Empty(Pen { alpha: 0.5, ..Pen::new(INK, 1) }),
     }
 }
 
@@ -160,10 +155,7 @@ const LEGEND: [ServerState; 5] =
 /// The states by name, from `left` on; where they end.
 fn legend(canvas: &Canvas<'_>, mut left: i32, at: i32) -> Result<i32, PlotError> {
     for shown in LEGEND {
-        let name = shown.name();
-        state(canvas, shown, (left, at - 6), (left + 20, at + 6))?;
-        canvas.text((left + 27, at), name, Align::Left, false)?;
-        left += 27 + text_width(name) + 12;
+        left = fill(shown).sample(canvas, left, at, shown.name())?;
     }
     Ok(left)
 }
@@ -198,8 +190,7 @@ impl ServersView<'_> {
             canvas.foot((LEFT, RIGHT), bottom, &since)?;
             let left = lanes.legend(canvas, 8, bottom + 64)?;
             if shares {
-                canvas.bar((left, bottom + 58), (left + 20, bottom + 70), GREEN, 0.5)?;
-                canvas.text((left + 27, bottom + 64), "groups led", Align::Left, false)?;
+                BarFill::Plain(GREEN, 0.5).sample(canvas, left, bottom + 64, "groups led")?;
             }
             Ok(())
         })
@@ -224,7 +215,7 @@ impl ServersView<'_> {
     }
 
     /// A step for every change, from nobody leads (at the foot) to every group is led.
-    fn shares(&self, canvas: &Canvas<'_>, x: &Scale, (top, foot): (i32, i32), groups: usize) -> Drawn {
+    fn shares(&self, canvas: &Canvas<'_>, x: &Scale, (top, foot): (i32, i32), groups: usize) -> DrawResult {
         canvas.text((LEFT - 10, (top + foot) / 2), "groups led", Align::Right, false)?;
         canvas.text((LEFT - 10, top + 6), "all", Align::Right, false)?;
         canvas.text((LEFT - 10, foot - 6), "none", Align::Right, false)?;

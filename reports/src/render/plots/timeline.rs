@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::bands::Names;
-use super::canvas::{Align, Canvas, Drawn, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
+use super::bars::{BarFill, sample_name};
+use super::canvas::{Align, Canvas, DrawResult, Figure, INK, Pen, PlotError, chars_in, figure};
 use super::chart::{Chart, Draw};
 use super::palette::{BLUE, ORANGE, PALE, VERMILLION};
 use super::scale::{Scale, ScaleKind};
-use super::servers::{Lanes, striped};
+use super::servers::Lanes;
 use crate::render::{clean, format};
 use crate::summary::{CellSummary, TermBar, Timeline};
 use hustings_record::Nanos;
@@ -30,6 +31,9 @@ const RIGHT: i32 = WIDTH - 24;
 const TOP: i32 = 66;
 const ROW: i32 = 30;
 const BAR: i32 = 14;
+const TERM: BarFill = BarFill::Plain(BLUE, 1.0);
+const OVERLAP: BarFill = BarFill::Plain(VERMILLION, 1.0);
+const FAULT: BarFill = BarFill::Plain(ORANGE, 0.28);
 /// A definite overlap shorter than this share of the picture gets a second, closer picture.
 const CLOSER_BELOW: f64 = 0.03;
 
@@ -146,40 +150,33 @@ impl TimelineView<'_> {
         (from <= to).then(|| (x.at((from - self.from) as f64), x.at((to - self.from) as f64)))
     }
 
-    fn faults(&self, canvas: &Canvas<'_>, x: &Scale, rows: &[TimelineRow], bottom: i32) -> Drawn {
+    fn faults(&self, canvas: &Canvas<'_>, x: &Scale, rows: &[TimelineRow], bottom: i32) -> DrawResult {
         let mut names = Names::new(RIGHT, TOP);
         for fault in self.timeline.faults.iter().take(FAULTS_MAX) {
             let Some((from, to)) = self.span(x, (fault.from, fault.to)) else { continue };
-            let to = to.max(from + 2);
             let hit = |&(host, _): &TimelineRow| fault.host.is_none_or(|only| only == host);
             for (i, _) in rows.iter().enumerate().filter(|(_, row)| hit(row)) {
                 let top = TOP + ROW * i as i32;
-                canvas.bar((from, top), (to, top + ROW), ORANGE, 0.28)?;
+                FAULT.bar(canvas, (from, to), (top, top + ROW), 2)?;
             }
             names.begin(canvas, fault.kind, from, bottom)?;
         }
         Ok(())
     }
 
-    fn term(&self, canvas: &Canvas<'_>, x: &Scale, term: &TermBar, top: i32) -> Drawn {
-        let Some((from, to)) = self.span(x, (term.from, term.to)) else { return Ok(()) };
-        canvas.bar((from, top), (to.max(from + 2), top + BAR), BLUE, 1.0)?;
-        for &part in &term.latent {
-            if let Some((from, to)) = self.span(x, part) {
-                // Cleared first, so that the part looks the same on a light page and on a dark one.
-                canvas.bar((from, top), (to.max(from + 1), top + BAR), PALE, 1.0)?;
-                canvas.hatch((from, top), (to.max(from + 1), top + BAR), Pen::new(BLUE, 1))?;
-                canvas.frame((from, top), (to.max(from + 1), top + BAR), Pen::new(BLUE, 1))?;
-            }
+    fn term(&self, canvas: &Canvas<'_>, x: &Scale, term: &TermBar, top: i32) -> DrawResult {
+        let Some(led) = self.span(x, (term.from, term.to)) else { return Ok(()) };
+        let (slim, wide) = ((top, top + BAR), (top - 3, top + BAR + 3));
+        TERM.bar(canvas, led, slim, 2)?;
+        for span in term.latent.iter().filter_map(|&part| self.span(x, part)) {
+            latent().bar(canvas, span, slim, 1)?;
         }
         for &part in &term.overlap {
-            if let Some((from, to)) = self.span(x, part) {
-                canvas.bar((from, top - 3), (to.max(from + 3), top + BAR + 3), VERMILLION, 1.0)?;
+            if let Some(span) = self.span(x, part) {
+                OVERLAP.bar(canvas, span, wide, 3)?;
             }
-            for latent in self.latent_within(part) {
-                if let Some((from, to)) = self.span(x, latent) {
-                    striped(canvas, (from, top - 3), (to.max(from + 1), top + BAR + 3))?;
-                }
+            for span in self.latent_within(part).filter_map(|latent| self.span(x, latent)) {
+                BarFill::striped().bar(canvas, span, wide, 1)?;
             }
         }
         Ok(())
@@ -192,7 +189,7 @@ impl TimelineView<'_> {
         parts.filter(|(a, b)| a < b)
     }
 
-    fn stale_writes(&self, canvas: &Canvas<'_>, x: &Scale, rows: &[TimelineRow]) -> Drawn {
+    fn stale_writes(&self, canvas: &Canvas<'_>, x: &Scale, rows: &[TimelineRow]) -> DrawResult {
         let mut marks: BTreeSet<(i32, usize, bool)> = BTreeSet::new();
         for &(at, host, fenced) in &self.timeline.stale_writes {
             let led = self.timeline.terms.iter().find(|t| t.host == host && (t.from..=t.to).contains(&at));
@@ -211,29 +208,29 @@ impl TimelineView<'_> {
     }
 }
 
-fn stale_mark(canvas: &Canvas<'_>, at: (i32, i32), fenced: bool) -> Drawn {
+fn latent() -> BarFill {
+    BarFill::Hatched { ground: (PALE, 1.0), lines: Pen::new(BLUE, 1) }
+}
+
+fn stale_mark(canvas: &Canvas<'_>, at: (i32, i32), fenced: bool) -> DrawResult {
     if fenced { canvas.ring(at, 4, Pen::new(INK, 2)) } else { canvas.cross(at, 5, Pen::new(INK, 2)) }
 }
 
-fn legend(canvas: &Canvas<'_>, at: i32) -> Drawn {
+fn legend(canvas: &Canvas<'_>, at: i32) -> DrawResult {
     let mut left = 8;
-    let names = ["term", "latent", "overlap", "latent overlap", "fault", "stale write accepted", "write fenced off"];
-    for (i, name) in names.into_iter().enumerate() {
-        let (from, to) = ((left, at - 6), (left + 20, at + 6));
-        match i {
-            0 => canvas.bar(from, to, BLUE, 1.0)?,
-            1 => {
-                canvas.bar(from, to, PALE, 1.0)?;
-                canvas.hatch(from, to, Pen::new(BLUE, 1))?;
-                canvas.frame(from, to, Pen::new(BLUE, 1))?;
-            }
-            2 => canvas.bar(from, to, VERMILLION, 1.0)?,
-            3 => striped(canvas, from, to)?,
-            4 => canvas.bar(from, to, ORANGE, 0.28)?,
-            _ => stale_mark(canvas, (left + 10, at), i == 6)?,
-        }
-        canvas.text((left + 27, at), name, Align::Left, false)?;
-        left += 27 + text_width(name) + 12;
+    let bars = [
+        ("term", TERM),
+        ("latent", latent()),
+        ("overlap", OVERLAP),
+        ("latent overlap", BarFill::striped()),
+        ("fault", FAULT),
+    ];
+    for (name, fill) in bars {
+        left = fill.sample(canvas, left, at, name)?;
+    }
+    for (name, fenced) in [("stale write accepted", false), ("write fenced off", true)] {
+        stale_mark(canvas, (left + 10, at), fenced)?;
+        left = sample_name(canvas, left, at, name)?;
     }
     Ok(())
 }

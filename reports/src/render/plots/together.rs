@@ -1,7 +1,7 @@
 //! Which groups fell together: for each injection that left sessions to expire, in how many groups the loss was noticed, tick by
 //! tick.
 
-use super::canvas::{Align, Canvas, Drawn, Figure, Pen, PlotError, figure};
+use super::canvas::{Align, Canvas, DrawResult, Figure, Pen, PlotError, figure};
 use super::chart::{Chart, Draw};
 use super::palette::BLUE;
 use super::scale::{Scale, ScaleKind};
@@ -50,7 +50,7 @@ fn draw(cell: &CellSummary) -> Result<Vec<Figure>, PlotError> {
     Ok(vec![figure])
 }
 
-fn lane(canvas: &Canvas<'_>, x: &Scale, correlated_expiry: &CorrelatedExpiry, top: i32) -> Drawn {
+fn lane(canvas: &Canvas<'_>, x: &Scale, correlated_expiry: &CorrelatedExpiry, top: i32) -> DrawResult {
     let foot = top + LANE - 4;
     canvas.line((LEFT, foot), (RIGHT, foot), Pen::grid())?;
     let name = format!("{} +{}", correlated_expiry.kind.name(), format::duration(correlated_expiry.at));

@@ -1,6 +1,6 @@
 //! How long a session timeout should be, in two pictures: which pauses expire a session, and what each timeout costs.
 
-use super::canvas::{Align, Canvas, Dash, Drawn, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
+use super::canvas::{Align, Canvas, Dash, DrawResult, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
 use super::palette::{BLUE, GREY, ORANGE, VERMILLION};
 use super::scale::{Scale, ScaleKind};
 use crate::render::advice::{TRADE_OFFS, rate, yours};
@@ -147,7 +147,7 @@ fn grid(
     across: impl Fn(f64) -> String,
     up: impl Fn(f64) -> String,
     axis: &str,
-) -> Drawn {
+) -> DrawResult {
     canvas.levels(y, (LEFT, RIGHT), y.ticks().into_iter().map(|tick| (tick, up(tick))))?;
     canvas.columns(x, (TOP, BOTTOM), x.ticks().into_iter().map(|tick| (tick, across(tick))))?;
     canvas.foot((LEFT, RIGHT), BOTTOM, axis)
@@ -170,17 +170,17 @@ impl<'a, 'b> Legend<'a, 'b> {
         Ok(self.at)
     }
 
-    fn line(&mut self, pen: Pen, text: &str) -> Drawn {
+    fn line(&mut self, pen: Pen, text: &str) -> DrawResult {
         let at = self.row(text)?;
         self.canvas.line((LEFT, at), (LEFT + 30, at), pen)
     }
 
-    fn dot(&mut self, text: &str) -> Drawn {
+    fn dot(&mut self, text: &str) -> DrawResult {
         let at = self.row(text)?;
         self.canvas.dot((LEFT + 15, at), 4, ORANGE)
     }
 
-    fn ring(&mut self, pen: Pen, text: &str) -> Drawn {
+    fn ring(&mut self, pen: Pen, text: &str) -> DrawResult {
         let at = self.row(text)?;
         self.canvas.ring((LEFT + 15, at), 7, pen)
     }

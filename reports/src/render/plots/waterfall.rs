@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 
 use plotters::style::RGBColor;
 
-use super::canvas::{Align, Canvas, Dash, Drawn, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
+use super::bars::BarFill;
+use super::canvas::{Align, Canvas, Dash, DrawResult, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
 use super::chart::{Chart, Draw};
 use super::palette::{BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION};
 use super::scale::{Scale, ScaleKind};
-use crate::render::apart::{Apart, Axis};
+use crate::render::apart::{Axis, DifferingParameters};
 use crate::render::{clean, format};
 use crate::summary::{CellSummary, Course, Summary};
 use hustings_record::Nanos;
@@ -58,15 +59,16 @@ fn draw(summary: &Summary) -> Result<Vec<Figure>, PlotError> {
     }
     let mut figures = Vec::new();
     for fault in order {
-        let apart = Apart::of(faults[fault].iter().map(|(cell, _)| *cell));
+        let apart = DifferingParameters::of(faults[fault].iter().map(|(cell, _)| *cell));
         let parts = parts(&faults[fault]);
         for (i, part) in parts.iter().enumerate() {
             let suffix = if parts.len() > 1 { format!(" ({} of {})", i + 1, parts.len()) } else { String::new() };
             let name = clean::short(fault, 40);
-            figures.push(Sheet::new(part, &apart, Begin::Loss).draw(format!("A failover in steps: {name}{suffix}"))?);
+            figures
+                .push(Sheet::new(part, &apart, AxisStart::Loss).draw(format!("A failover in steps: {name}{suffix}"))?);
             if squeezed(part) {
                 let title = format!("The same from the first notification on: {name}{suffix}");
-                figures.push(Sheet::new(part, &apart, Begin::Told).draw(title)?);
+                figures.push(Sheet::new(part, &apart, AxisStart::Told).draw(title)?);
             }
         }
     }
@@ -99,7 +101,7 @@ fn squeezed(entries: &[WaterfallEntry<'_>]) -> bool {
 
 /// Where the time axis begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Begin {
+enum AxisStart {
     Loss,
     Told,
 }
@@ -121,24 +123,24 @@ struct Block {
 }
 
 impl Block {
-    fn new(cell: &CellSummary, course: &Course, label: String, begin: Begin) -> Self {
+    fn new(cell: &CellSummary, course: &Course, label: String, begin: AxisStart) -> Self {
         let mut steps = steps(course);
         let messages = cell.failover.floor.as_ref().and_then(|floor| floor.p50);
         let expires = cell.info.fault_kind.facts().lets_sessions_expire;
         let mut floor = floor(course, expires, messages).map(|floor| floor as f64);
-        if begin == Begin::Told {
+        if begin == AxisStart::Told {
             let told = course.told.unwrap_or(course.granted) as f64;
             steps.retain(|step| step.from >= told);
             steps.iter_mut().for_each(|step| (step.from, step.to) = (step.from - told, step.to - told));
             floor = None;
         }
         let whole = match begin {
-            Begin::Loss => {
+            AxisStart::Loss => {
                 let floor =
                     floor.map_or_else(String::new, |floor| format!(", floor {}", format::duration(floor as u64)));
                 format!("{label}: {} to the grant{floor}", format::duration(course.granted))
             }
-            Begin::Told => label,
+            AxisStart::Told => label,
         };
         Self { label: whole, steps, floor }
     }
@@ -201,11 +203,11 @@ fn floor(course: &Course, expires: bool, messages: Option<Nanos>) -> Option<Nano
 
 struct Sheet {
     blocks: Vec<Block>,
-    begin: Begin,
+    begin: AxisStart,
 }
 
 impl Sheet {
-    fn new(entries: &[WaterfallEntry<'_>], apart: &Apart, begin: Begin) -> Self {
+    fn new(entries: &[WaterfallEntry<'_>], apart: &DifferingParameters, begin: AxisStart) -> Self {
         let label = |cell: &CellSummary| apart.label(cell, &[Axis::Fault]);
         let blocks = entries.iter().map(|(cell, course)| Block::new(cell, course, label(cell), begin));
         Self { blocks: blocks.filter(|block| !block.steps.is_empty()).collect(), begin }
@@ -218,8 +220,8 @@ impl Sheet {
             let clock = TimeAxis::new(&self.blocks);
             clock.ticks(canvas, bottom)?;
             let x_title = match self.begin {
-                Begin::Loss => "time since the lead was lost",
-                Begin::Told => "time since the first watcher was told",
+                AxisStart::Loss => "time since the lead was lost",
+                AxisStart::Told => "time since the first watcher was told",
             };
             canvas.text(((LEFT + RIGHT) / 2, bottom + 36), x_title, Align::Middle, false)?;
             let mut top = TOP;
@@ -271,7 +273,7 @@ impl TimeAxis {
         self.zero + (share * f64::from(self.zero - LEFT)).round() as i32
     }
 
-    fn ticks(&self, canvas: &Canvas<'_>, bottom: i32) -> Drawn {
+    fn ticks(&self, canvas: &Canvas<'_>, bottom: i32) -> DrawResult {
         let mut free_from = i32::MIN;
         for tick in self.after.ticks() {
             let (at, label) = (self.at(tick), format::tick(tick));
@@ -286,7 +288,7 @@ impl TimeAxis {
 }
 
 impl Block {
-    fn draw(&self, canvas: &Canvas<'_>, clock: &TimeAxis, top: i32) -> Drawn {
+    fn draw(&self, canvas: &Canvas<'_>, clock: &TimeAxis, top: i32) -> DrawResult {
         canvas.text((4, top + 9), &clean::short(&self.label, chars_in(WIDTH - 8)), Align::Left, false)?;
         let bottom = top + HEAD + ROW * i32::try_from(self.steps.len()).unwrap_or(0);
         // Beside the bars only, so that no line runs through the words above them.
@@ -296,13 +298,13 @@ impl Block {
         for (i, step) in self.steps.iter().enumerate() {
             let at = top + HEAD + ROW * i as i32;
             let (from, to) = (clock.at(step.from), clock.at(step.to));
-            let (corner, end) = ((from, at), (to.max(from + 1), at + BAR));
             canvas.text((LEFT - 8, at + BAR / 2), step.name, Align::Right, false)?;
-            canvas.bar(corner, end, step.colour, if step.hatched { 0.7 } else { 1.0 })?;
-            if step.hatched && end.0 > from + 6 {
-                canvas.hatch(corner, end, Pen::new(INK, 1))?;
+            let fill = BarFill::Plain(step.colour, if step.hatched { 0.7 } else { 1.0 });
+            let end = fill.bar(canvas, (from, to), (at, at + BAR), 1)?;
+            if step.hatched && end > from + 6 {
+                canvas.hatch((from, at), (end, at + BAR), Pen::new(INK, 1))?;
             }
-            canvas.text((end.0 + 6, at + BAR / 2), &length(step), Align::Left, false)?;
+            canvas.text((end + 6, at + BAR / 2), &length(step), Align::Left, false)?;
         }
         let Some(floor) = self.floor else { return Ok(()) };
         let at = clock.at(floor);

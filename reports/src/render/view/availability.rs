@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::render::apart::Apart;
+use crate::render::apart::DifferingParameters;
 use crate::render::format;
 use crate::summary::CellSummary;
 
@@ -18,11 +18,11 @@ pub(crate) struct GapLine {
 /// A line for each of the shown cells that has candidates.
 pub(super) fn gaps(cells: &[CellSummary], shown: &[usize]) -> Vec<GapLine> {
     let with_candidates = || shown.iter().copied().filter(|&place| cells[place].info.has_candidates());
-    let apart = Apart::of(with_candidates().map(|place| &cells[place]));
+    let apart = DifferingParameters::of(with_candidates().map(|place| &cells[place]));
     with_candidates().map(|place| gap(place, &cells[place], &apart)).collect()
 }
 
-fn gap(place: usize, cell: &CellSummary, apart: &Apart) -> GapLine {
+fn gap(place: usize, cell: &CellSummary, apart: &DifferingParameters) -> GapLine {
     let between = cell.effect.between.as_ref();
     let or_nothing = |ns: Option<u64>| ns.map_or_else(|| format::NOTHING.into(), format::duration);
     let figures = vec![

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::render::apart::{Apart, Axis};
+use crate::render::apart::{Axis, DifferingParameters};
 use crate::render::{clean, format};
 use crate::state::overlaps_briefly;
 use crate::summary::CellSummary;
@@ -49,14 +49,14 @@ pub(super) fn beliefs(cells: &[CellSummary], shown: &[usize]) -> Vec<BeliefsView
     };
     let worth_it = faults.into_iter().filter(|(_, places)| places.iter().any(seen)).take(FAULTS_MAX);
     let table = |(fault, places): (&str, Vec<usize>)| {
-        let apart = Apart::of(places.iter().map(|&place| &cells[place]));
+        let apart = DifferingParameters::of(places.iter().map(|&place| &cells[place]));
         let rows = places.into_iter().map(|place| line(place, &cells[place], &apart)).collect();
         BeliefsView { what: clean::short(fault, 40), rows }
     };
     worth_it.map(table).collect()
 }
 
-fn line(place: usize, cell: &CellSummary, apart: &Apart) -> BeliefLine {
+fn line(place: usize, cell: &CellSummary, apart: &DifferingParameters) -> BeliefLine {
     let overlaps = &cell.split_brain;
     let nothing = || format::NOTHING.to_owned();
     let seen = overlaps.active.seen > 0;

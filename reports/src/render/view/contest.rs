@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::compare::{Answer, ComparedPair, Comparing, Comparison};
+use crate::compare::{ComparedPair, Comparison, ComparisonReport, ComparisonVerdict};
 use crate::render::clean;
 use crate::render::compared::{change, counted, differences, interval, margin, p, state, telling, typical, words};
 use crate::state::Chip;
@@ -36,8 +36,8 @@ struct ContestRow {
     loud: bool,
 }
 
-pub(crate) fn contest(comparing: &Comparing) -> Contest {
-    let Comparing { answer, rules, pairs, doubt, .. } = comparing;
+pub(crate) fn contest(comparing: &ComparisonReport) -> Contest {
+    let ComparisonReport { answer, rules, pairs, doubt, .. } = comparing;
     let reason = |pair: &ComparedPair| {
         let why = pair.why.as_ref()?;
         Some((Chip::from(state(pair.answer)), clean::line(&format!("{}: {why}", pair.name))))
@@ -54,7 +54,7 @@ pub(crate) fn contest(comparing: &Comparing) -> Contest {
 }
 
 fn of_all(why: &str) -> (Chip, String) {
-    (state(Answer::CannotTell).into(), clean::line(why))
+    (state(ComparisonVerdict::CannotTell).into(), clean::line(why))
 }
 
 fn row(pair: &ComparedPair, found: &Comparison) -> ContestRow {
@@ -68,6 +68,6 @@ fn row(pair: &ComparedPair, found: &Comparison) -> ContestRow {
         p: p(found),
         state: Chip { words: found.answer.words(), ..state(found.answer).into() },
         words: words(found),
-        loud: matches!(found.answer, Answer::Worse | Answer::Better),
+        loud: matches!(found.answer, ComparisonVerdict::Worse | ComparisonVerdict::Better),
     }
 }

@@ -13,7 +13,7 @@ use hustings_record::{
 
 /// Whose, what of it, and what that is from here on.
 #[derive(Serialize)]
-pub(super) struct Set(usize, &'static str, Value);
+pub(super) struct ViewChange(usize, &'static str, Value);
 
 /// The replay as far as it was told.
 pub(super) struct Fold {
@@ -28,7 +28,7 @@ pub(super) struct Fold {
 }
 
 /// In words, what changes, and who is told.
-type HappeningText = (String, Vec<Set>, Vec<usize>);
+type HappeningText = (String, Vec<ViewChange>, Vec<usize>);
 
 impl Fold {
     pub(super) fn new(replay: &Replay, info: &CellInfo) -> Self {
@@ -74,13 +74,13 @@ impl Fold {
                 format!("{whom} that {}.", self.news(node, *of, *kind, who, &mut set))
             }
             Happening::Leads { who, node } => {
-                set.push(Set(*who, "leads", true.into()));
+                set.push(ViewChange(*who, "leads", true.into()));
                 self.watch(*who, None, &mut set);
                 self.stand_by(*who, Some(node), &mut set);
                 format!("{} leads: from here on it certainly believes so, by {}.", self.name(*who), short(node))
             }
             Happening::Yields { who, reason } => {
-                set.push(Set(*who, "leads", false.into()));
+                set.push(ViewChange(*who, "leads", false.into()));
                 format!("{} leads no longer: {}.", self.name(*who), why(*reason))
             }
             Happening::Session { who, state } => self.session(*who, *state, &mut set),
@@ -90,7 +90,7 @@ impl Fold {
             }
             Happening::Left { who, how } => {
                 self.watch(*who, None, &mut set);
-                set.push(Set(*who, "session", Value::Null));
+                set.push(ViewChange(*who, "session", Value::Null));
                 format!("{} {}.", self.name(*who), left(how))
             }
             Happening::Fault { kind, who, servers, verified, .. } => {
@@ -101,7 +101,7 @@ impl Fold {
                 format!("Planned fault {planned}, {kind}, is withheld, because {}.", why.about())
             }
             Happening::Runs { who } => {
-                set.push(Set(*who, "process", "".into()));
+                set.push(ViewChange(*who, "process", "".into()));
                 format!("A new process runs in the place of that of {}.", self.name(*who))
             }
             Happening::Wrote { who, refused: false } => {
@@ -119,18 +119,18 @@ impl Fold {
         (text, set, told)
     }
 
-    fn stood(&mut self, who: usize, node: Option<&str>, session: i64, set: &mut Vec<Set>) -> String {
+    fn stood(&mut self, who: usize, node: Option<&str>, session: i64, set: &mut Vec<ViewChange>) -> String {
         self.stand_by(who, node, set);
         self.watch(who, None, set);
         let state = [("session", format!("{session:#x}")), ("process", String::new()), ("connection", String::new())];
-        set.extend(state.map(|(key, value)| Set(who, key, value.into())));
+        set.extend(state.map(|(key, value)| ViewChange(who, key, value.into())));
         match node {
             Some(node) => format!("{} stands: its znode is {}.", self.name(who), short(node)),
             None => format!("{} stands, without a znode of its own.", self.name(who)),
         }
     }
 
-    fn waits(&mut self, who: usize, requests: u32, watches: WatchedNode, set: &mut Vec<Set>) -> String {
+    fn waits(&mut self, who: usize, requests: u32, watches: WatchedNode, set: &mut Vec<ViewChange>) -> String {
         let after = format::plural(requests.into(), "request", "requests");
         let (watched, whom) = match watches {
             WatchedNode::Nothing => (None, "watches nothing, and will look again".to_owned()),
@@ -139,8 +139,8 @@ impl Fold {
         };
         self.watch(who, watched, set);
         match watches {
-            WatchedNode::Another => set.push(Set(who, "watches", (-1).into())),
-            WatchedNode::Member(of) => set.push(Set(who, "on", self.node(of).into())),
+            WatchedNode::Another => set.push(ViewChange(who, "watches", (-1).into())),
+            WatchedNode::Member(of) => set.push(ViewChange(who, "on", self.node(of).into())),
             WatchedNode::Nothing => {}
         }
         format!("{} waits after {after}: it {whom}.", self.name(who))
@@ -163,7 +163,14 @@ impl Fold {
     }
 
     /// What a watch tells of a znode.
-    fn news(&mut self, node: &str, of: Option<usize>, kind: WatchEvent, who: &[usize], set: &mut Vec<Set>) -> String {
+    fn news(
+        &mut self,
+        node: &str,
+        of: Option<usize>,
+        kind: WatchEvent,
+        who: &[usize],
+        set: &mut Vec<ViewChange>,
+    ) -> String {
         for &who in who {
             self.watch(who, None, set);
         }
@@ -187,7 +194,7 @@ impl Fold {
         }
     }
 
-    fn session(&self, who: usize, state: SessionState, set: &mut Vec<Set>) -> String {
+    fn session(&self, who: usize, state: SessionState, set: &mut Vec<ViewChange>) -> String {
         let name = self.name(who).to_owned();
         let (connection, text) = match state {
             SessionState::Connected => ("", format!("{name} has a connection again.")),
@@ -200,11 +207,18 @@ impl Fold {
                 ("session ended", format!("{name} is refused by the servers."))
             }
         };
-        set.push(Set(who, "connection", connection.into()));
+        set.push(ViewChange(who, "connection", connection.into()));
         text
     }
 
-    fn fault(&mut self, kind: FaultKind, who: &[usize], servers: &[u32], verified: bool, set: &mut Vec<Set>) -> String {
+    fn fault(
+        &mut self,
+        kind: FaultKind,
+        who: &[usize],
+        servers: &[u32],
+        verified: bool,
+        set: &mut Vec<ViewChange>,
+    ) -> String {
         let facts = kind.facts();
         let ids: Vec<String> = servers.iter().map(u32::to_string).collect();
         let of_servers = if ids.is_empty() { String::new() } else { format!(", servers {}", ids.join(", ")) };
@@ -212,27 +226,27 @@ impl Fold {
         for &who in who.iter().filter(|_| verified) {
             match facts.process {
                 ProcessFate::Ended => {
-                    set.extend([Set(who, "process", "killed".into()), Set(who, "connection", "".into())]);
+                    set.extend([ViewChange(who, "process", "killed".into()), ViewChange(who, "connection", "".into())]);
                     self.watch(who, None, set);
                 }
-                ProcessFate::Stopped => set.push(Set(who, "process", "stopped".into())),
+                ProcessFate::Stopped => set.push(ViewChange(who, "process", "stopped".into())),
                 ProcessFate::Kept => {}
             }
             if let Some(link) = link(kind) {
-                set.push(Set(who, "link", link.into()));
+                set.push(ViewChange(who, "link", link.into()));
             }
         }
         let verification = if verified { "It is verified" } else { "It is unverified" };
         format!("Fault: {kind} on {whom}{of_servers}. {} {verification}.", kind.about())
     }
 
-    fn healed(&self, kind: FaultKind, who: &[usize], verified: bool, set: &mut Vec<Set>) -> String {
+    fn healed(&self, kind: FaultKind, who: &[usize], verified: bool, set: &mut Vec<ViewChange>) -> String {
         for &who in who.iter().filter(|_| verified) {
             if kind.facts().process == ProcessFate::Stopped {
-                set.push(Set(who, "process", "".into()));
+                set.push(ViewChange(who, "process", "".into()));
             }
             if link(kind).is_some() {
-                set.push(Set(who, "link", "".into()));
+                set.push(ViewChange(who, "link", "".into()));
             }
         }
         let whom = if kind.hits_servers() { "the servers".to_owned() } else { self.all(who) };
@@ -240,9 +254,9 @@ impl Fold {
         format!("Healed: {kind} on {whom}{verification}.")
     }
 
-    fn owns(&mut self, who: Option<usize>, other: bool, set: &mut Vec<Set>) -> String {
-        set.extend(self.owner.map(|owner| Set(owner, "owns", false.into())));
-        set.extend(who.map(|who| Set(who, "owns", true.into())));
+    fn owns(&mut self, who: Option<usize>, other: bool, set: &mut Vec<ViewChange>) -> String {
+        set.extend(self.owner.map(|owner| ViewChange(owner, "owns", false.into())));
+        set.extend(who.map(|who| ViewChange(who, "owns", true.into())));
         self.owner = who;
         match who {
             Some(who) => format!("The observer: ZooKeeper names {} as the owner of the lead.", self.name(who)),
@@ -267,17 +281,17 @@ impl Fold {
         }
     }
 
-    fn stand_by(&mut self, who: usize, node: Option<&str>, set: &mut Vec<Set>) {
+    fn stand_by(&mut self, who: usize, node: Option<&str>, set: &mut Vec<ViewChange>) {
         if let Some(own) = self.nodes.get_mut(who).filter(|own| own.as_deref() != node) {
             *own = node.map(str::to_owned);
-            set.push(Set(who, "node", node.map(short).into()));
+            set.push(ViewChange(who, "node", node.map(short).into()));
         }
     }
 
-    fn watch(&mut self, who: usize, of: Option<usize>, set: &mut Vec<Set>) {
+    fn watch(&mut self, who: usize, of: Option<usize>, set: &mut Vec<ViewChange>) {
         if let Some(own) = self.watches.get_mut(who) {
             *own = of;
-            set.push(Set(who, "watches", json!(of)));
+            set.push(ViewChange(who, "watches", json!(of)));
         }
     }
 }

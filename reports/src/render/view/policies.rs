@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::ensemble::{gap_range, range};
-use crate::render::apart::{Apart, Axis};
+use crate::render::apart::{Axis, DifferingParameters};
 use crate::render::{clean, format};
 use crate::summary::CellSummary;
 
@@ -55,7 +55,7 @@ pub(super) fn policies(cells: &[CellSummary], shown: &[usize]) -> Vec<Policies> 
         group.iter().any(|(_, cell)| cell.info.step_down != group[0].1.info.step_down)
     };
     // Where two tables would bear the same words, these say what tells them apart.
-    let tables = Apart::of(groups.iter().filter(differs).map(|group| group[0].1));
+    let tables = DifferingParameters::of(groups.iter().filter(differs).map(|group| group[0].1));
     groups.iter().filter(differs).take(SIDE_BY_SIDE_MAX).map(|group| side_by_side(group, &tables)).collect()
 }
 
@@ -72,8 +72,8 @@ fn alike(a: &CellSummary, b: &CellSummary) -> bool {
             == (b.info.fencing_method, b.info.poll_interval_ms, b.info.init_limit, b.info.sync_limit)
 }
 
-fn side_by_side(cells: &[(usize, &CellSummary)], tables: &Apart) -> Policies {
-    let apart = Apart::of(cells.iter().map(|(_, cell)| *cell));
+fn side_by_side(cells: &[(usize, &CellSummary)], tables: &DifferingParameters) -> Policies {
+    let apart = DifferingParameters::of(cells.iter().map(|(_, cell)| *cell));
     let info = &cells[0].1.info;
     let further = tables.parts(cells[0].1, &SAID).into_iter().map(|part| format!(", {part}")).collect::<String>();
     let what = format!(

@@ -8,11 +8,11 @@ use serde::Serialize;
 use super::facts::{DistributionLine, distributions};
 use super::parts::FEW;
 use super::row::{CellRow, has_p99, samples, shared, tail_name};
-use crate::render::apart::Apart;
+use crate::render::apart::DifferingParameters;
 use crate::render::{clean, format};
 use crate::sound::round;
 use crate::state::{Chip, State};
-use crate::summary::{CellSummary, Medians, Pool, Repeated, Summary, Without};
+use crate::summary::{CellSummary, Medians, OutageShare, Pool, PooledRepetition, Summary};
 use crate::verdict::Verdict;
 use hustings_record::{CellInfo, Side};
 
@@ -54,7 +54,7 @@ struct RepeatedLine {
 pub(crate) fn pooled(summary: &Summary) -> (Vec<PoolRow>, &'static str, String) {
     let cells = of_pools(summary);
     let each = || cells.iter().map(|(_, cell)| cell);
-    let (has_p99, apart) = (has_p99(each()), Apart::of(each()));
+    let (has_p99, apart) = (has_p99(each()), DifferingParameters::of(each()));
     let rows = cells.iter().enumerate().map(|(i, (pool, cell))| {
         let row = CellRow { anchor: format!("pool-{}", i + 1), ..CellRow::new(i, cell, &apart, has_p99) };
         pool_row(summary, pool, cell, row)
@@ -186,7 +186,7 @@ fn medians(medians: Option<&Medians>) -> (String, String) {
     (one(least), one(most))
 }
 
-fn without(without: Option<&Without>) -> String {
+fn without(without: Option<&OutageShare>) -> String {
     without.map_or_else(
         || format::NOTHING.into(),
         |without| {
@@ -195,7 +195,7 @@ fn without(without: Option<&Without>) -> String {
     )
 }
 
-fn repeated(summary: &Summary, one: &Repeated, info: &CellInfo) -> RepeatedLine {
+fn repeated(summary: &Summary, one: &PooledRepetition, info: &CellInfo) -> RepeatedLine {
     let place = summary.cells.iter().position(|cell| cell.info.name == one.cell);
     RepeatedLine {
         anchor: place.map_or_else(String::new, |place| format!("cell-{}", place + 1)),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::render::apart::{Apart, Axis};
+use crate::render::apart::{Axis, DifferingParameters};
 use crate::render::clean;
 use crate::state::{Chip, State};
 use crate::summary::{CellSummary, Summary};
@@ -32,7 +32,7 @@ struct OpenCheck<'a> {
 
 /// All of them, the worst first.
 pub(super) fn problems(summary: &Summary) -> Vec<Problem> {
-    let apart = Apart::of(&summary.cells);
+    let apart = DifferingParameters::of(&summary.cells);
     let mut causes = BTreeMap::new();
     let mut alike: Vec<Vec<OpenCheck<'_>>> = Vec::new();
     for one in summary.cells.iter().enumerate().flat_map(|(place, cell)| open_checks(place, cell)) {
@@ -71,7 +71,7 @@ impl<'a> OpenCheck<'a> {
 }
 
 /// The line for checks that are open for one cause.
-fn problem(summary: &Summary, apart: &Apart, alike: &[OpenCheck<'_>]) -> Problem {
+fn problem(summary: &Summary, apart: &DifferingParameters, alike: &[OpenCheck<'_>]) -> Problem {
     let OpenCheck { place, cell, state, check, reason } = alike[0];
     let told = clean::short(reason, 300);
     let (label, reason) = match &cell.info.repetition {

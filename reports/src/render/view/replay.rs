@@ -4,7 +4,7 @@
 use minijinja::Value;
 use serde::Serialize;
 
-use super::happenings::{Fold, Set};
+use super::happenings::{Fold, ViewChange};
 use crate::render::{clean, format, script};
 use crate::replay::{Replay, Walk, WalkKind};
 use crate::summary::{CellSummary, Summary};
@@ -52,7 +52,7 @@ struct ShownReplay {
     at: f64,
     when: String,
     text: String,
-    set: Vec<Set>,
+    set: Vec<ViewChange>,
     /// Who is told something in this step.
     told: Vec<usize>,
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::ensemble::in_short;
-use crate::render::apart::{Apart, Axis, negotiated};
+use crate::render::apart::{Axis, DifferingParameters, negotiated};
 use crate::render::{clean, format};
 use crate::state::{Chip, State, overlaps_briefly};
 use crate::stats::Tail;
@@ -73,7 +73,7 @@ pub(crate) struct Rows {
 pub(crate) fn rows(summary: &Summary, shown: &[usize]) -> Rows {
     let has_p99 = has_p99(summary.cells.iter());
     let cells = || shown.iter().map(|&place| &summary.cells[place]);
-    let apart = Apart::of(cells());
+    let apart = DifferingParameters::of(cells());
     let rows = shown.iter().map(|&place| CellRow::new(place, &summary.cells[place], &apart, has_p99)).collect();
     Rows { rows, tail_name: tail_name(has_p99), shared: shared(&apart, cells()) }
 }
@@ -83,7 +83,7 @@ pub(super) fn tail_name(has_p99: bool) -> &'static str {
 }
 
 /// What all cells of a table share; a cell about the servers alone has no part in that.
-pub(super) fn shared<'a>(apart: &Apart, mut cells: impl Iterator<Item = &'a CellSummary>) -> String {
+pub(super) fn shared<'a>(apart: &DifferingParameters, mut cells: impl Iterator<Item = &'a CellSummary>) -> String {
     cells.find(|cell| cell.info.has_candidates()).map_or_else(String::new, |first| apart.shared(first, &COLUMNS))
 }
 
@@ -94,7 +94,7 @@ pub(super) fn has_p99<'a>(mut cells: impl Iterator<Item = &'a CellSummary>) -> b
 
 impl CellRow {
     /// `has_p99`: some cell's tail is a 99th percentile.
-    pub(super) fn new(place: usize, cell: &CellSummary, apart: &Apart, has_p99: bool) -> Self {
+    pub(super) fn new(place: usize, cell: &CellSummary, apart: &DifferingParameters, has_p99: bool) -> Self {
         let info = &cell.info;
         let stale = counted_writes(cell);
         let quantile = |of: fn(&crate::summary::Distribution) -> Option<u64>| {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::parts::{Fact, first_lines};
 use super::problems::{Problem, problems};
 use super::row::counted_writes;
-use crate::compare::{Comparing, overall};
+use crate::compare::{ComparisonReport, overall};
 use crate::render::{clean, compared, format};
 use crate::state::{Chip, State, overlaps_briefly};
 use crate::summary::{CellSummary, Summary};
@@ -52,7 +52,7 @@ pub(crate) struct RunView {
     id: String,
 }
 
-pub(crate) fn banner(summary: &Summary, comparing: Option<&Comparing>) -> Banner {
+pub(crate) fn banner(summary: &Summary, comparing: Option<&ComparisonReport>) -> Banner {
     let mut problems = problems(summary);
     let more = problems.len().saturating_sub(PROBLEMS_MAX);
     problems.truncate(PROBLEMS_MAX);

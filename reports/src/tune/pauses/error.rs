@@ -12,8 +12,11 @@ pub enum PauseError {
     Read(#[from] io::Error),
     #[error("it is empty; if there was no pause, let it hold a comment that says so (`# none`), and give --weeks")]
     Empty,
-    #[error("its first {lines} lines are empty, or comments: that is no log of pauses")]
-    SaysNothing { lines: u64 },
+    #[error(
+        "nothing is understood in its first {lines} lines ({bytes} bytes); give a log of pauses alone, of a kind that \
+         `hustings tune --help` lists"
+    )]
+    SaysNothing { lines: u64, bytes: u64 },
     #[error("line {line} is longer than {LINE_BYTES_MAX} bytes: that is no log of pauses")]
     LineTooLong { line: u64 },
     #[error("line {line}: {text} is no number of milliseconds; comments begin with #")]

@@ -7,7 +7,7 @@ use super::clock::{LogClock, PIECES_MAX};
 use super::error::PauseError;
 use super::kept::KeptPauses;
 use super::lines::{LineMeaning, LogLine};
-use super::log::{Coverage, Shape, Unread};
+use super::log::{Coverage, Shape, UnreadLines};
 use super::stamp::{nanos, strip};
 
 /// Words that only lines of a safepoint have (version 13 and later), and those before its whole length.
@@ -33,12 +33,12 @@ const NUMBERS_BEHIND_MAX: u64 = 16;
 /// Pauses of one kind: those that were read, and lines that tell of one and were not.
 struct PauseKindCount {
     read: KeptPauses,
-    unread: Unread,
+    unread: UnreadLines,
 }
 
 impl PauseKindCount {
     fn new(most: usize) -> Self {
-        Self { read: KeptPauses::new(most), unread: Unread::default() }
+        Self { read: KeptPauses::new(most), unread: UnreadLines::default() }
     }
 
     fn take(&mut self, line: &LogLine<'_>, lasted: Option<Nanos>, ended: Option<Nanos>) {
@@ -66,7 +66,7 @@ pub(super) struct Jvm {
 
 /// What a line of a JVM tells of.
 #[derive(Debug, PartialEq, Eq)]
-enum Says {
+enum JvmLine {
     Safepoint { lasted: Option<Nanos>, as_jdk_17: bool },
     Stopped(Option<Nanos>),
     Collection(Option<Nanos>),
@@ -75,7 +75,7 @@ enum Says {
 
 /// Whether only a JVM writes such lines.
 pub(super) fn is_one(line: &str) -> bool {
-    strip(line).decorated || !matches!(says(line), Says::Nothing)
+    strip(line).decorated || !matches!(says(line), JvmLine::Nothing)
 }
 
 impl Jvm {
@@ -102,13 +102,13 @@ impl Jvm {
         let passed = (self.clock.pieces() == pieces).then(|| self.clock.last_at() - before);
         self.collector.take(stripped.text, stripped.gc_init, passed);
         match says(stripped.text) {
-            Says::Safepoint { lasted, as_jdk_17 } => {
+            JvmLine::Safepoint { lasted, as_jdk_17 } => {
                 self.as_jdk_17 &= as_jdk_17;
                 self.safepoints.take(line, lasted, ended);
             }
-            Says::Stopped(lasted) => self.stopped.take(line, lasted, ended),
-            Says::Collection(lasted) => self.collections.take(line, lasted, ended),
-            Says::Nothing => {
+            JvmLine::Stopped(lasted) => self.stopped.take(line, lasted, ended),
+            JvmLine::Collection(lasted) => self.collections.take(line, lasted, ended),
+            JvmLine::Nothing => {
                 if !stripped.gc_or_safepoint {
                     return Ok(LineMeaning::Other);
                 }
@@ -119,7 +119,7 @@ impl Jvm {
     }
 
     /// None: it was about other things altogether.
-    pub(super) fn finish(self) -> Result<Option<(Shape, KeptPauses, Coverage, Unread)>, PauseError> {
+    pub(super) fn finish(self) -> Result<Option<(Shape, KeptPauses, Coverage, UnreadLines)>, PauseError> {
         let mut coverage = Coverage { span: self.clock.covered(), pieces: self.clock.pieces() as u64, missing: 0 };
         let safepoints = Shape::Safepoints { as_jdk_17: self.as_jdk_17 };
         // A collection is a part of a safepoint: where these are told, all stops are.
@@ -185,28 +185,28 @@ impl Collector {
     }
 }
 
-fn says(text: &str) -> Says {
+fn says(text: &str) -> JvmLine {
     let has = |words: &[&str]| words.iter().any(|words| text.contains(words));
     // Two threads may have written into one line.
     if has(&SAFEPOINT) {
         let total = text.rsplit_once(TOTAL).and_then(|(_, total)| nanos(total.split_once(" ns")?.0.trim(), 1.0));
-        return Says::Safepoint { lasted: total, as_jdk_17: has(&[OF_JDK_17]) && !has(&[OF_LATER]) };
+        return JvmLine::Safepoint { lasted: total, as_jdk_17: has(&[OF_JDK_17]) && !has(&[OF_LATER]) };
     }
     if has(&STOPPED) {
         let after = text.split_once(STOPPED_FOR).map(|(_, rest)| rest);
-        return Says::Stopped(after.and_then(|rest| nanos(rest.split_once(" seconds")?.0.trim(), 1e9)));
+        return JvmLine::Stopped(after.and_then(|rest| nanos(rest.split_once(" seconds")?.0.trim(), 1e9)));
     }
     // The last collection of the line: what stands before it is another thread's.
     let collection = text.rfind(COLLECTION).and_then(|at| text[at..].split_once(") ")).map_or(text, |(_, rest)| rest);
-    let Some(pause) = of_generation(collection.trim_start()).strip_prefix("Pause ") else { return Says::Nothing };
+    let Some(pause) = of_generation(collection.trim_start()).strip_prefix("Pause ") else { return JvmLine::Nothing };
     let last = pause.split_whitespace().next_back().unwrap_or_default();
     if let Some(lasted) = last.strip_suffix("ms").and_then(|ms| nanos(ms, 1e6)) {
-        return Says::Collection(Some(lasted));
+        return JvmLine::Collection(Some(lasted));
     }
     // Its beginning is told too, by its kind and cause: without a length, and without what it freed.
     let whole = pause.matches('(').count() == pause.matches(')').count() && !last.contains("->");
     let begins = whole && (last.ends_with(')') || last.bytes().all(|byte| byte.is_ascii_alphabetic()));
-    if begins { Says::Nothing } else { Says::Collection(None) }
+    if begins { JvmLine::Nothing } else { JvmLine::Collection(None) }
 }
 
 /// Without the generation that the phase is of: `Y: `, `y: `, `O: `.

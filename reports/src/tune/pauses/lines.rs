@@ -17,6 +17,8 @@ pub(super) struct LogLine<'a> {
     /// From 1.
     pub(super) number: u64,
     pub(super) text: &'a str,
+    /// Bytes of the log up to its end.
+    pub(super) bytes_until: u64,
     /// Its end is there: else whoever writes it may not be done.
     pub(super) is_whole: bool,
 }
@@ -24,13 +26,14 @@ pub(super) struct LogLine<'a> {
 pub(super) struct LogLines<R> {
     input: R,
     number: u64,
+    bytes_until: u64,
     bytes: Vec<u8>,
     text: String,
 }
 
 impl<R: BufRead> LogLines<R> {
     pub(super) fn new(input: R) -> Self {
-        Self { input, number: 0, bytes: Vec::new(), text: String::new() }
+        Self { input, number: 0, bytes_until: 0, bytes: Vec::new(), text: String::new() }
     }
 
     /// How many there were.
@@ -45,12 +48,14 @@ impl<R: BufRead> LogLines<R> {
             return Ok(None);
         }
         self.number += 1;
+        self.bytes_until += read as u64;
         if self.bytes.len() as u64 > LINE_BYTES_MAX {
             return Err(PauseError::LineTooLong { line: self.number });
         }
         self.text.clear();
         self.text.push_str(&String::from_utf8_lossy(&self.bytes));
+        let text = self.text.trim_start_matches('\u{feff}').trim();
         let is_whole = self.bytes.ends_with(b"\n");
-        Ok(Some(LogLine { number: self.number, text: self.text.trim_start_matches('\u{feff}').trim(), is_whole }))
+        Ok(Some(LogLine { number: self.number, text, bytes_until: self.bytes_until, is_whole }))
     }
 }

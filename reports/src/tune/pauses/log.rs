@@ -102,12 +102,12 @@ impl Coverage {
 
 /// Lines that hold the words of a pause and could not be read: how many, and the first of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Unread {
+pub struct UnreadLines {
     pub count: u64,
     pub first: Option<(u64, String)>,
 }
 
-impl Unread {
+impl UnreadLines {
     pub(super) fn add(&mut self, line: u64, text: &str) {
         self.count += 1;
         self.first.get_or_insert_with(|| (line, quoted(text)));
@@ -121,7 +121,7 @@ pub struct PauseLog {
     /// In the order of the log.
     pub pauses: Vec<Pause>,
     pub coverage: Coverage,
-    pub unread: Unread,
+    pub unread: UnreadLines,
     /// Pauses that are not among `pauses`, because there are too many: how many, and the longest of them.
     pub left_out: u64,
     pub left_out_max: Nanos,

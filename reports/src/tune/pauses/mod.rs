@@ -13,5 +13,5 @@ mod read;
 mod stamp;
 
 pub use error::PauseError;
-pub use log::{Coverage, Pause, PauseLog, Shape, Unread, WEEK_NS};
+pub use log::{Coverage, Pause, PauseLog, Shape, UnreadLines, WEEK_NS};
 pub use read::read;

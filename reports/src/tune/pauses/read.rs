@@ -9,13 +9,14 @@ use super::intervals::{self, Intervals};
 use super::jvm::{self, Jvm};
 use super::kept::KeptPauses;
 use super::lines::{LineMeaning, LogLine, LogLines};
-use super::log::{Coverage, PauseLog, Shape, Unread};
+use super::log::{Coverage, PauseLog, Shape, UnreadLines};
 use super::milliseconds::{self, Milliseconds};
 
 /// So many lines may stand before the first one that tells what the file is: banners, command lines.
 const BANNER_LINES_MAX: u64 = 1_000;
-/// So many lines of a file may say nothing at all: what has more of them may never end.
+/// So many lines and bytes may stand before the first line that is understood: what has more of them may never end.
 const SILENT_LINES_MAX: u64 = 1_000_000;
+const SILENT_BYTES_MAX: u64 = 64 << 20;
 /// So many pauses are kept one by one, the longest.
 const PAUSES_MAX: usize = 1_000_000;
 
@@ -48,15 +49,15 @@ impl Reader {
         }
     }
 
-    fn finish(self) -> Result<Option<(Shape, KeptPauses, Coverage, Unread)>, PauseError> {
+    fn finish(self) -> Result<Option<(Shape, KeptPauses, Coverage, UnreadLines)>, PauseError> {
         match self {
             Self::Milliseconds(reader) => {
-                Ok(Some((Shape::Milliseconds, reader.finish(), Coverage::default(), Unread::default())))
+                Ok(Some((Shape::Milliseconds, reader.finish(), Coverage::default(), UnreadLines::default())))
             }
             Self::Jvm(reader) => reader.finish(),
             Self::Intervals(reader) => {
                 let (kept, coverage) = reader.finish();
-                Ok(Some((Shape::Intervals, kept, coverage, Unread::default())))
+                Ok(Some((Shape::Intervals, kept, coverage, UnreadLines::default())))
             }
         }
     }
@@ -72,11 +73,11 @@ pub fn read(input: impl BufRead) -> Result<PauseLog, PauseError> {
     let (mut skipped, mut first_skipped) = (0_u64, None::<(u64, String)>);
     let mut is_understood = false;
     while let Some(line) = lines.next()? {
+        if !is_understood && (line.number > SILENT_LINES_MAX || line.bytes_until > SILENT_BYTES_MAX) {
+            return Err(PauseError::SaysNothing { lines: line.number, bytes: line.bytes_until });
+        }
         if line.text.is_empty() || line.text.starts_with('#') {
             comments += u64::from(!line.text.is_empty());
-            if reader.is_none() && line.number > SILENT_LINES_MAX {
-                return Err(PauseError::SaysNothing { lines: SILENT_LINES_MAX });
-            }
             continue;
         }
         if reader.is_none() {
@@ -107,7 +108,7 @@ pub fn read(input: impl BufRead) -> Result<PauseLog, PauseError> {
     };
     let (shape, kept, coverage, unread) = match reader {
         None if first_skipped.is_none() && comments > 0 => {
-            (Shape::Milliseconds, KeptPauses::new(0), Coverage::default(), Unread::default())
+            (Shape::Milliseconds, KeptPauses::new(0), Coverage::default(), UnreadLines::default())
         }
         None => return Err(unknown(first_skipped)),
         Some(reader) => reader.finish()?.ok_or_else(|| unknown(first_skipped.clone()))?,

@@ -27,7 +27,7 @@ impl Stamp {
 
 /// A line of a JVM without what stands before it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Stamped<'a> {
+pub(super) struct StampedLine<'a> {
     /// A date where there is one: it knows of the time between two processes.
     pub(super) stamp: Option<Stamp>,
     /// It bears what unified logging puts before a line, or a bare time.
@@ -40,8 +40,9 @@ pub(super) struct Stamped<'a> {
 }
 
 /// Takes stamps, levels and tags off.
-pub(super) fn strip(line: &str) -> Stamped<'_> {
-    let mut stripped = Stamped { stamp: None, decorated: false, gc_or_safepoint: false, gc_init: false, text: line };
+pub(super) fn strip(line: &str) -> StampedLine<'_> {
+    let mut stripped =
+        StampedLine { stamp: None, decorated: false, gc_or_safepoint: false, gc_init: false, text: line };
     loop {
         let (word, rest) = match stripped.text.strip_prefix('[') {
             Some(inside) => match inside.split_once(']') {

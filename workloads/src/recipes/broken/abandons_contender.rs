@@ -10,7 +10,7 @@ pub(super) const CASE: Case = Case {
     wrong: "the clean-up of a try that took too long fails, and its contender stays",
     seen_in: "kazoo #760, zk-ruby #49 and #51",
     schedule: &[sent(1, ScheduledRequest::Delete, "-n_", 1, Action::LoseRequest), at(3_500, Action::Resign(0))],
-    caught: &[Caught::Leaderless, Caught::Orphan],
+    caught: &[FindingKind::Leaderless, FindingKind::Orphan],
     ..Case::of("abandons-contender", RecipeKind::AbandonsContender, RecipeKind::PredecessorWatch)
 };
 
@@ -24,7 +24,7 @@ impl<S: Session, H: Host> Steps<S, H> for AbandonsContender {
             return wake;
         }
         candidate.rearm(None);
-        if let Own::Node(node) = std::mem::replace(&mut candidate.own, Own::None)
+        if let OwnZnodeState::Node(node) = std::mem::replace(&mut candidate.own, OwnZnodeState::None)
             && let OperationAnswer::Lost = candidate.ask(session.delete(&node.path, None)).await?
         {
             candidate.note("the clean-up of its try failed");

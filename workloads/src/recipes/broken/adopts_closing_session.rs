@@ -11,14 +11,14 @@ pub(super) const CASE: Case = Case {
         // It is notified later than the others that the adopted znode is gone.
         at(2_000, Action::Slow { cand: 0, by_ms: 150 }),
     ],
-    caught: &[Caught::Overlap],
+    caught: &[FindingKind::Overlap],
     ..Case::of("adopts-closing-session", RecipeKind::AdoptsClosingSession, RecipeKind::PredecessorWatch)
 };
 
 impl<S: Session, H: Host> Steps<S, H> for AdoptsClosingSession {
     fn begin(&self, candidate: &mut Candidate<'_, S, H>) {
         candidate.guid = names::guid(u64::from(candidate.host.number()), u64::from(candidate.host.candidate()));
-        candidate.own = Own::Maybe;
+        candidate.own = OwnZnodeState::Maybe;
     }
 
     fn owns(&self, _session: &S, _stat: Stat) -> bool {

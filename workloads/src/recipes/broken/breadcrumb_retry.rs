@@ -3,7 +3,7 @@
 
 use super::prelude::*;
 use crate::host::Predecessor;
-use crate::recipes::breadcrumb::{self, Written};
+use crate::recipes::breadcrumb::{self, BreadcrumbWrite};
 
 /// As many tries as fit into the run, of each candidate.
 const TRIES: usize = 16;
@@ -13,7 +13,7 @@ pub(super) const CASE: Case = Case {
     wrong: "a write whose answer was lost is repeated, and what it did itself is taken for another's",
     seen_in: "Hadoop's ActiveStandbyElector",
     schedule: &SCHEDULE,
-    caught: &[Caught::Leaderless],
+    caught: &[FindingKind::Leaderless],
     ..Case::of("breadcrumb-retry", RecipeKind::BreadcrumbRetry, RecipeKind::LockRace)
 };
 
@@ -37,10 +37,12 @@ impl<S: Session, H: Host> Steps<S, H> for BreadcrumbRetry {
         candidate: &mut Candidate<'_, S, H>,
         me: &Predecessor,
         version: Option<i32>,
-    ) -> Flow<Written> {
+    ) -> Flow<BreadcrumbWrite> {
         match breadcrumb::write(candidate, me, version).await? {
-            Written::LookAgain => match breadcrumb::write(candidate, me, version).await? {
-                Written::LookAgain => Ok(Written::Rejoin("the breadcrumb was not written a second time".into())),
+            BreadcrumbWrite::LookAgain => match breadcrumb::write(candidate, me, version).await? {
+                BreadcrumbWrite::LookAgain => {
+                    Ok(BreadcrumbWrite::Rejoin("the breadcrumb was not written a second time".into()))
+                }
                 written => Ok(written),
             },
             written => Ok(written),

@@ -10,7 +10,7 @@ pub(super) const CASE: Case = Case {
     wrong: "a cancellation between acquiring the lead and setting the flag is lost",
     seen_in: "CURATOR-54 and CURATOR-518",
     schedule: &[at(1_000, Action::Resign(0)), at(1_100, Action::Expire(1))],
-    caught: &[Caught::Overlap],
+    caught: &[FindingKind::Overlap],
     ..Case::of("cancel-before-flag", RecipeKind::CancelBeforeFlag, RecipeKind::PredecessorWatch)
 };
 

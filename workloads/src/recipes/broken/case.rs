@@ -5,12 +5,12 @@
 //! another way. An ended session never returns here. So a process that is killed and comes back shows the bug of
 //! carrying a znode's name from one session to the next.
 
-pub use hustings_record::Caught;
+pub use hustings_record::FindingKind;
 use hustings_record::StepDown;
 
 use crate::model::Bugs;
 use crate::recipes::kind::RecipeKind;
-use crate::schedule::{Action, ScheduledRequest, Step, When};
+use crate::schedule::{Action, ScheduledRequest, Step, StepTrigger};
 
 /// A bug, how to show it, and the findings that must catch it. One group, one host per candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,7 +27,7 @@ pub struct Case {
     pub seen_in: &'static str,
     pub schedule: &'static [Step],
     /// All of these findings must occur. More may.
-    pub caught: &'static [Caught],
+    pub caught: &'static [FindingKind],
     pub candidates: u32,
     pub servers: u32,
     pub timeout_ms: u64,
@@ -76,12 +76,12 @@ pub(super) const ROTATION: [Step; 6] = {
 
 /// A step this long after all candidates have joined.
 pub(super) const fn at(ms: u64, action: Action) -> Step {
-    Step { when: When::At(ms), action }
+    Step { when: StepTrigger::At(ms), action }
 }
 
 /// A step at a candidate's `nth` request of a kind from its start.
 pub(super) const fn sent(cand: u32, kind: ScheduledRequest, part: &'static str, nth: u32, action: Action) -> Step {
-    Step { when: When::Sent { cand, kind, part, nth, after_ms: None }, action }
+    Step { when: StepTrigger::Sent { cand, kind, part, nth, after_ms: None }, action }
 }
 
 /// A step at a candidate's first request of a kind, this long after all candidates have joined.
@@ -92,5 +92,5 @@ pub(super) const fn sent_after(
     part: &'static str,
     action: Action,
 ) -> Step {
-    Step { when: When::Sent { cand, kind, part, nth: 1, after_ms: Some(after_ms) }, action }
+    Step { when: StepTrigger::Sent { cand, kind, part, nth: 1, after_ms: Some(after_ms) }, action }
 }

@@ -12,7 +12,7 @@ pub(super) const CASE: Case = Case {
     wrong: "a watch on a predecessor that has gone already is never given back",
     seen_in: "Curator and kazoo",
     schedule: &SCHEDULE,
-    caught: &[Caught::Watches],
+    caught: &[FindingKind::Watches],
     ..Case::of("exists-on-vanished", RecipeKind::ExistsOnVanished, RecipeKind::PredecessorWatch)
 };
 
@@ -40,7 +40,7 @@ impl<S: Session, H: Host> Steps<S, H> for ExistsOnVanished {
         let path = format!("{}/{name}", candidate.election.path);
         match candidate.ask(session.exists_and_watch(&path)).await? {
             OperationAnswer::Ok((Some(_), watch)) => {
-                candidate.rearm(Some(Armed { name: name.to_owned(), watch }));
+                candidate.rearm(Some(ArmedWatch { name: name.to_owned(), watch }));
                 Ok(true)
             }
             OperationAnswer::Ok((None, watch)) => {

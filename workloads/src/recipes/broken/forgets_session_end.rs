@@ -2,7 +2,7 @@
 //! comes back, while its host assumes that it is about to enrol.
 
 use super::prelude::*;
-use crate::coordination::{Created, OpError};
+use crate::coordination::{CreatedZnode, OpError};
 
 pub(super) const CASE: Case = Case {
     wrong: "a session that ends during a create is waited for, for ever",
@@ -18,14 +18,14 @@ pub(super) const CASE: Case = Case {
             Action::Partition { cand: 0, way: Direction::Both, for_ms: 4_000 },
         ),
     ],
-    caught: &[Caught::Leaderless],
+    caught: &[FindingKind::Leaderless],
     candidates: 1,
     ..Case::of("forgets-session-end", RecipeKind::ForgetsSessionEnd, RecipeKind::PredecessorWatch)
 };
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for ForgetsSessionEnd {
-    async fn create(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<OperationAnswer<Created>> {
+    async fn create(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<OperationAnswer<CreatedZnode>> {
         let prefix = names::prefix(&candidate.election.path, &candidate.guid);
         let data = candidate.identity();
         let created = candidate.session.create(&prefix, data.as_bytes(), CreateMode::EphemeralSequential).await;

@@ -6,7 +6,7 @@ pub(super) const CASE: Case = Case {
     wrong: "whoever was cut off never stands again, and the others go on as if it had never been there",
     seen_in: "elections that are started once, at the start of the program",
     schedule: &[at(1_000, Action::Partition { cand: 1, way: Direction::Both, for_ms: 3_000 })],
-    caught: &[Caught::Absent],
+    caught: &[FindingKind::Absent],
     ..Case::of("gives-up-after-partition", RecipeKind::GivesUpAfterPartition, RecipeKind::PredecessorWatch)
 };
 

@@ -8,7 +8,7 @@ pub(super) const CASE: Case = Case {
     wrong: "now and then a lead is taken over seconds late",
     seen_in: "recipes that were given a timer, since now and then nobody took over",
     schedule: &ROTATION,
-    caught: &[Caught::Late],
+    caught: &[FindingKind::Late],
     ..Case::of("guards-by-timer", RecipeKind::GuardsByTimer, RecipeKind::PredecessorWatch)
 };
 

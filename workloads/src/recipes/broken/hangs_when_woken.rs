@@ -7,7 +7,7 @@ pub(super) const CASE: Case = Case {
     seen_in: "blocking calls within a client's event thread, in Curator's and kazoo's users",
     // A follower in the middle goes and comes back, while the leader leads throughout.
     schedule: &[at(1_000, Action::Crash { cand: 1, for_ms: Some(500) })],
-    caught: &[Caught::Absent],
+    caught: &[FindingKind::Absent],
     ..Case::of("hangs-when-woken", RecipeKind::HangsWhenWoken, RecipeKind::PredecessorWatch)
 };
 

@@ -10,7 +10,7 @@ pub(super) const CASE: Case = Case {
     wrong: "the leader's work goes on when its session has ended",
     seen_in: "kazoo's Election, libkv #156",
     schedule: &[at(1_000, Action::Partition { cand: 0, way: Direction::Both, for_ms: 4_000 })],
-    caught: &[Caught::Overlap, Caught::StaleWrite],
+    caught: &[FindingKind::Overlap, FindingKind::StaleWrite],
     ..Case::of("ignores-session-loss", RecipeKind::IgnoresSessionLoss, RecipeKind::PredecessorWatch)
 };
 

@@ -13,14 +13,14 @@ pub(super) const CASE: Case = Case {
     wrong: "two handlers of reconnects interleave, and one deletes the znode that the other leads on",
     seen_in: "CURATOR-620 and CURATOR-653",
     schedule: &[at(1_000, Action::Disconnect(0)), at(1_200, Action::Disconnect(0))],
-    caught: &[Caught::Overlap, Caught::StaleWrite],
+    caught: &[FindingKind::Overlap, FindingKind::StaleWrite],
     ..Case::of("interleaved-reconnects", RecipeKind::InterleavedReconnects, RecipeKind::PredecessorWatch)
 };
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for InterleavedReconnects {
     async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
-        let Own::Node(decided_on) = candidate.own.clone() else { return Ok(false) };
+        let OwnZnodeState::Node(decided_on) = candidate.own.clone() else { return Ok(false) };
         let host = candidate.host;
         let arrives = host.now() + candidate.session.timeout_ms() * 1_000_000 / DECISION_PER_T;
         let mut decision = pin!(host.sleep_until(arrives).fuse());

@@ -11,7 +11,7 @@ const LEASE_T: u64 = 1;
 pub(super) const CASE: Case = Case {
     wrong: "the lead changes hands without a cause whenever a lease is over that nobody renews",
     seen_in: "leases beside a session",
-    caught: &[Caught::Unplanned],
+    caught: &[FindingKind::Unplanned],
     ..Case::of("lease-not-renewed", RecipeKind::LeaseNotRenewed, RecipeKind::PredecessorWatch)
 };
 

@@ -10,13 +10,13 @@ pub(super) const CASE: Case = Case {
         at(1_000, Action::Resign(0)),
         sent_after(1_000, 0, ScheduledRequest::Delete, "-n_", Action::DelayReply(500)),
     ],
-    caught: &[Caught::Overlap],
+    caught: &[FindingKind::Overlap],
     ..Case::of("leaves-before-it-stops", RecipeKind::LeavesBeforeItStops, RecipeKind::PredecessorWatch)
 };
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for LeavesBeforeItStops {
-    async fn leave(&self, candidate: &mut Candidate<'_, S, H>) -> Left {
+    async fn leave(&self, candidate: &mut Candidate<'_, S, H>) -> DeletionTimes {
         let certain = candidate.leads_undisturbed();
         let left = self.give_back(candidate, certain).await;
         candidate.revoke(RevokeReason::Resigned);

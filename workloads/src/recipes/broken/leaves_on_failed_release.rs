@@ -10,14 +10,16 @@ pub(super) const CASE: Case = Case {
         at(1_000, Action::Resign(0)),
         sent_after(1_000, 0, ScheduledRequest::Delete, "-n_", Action::LoseRequest),
     ],
-    caught: &[Caught::Leaderless, Caught::Orphan],
+    caught: &[FindingKind::Leaderless, FindingKind::Orphan],
     ..Case::of("leaves-on-failed-release", RecipeKind::LeavesOnFailedRelease, RecipeKind::PredecessorWatch)
 };
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for LeavesOnFailedRelease {
-    async fn delete_own(&self, candidate: &mut Candidate<'_, S, H>, _certain: bool) -> Flow<Left> {
-        let Own::Node(node) = std::mem::replace(&mut candidate.own, Own::None) else { return Ok(None) };
+    async fn delete_own(&self, candidate: &mut Candidate<'_, S, H>, _certain: bool) -> Flow<DeletionTimes> {
+        let OwnZnodeState::Node(node) = std::mem::replace(&mut candidate.own, OwnZnodeState::None) else {
+            return Ok(None);
+        };
         let (session, sent) = (candidate.session, candidate.host.now());
         match candidate.ask(session.delete(&node.path, None)).await? {
             OperationAnswer::Lost => candidate.note("the answer to the deletion of its znode was lost: taken for gone"),

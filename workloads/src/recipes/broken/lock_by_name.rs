@@ -11,7 +11,7 @@ pub(super) const CASE: Case = Case {
         // It is notified later than the others that the lock is gone.
         at(2_000, Action::Slow { cand: 0, by_ms: 150 }),
     ],
-    caught: &[Caught::Overlap],
+    caught: &[FindingKind::Overlap],
     ..Case::of("lock-by-name", RecipeKind::LockByName, RecipeKind::LockRace)
 };
 

@@ -6,7 +6,7 @@ pub(super) const CASE: Case = Case {
     wrong: "followers poll where they declare to watch, and wake up late and for nothing",
     seen_in: "recipes for clients without watches",
     schedule: &[at(1_000, Action::Resign(0))],
-    caught: &[Caught::Absent],
+    caught: &[FindingKind::Absent],
     ..Case::of("looks-now-and-then", RecipeKind::LooksNowAndThen, RecipeKind::PredecessorWatch)
 };
 

@@ -7,13 +7,13 @@ pub(super) const CASE: Case = Case {
     wrong: "now and then nobody takes over a lead, and nothing ever will",
     seen_in: "clients that drop events when their queue is full, or their listener throws",
     schedule: &ROTATION,
-    caught: &[Caught::Absent],
+    caught: &[FindingKind::Absent],
     ..Case::of("misses-now-and-then", RecipeKind::MissesNowAndThen, RecipeKind::PredecessorWatch)
 };
 
 /// Whether this is the one in five. Its queue number decides, so that it differs in each five successive leaders.
 pub(super) fn is_missed<S: Session, H: Host>(candidate: &Candidate<'_, S, H>) -> bool {
-    matches!(&candidate.own, Own::Node(node) if node.name().ends_with(['3', '8']))
+    matches!(&candidate.own, OwnZnodeState::Node(node) if node.name().ends_with(['3', '8']))
 }
 
 #[async_trait(?Send)]

@@ -46,7 +46,7 @@ mod woken_twice;
 mod writes_after_revoke;
 mod writes_before_grant;
 
-pub use self::case::{Case, Caught};
+pub use self::case::{Case, FindingKind};
 
 use super::registry::recipes;
 
@@ -71,7 +71,7 @@ mod tests {
 
     use super::*;
     use crate::recipes::kind::RecipeKind;
-    use crate::schedule::When;
+    use crate::schedule::StepTrigger;
 
     #[test]
     fn every_broken_recipe_has_a_case_of_its_name_and_every_case_says_what_it_shows() {
@@ -92,9 +92,9 @@ mod tests {
         for case in cases() {
             for step in case.schedule {
                 let (who, when) = match step.when {
-                    When::At(ms) => (0, ms),
-                    When::Sent { cand, after_ms, .. } => (cand, after_ms.unwrap_or(0)),
-                    When::Leads { cand, .. } => (cand, 0),
+                    StepTrigger::At(ms) => (0, ms),
+                    StepTrigger::Sent { cand, after_ms, .. } => (cand, after_ms.unwrap_or(0)),
+                    StepTrigger::Leads { cand, .. } => (cand, 0),
                 };
                 assert!(who < case.candidates && when < 60_000, "{}: {step:?}", case.name);
             }
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn everything_that_can_be_caught_is_caught_in_some_case() {
-        let caught: BTreeSet<Caught> = cases().iter().flat_map(|case| case.caught).copied().collect();
+        let caught: BTreeSet<FindingKind> = cases().iter().flat_map(|case| case.caught).copied().collect();
         assert_eq!(caught.len(), 10, "{caught:?}");
     }
 }

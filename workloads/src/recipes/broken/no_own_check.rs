@@ -12,7 +12,7 @@ pub(super) const CASE: Case = Case {
         sent(1, ScheduledRequest::Get, "-n_", 1, Action::Disconnect(1)),
         at(1_000, Action::Resign(0)),
     ],
-    caught: &[Caught::Overlap, Caught::StaleWrite],
+    caught: &[FindingKind::Overlap, FindingKind::StaleWrite],
     ..Case::of("no-own-check", RecipeKind::NoOwnCheck, RecipeKind::PredecessorWatch)
 };
 
@@ -24,7 +24,7 @@ impl<S: Session, H: Host> Steps<S, H> for NoOwnCheck {
     }
 
     async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
-        let Own::Node(node) = candidate.own.clone() else { return Ok(false) };
+        let OwnZnodeState::Node(node) = candidate.own.clone() else { return Ok(false) };
         self.grant(candidate, &node);
         Ok(true)
     }

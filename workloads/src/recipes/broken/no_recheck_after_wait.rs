@@ -7,7 +7,7 @@ pub(super) const CASE: Case = Case {
     wrong: "one whose session ended while it waited leads when it wakes up",
     seen_in: "etcd #11456",
     schedule: &[at(1_000, Action::Partition { cand: 1, way: Direction::Both, for_ms: 4_000 })],
-    caught: &[Caught::Overlap, Caught::StaleWrite],
+    caught: &[FindingKind::Overlap, FindingKind::StaleWrite],
     ..Case::of("no-recheck-after-wait", RecipeKind::NoRecheckAfterWait, RecipeKind::PredecessorWatch)
 };
 
@@ -26,7 +26,7 @@ impl<S: Session, H: Host> Steps<S, H> for NoRecheckAfterWait {
     }
 
     async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
-        let Own::Node(node) = candidate.own.clone() else { return Ok(false) };
+        let OwnZnodeState::Node(node) = candidate.own.clone() else { return Ok(false) };
         candidate.states.now();
         self.grant(candidate, &node);
         Ok(true)

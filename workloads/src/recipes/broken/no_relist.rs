@@ -7,7 +7,7 @@ pub(super) const CASE: Case = Case {
     wrong: "one whose predecessor went leads without looking who else is before it",
     seen_in: "the classic mistake",
     schedule: &[at(1_000, Action::Crash { cand: 1, for_ms: Some(500) })],
-    caught: &[Caught::Overlap, Caught::StaleWrite],
+    caught: &[FindingKind::Overlap, FindingKind::StaleWrite],
     ..Case::of("no-relist", RecipeKind::NoRelist, RecipeKind::PredecessorWatch)
 };
 

@@ -3,15 +3,15 @@
 pub(super) use async_trait::async_trait;
 pub(super) use hustings_record::{Direction, StepDown};
 
-pub(super) use super::case::{Case, Caught, ROTATION, at, sent, sent_after};
+pub(super) use super::case::{Case, FindingKind, ROTATION, at, sent, sent_after};
 pub(super) use super::kinds::*;
 pub(super) use crate::coordination::{CreateMode, Session, SessionState, Stat, States, Watch, WatchEvent};
 pub(super) use crate::host::{Departure, Host, Nanos, RevokeReason};
 pub(super) use crate::model::Bugs;
-pub(super) use crate::recipes::candidate::{Armed, Candidate, Flow, OperationAnswer, Wake};
+pub(super) use crate::recipes::candidate::{ArmedWatch, Candidate, Flow, OperationAnswer, Wake};
 pub(super) use crate::recipes::kind::RecipeKind;
-pub(super) use crate::recipes::leave::Left;
-pub(super) use crate::recipes::own::{Own, OwnNode};
+pub(super) use crate::recipes::leave::DeletionTimes;
+pub(super) use crate::recipes::own::{OwnNode, OwnZnodeState};
 pub(super) use crate::recipes::steps::Steps;
 pub(super) use crate::recipes::{names, queue};
 pub(super) use crate::schedule::{Action, ScheduledRequest, Step};

@@ -6,7 +6,7 @@ pub(super) const CASE: Case = Case {
     wrong: "a wake-up causes a read of every candidate where a list and a watch were promised",
     seen_in: "recipes that look for the leader's address among all znodes",
     schedule: &[at(1_000, Action::Resign(0)), at(3_000, Action::Resign(1)), at(5_000, Action::Resign(2))],
-    caught: &[Caught::FanOut],
+    caught: &[FindingKind::FanOut],
     ..Case::of("reads-everybody", RecipeKind::ReadsEverybody, RecipeKind::PredecessorWatch)
 };
 

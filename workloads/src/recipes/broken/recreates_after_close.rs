@@ -14,13 +14,13 @@ pub(super) const CASE: Case = Case {
         sent_after(1_000, 1, ScheduledRequest::Children, "", Action::Resign(1)),
         at(3_000, Action::Resign(2)),
     ],
-    caught: &[Caught::Leaderless, Caught::Orphan],
+    caught: &[FindingKind::Leaderless, FindingKind::Orphan],
     ..Case::of("recreates-after-close", RecipeKind::RecreatesAfterClose, RecipeKind::PredecessorWatch)
 };
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for RecreatesAfterClose {
-    async fn leave(&self, candidate: &mut Candidate<'_, S, H>) -> Left {
+    async fn leave(&self, candidate: &mut Candidate<'_, S, H>) -> DeletionTimes {
         let under_way = candidate.unsettled;
         let certain = candidate.leads_undisturbed();
         candidate.revoke(RevokeReason::Resigned);

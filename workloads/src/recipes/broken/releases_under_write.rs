@@ -8,7 +8,7 @@ pub(super) const CASE: Case = Case {
     wrong: "the lead is given back while a write is under way, which arrives after the next leader's",
     seen_in: "locks that are released while the work under them is in flight",
     schedule: &[at(800, Action::SlowWrites { cand: 0, by_ms: 500 }), at(1_000, Action::Resign(0))],
-    caught: &[Caught::StaleWrite, Caught::StrayWrite],
+    caught: &[FindingKind::StaleWrite, FindingKind::StrayWrite],
     ..Case::of("releases-under-write", RecipeKind::ReleasesUnderWrite, RecipeKind::PredecessorWatch)
 };
 

@@ -16,7 +16,7 @@ pub(super) const CASE: Case = Case {
     wrong: "two whose predecessors vanish before they are watched give their places up in turn, for ever",
     seen_in: "CURATOR-644 and CURATOR-645",
     schedule: &SCHEDULE,
-    caught: &[Caught::Leaderless],
+    caught: &[FindingKind::Leaderless],
     ..Case::of("resets-instead-of-relisting", RecipeKind::ResetsInsteadOfRelisting, RecipeKind::PredecessorWatch)
 };
 
@@ -36,7 +36,9 @@ impl<S: Session, H: Host> Steps<S, H> for ResetsInsteadOfRelisting {
         if queue::watch(candidate, name).await? {
             return Ok(true);
         }
-        let Own::Node(old) = std::mem::replace(&mut candidate.own, Own::Maybe) else { return Ok(false) };
+        let OwnZnodeState::Node(old) = std::mem::replace(&mut candidate.own, OwnZnodeState::Maybe) else {
+            return Ok(false);
+        };
         candidate.joined = false;
         let session = candidate.session;
         let (prefix, data) = (names::prefix(&candidate.election.path, &candidate.guid), candidate.identity());
@@ -45,7 +47,7 @@ impl<S: Session, H: Host> Steps<S, H> for ResetsInsteadOfRelisting {
             join(session.delete(&old.path, None), create).await.1
         };
         if let OperationAnswer::Ok(created) = candidate.ask(reset).await? {
-            candidate.own = Own::Node(OwnNode { path: created.path, czxid: created.czxid });
+            candidate.own = OwnZnodeState::Node(OwnNode { path: created.path, czxid: created.czxid });
         }
         Ok(false)
     }

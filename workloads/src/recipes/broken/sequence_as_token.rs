@@ -13,7 +13,7 @@ pub(super) const CASE: Case = Case {
         at(1_000, Action::Resign(0)),
         at(3_000, Action::Resign(1)),
     ],
-    caught: &[Caught::StaleWrite],
+    caught: &[FindingKind::StaleWrite],
     ..Case::of("sequence-as-token", RecipeKind::SequenceAsToken, RecipeKind::PredecessorWatch)
 };
 

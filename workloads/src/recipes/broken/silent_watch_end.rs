@@ -7,14 +7,14 @@ pub(super) const CASE: Case = Case {
     wrong: "the watch on the own znode ends with the session, and the leader takes no notice",
     seen_in: "go-leaderelection",
     schedule: &[at(1_000, Action::Partition { cand: 0, way: Direction::Both, for_ms: 4_000 })],
-    caught: &[Caught::Overlap, Caught::StaleWrite],
+    caught: &[FindingKind::Overlap, FindingKind::StaleWrite],
     ..Case::of("silent-watch-end", RecipeKind::SilentWatchEnd, RecipeKind::PredecessorWatch)
 };
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for SilentWatchEnd {
     async fn hold_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
-        let (Own::Node(node), Some(mut watch)) = (candidate.own.clone(), candidate.own_watch.take()) else {
+        let (OwnZnodeState::Node(node), Some(mut watch)) = (candidate.own.clone(), candidate.own_watch.take()) else {
             return Ok(());
         };
         let event = watch.fired().await;

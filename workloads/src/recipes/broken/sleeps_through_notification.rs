@@ -6,7 +6,7 @@ pub(super) const CASE: Case = Case {
     wrong: "the next leader is told at once, and leads seconds later",
     seen_in: "recipes that only note what a watch tells, and look at it in a loop of their own",
     schedule: &[at(1_000, Action::Resign(0)), at(7_000, Action::Resign(1)), at(13_000, Action::Resign(2))],
-    caught: &[Caught::Late],
+    caught: &[FindingKind::Late],
     ..Case::of("sleeps-through-notification", RecipeKind::SleepsThroughNotification, RecipeKind::PredecessorWatch)
 };
 

@@ -10,7 +10,7 @@ pub(super) const CASE: Case = Case {
     wrong: "stepping down takes longer than T, and the next one leads before it is done",
     seen_in: "Druid #17546",
     schedule: &[at(1_000, Action::Partition { cand: 0, way: Direction::Both, for_ms: 4_000 })],
-    caught: &[Caught::Overlap, Caught::StaleWrite],
+    caught: &[FindingKind::Overlap, FindingKind::StaleWrite],
     ..Case::of("slow-step-down", RecipeKind::SlowStepDown, RecipeKind::PredecessorWatch)
 };
 

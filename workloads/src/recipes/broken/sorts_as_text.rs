@@ -12,7 +12,7 @@ pub(super) const CASE: Case = Case {
         at(1_000, Action::Resign(1)),
         at(1_000, Action::Resign(2)),
     ],
-    caught: &[Caught::Overlap, Caught::StaleWrite],
+    caught: &[FindingKind::Overlap, FindingKind::StaleWrite],
     ..Case::of("sorts-as-text", RecipeKind::SortsAsText, RecipeKind::PredecessorWatch)
 };
 

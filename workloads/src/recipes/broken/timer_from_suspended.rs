@@ -7,7 +7,7 @@ pub(super) const CASE: Case = Case {
     wrong: "a whole T is counted from when the loss of the connection was seen",
     seen_in: "CURATOR-460",
     schedule: &[at(1_000, Action::Partition { cand: 0, way: Direction::Both, for_ms: 4_000 })],
-    caught: &[Caught::Overlap, Caught::StaleWrite],
+    caught: &[FindingKind::Overlap, FindingKind::StaleWrite],
     ..Case::of("timer-from-suspended", RecipeKind::TimerFromSuspended, RecipeKind::PredecessorWatch)
 };
 

@@ -12,7 +12,7 @@ pub(super) const CASE: Case = Case {
         at(2_000, Action::Disconnect(1)),
         at(2_050, Action::Resign(0)),
     ],
-    caught: &[Caught::Leaderless],
+    caught: &[FindingKind::Leaderless],
     bugs: Bugs { keep_ephemerals: false, forget_missed_events: true },
     ..Case::of("trusts-watches", RecipeKind::TrustsWatches, RecipeKind::PredecessorWatch)
 };

@@ -6,7 +6,7 @@ pub(super) const CASE: Case = Case {
     wrong: "every loss of a leader wakes all others where one was promised",
     seen_in: "recipes that watch the election or its head",
     schedule: &[at(1_000, Action::Resign(0)), at(3_000, Action::Resign(1)), at(5_000, Action::Resign(2))],
-    caught: &[Caught::FanOut],
+    caught: &[FindingKind::FanOut],
     ..Case::of("wakes-everybody", RecipeKind::WakesEverybody, RecipeKind::PredecessorWatch)
 };
 

@@ -13,7 +13,7 @@ pub(super) const CASE: Case = Case {
         // The loss is noticed after 0.4 T, and half a T later it would step down.
         at(2_100, Action::SetClockBack { cand: 0, by_ms: 3_600_000 }),
     ],
-    caught: &[Caught::Overlap, Caught::StaleWrite],
+    caught: &[FindingKind::Overlap, FindingKind::StaleWrite],
     step_down: StepDown::After(0.5),
     ..Case::of("wall-clock-timer", RecipeKind::WallClockTimer, RecipeKind::PredecessorWatch)
 };

@@ -8,7 +8,7 @@ pub(super) const CASE: Case = Case {
     wrong: "whoever joins or goes wakes all others where the next in line was promised",
     seen_in: "recipes that list the election with a watch",
     schedule: &[at(1_000, Action::Resign(0)), at(3_000, Action::Resign(1)), at(5_000, Action::Resign(2))],
-    caught: &[Caught::FanOut],
+    caught: &[FindingKind::FanOut],
     ..Case::of("watches-children", RecipeKind::WatchesChildren, RecipeKind::PredecessorWatch)
 };
 
@@ -20,7 +20,7 @@ impl<S: Session, H: Host> Steps<S, H> for WatchesChildren {
             // The predecessor is gone since the list.
             OperationAnswer::Ok((names, _)) if !names.iter().any(|other| other == name) => Ok(false),
             OperationAnswer::Ok((_, watch)) => {
-                candidate.rearm(Some(Armed { name: names::name_of(path).to_owned(), watch }));
+                candidate.rearm(Some(ArmedWatch { name: names::name_of(path).to_owned(), watch }));
                 Ok(true)
             }
             OperationAnswer::Refused(Refusal::NoNode) | OperationAnswer::Lost => Ok(false),

@@ -9,7 +9,7 @@ pub(super) const CASE: Case = Case {
     wrong: "one loss wakes whoever does not win twice: by the lock's deletion, and by its creation",
     seen_in: "recipes that watch a lock with an exists",
     schedule: &[at(1_000, Action::Resign(0)), at(3_000, Action::Resign(1)), at(5_000, Action::Resign(2))],
-    caught: &[Caught::FanOut],
+    caught: &[FindingKind::FanOut],
     ..Case::of("woken-twice", RecipeKind::WokenTwice, RecipeKind::LockRace)
 };
 
@@ -17,7 +17,7 @@ pub(super) const CASE: Case = Case {
 impl<S: Session, H: Host> Steps<S, H> for WokenTwice {
     async fn take_lock(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Attempt> {
         let (session, path) = (candidate.session, names::lock(&candidate.election.path));
-        if !matches!(candidate.own, Own::None) {
+        if !matches!(candidate.own, OwnZnodeState::None) {
             return lock::attempt(candidate, async |candidate| self.recover(candidate).await).await;
         }
         let seen = match candidate.ask(session.exists_and_watch(&path)).await? {

@@ -11,13 +11,13 @@ pub(super) const CASE: Case = Case {
     wrong: "the work goes on after the lead is over",
     seen_in: "leaders whose workers are told last",
     schedule: &[at(1_000, Action::Resign(0))],
-    caught: &[Caught::StrayWrite],
+    caught: &[FindingKind::StrayWrite],
     ..Case::of("writes-after-revoke", RecipeKind::WritesAfterRevoke, RecipeKind::PredecessorWatch)
 };
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for WritesAfterRevoke {
-    async fn leave(&self, candidate: &mut Candidate<'_, S, H>) -> Left {
+    async fn leave(&self, candidate: &mut Candidate<'_, S, H>) -> DeletionTimes {
         let certain = candidate.leads_undisturbed();
         if let Some(term) = candidate.term.take() {
             let reason = RevokeReason::Resigned;

@@ -7,14 +7,16 @@ pub(super) const CASE: Case = Case {
     wrong: "the leader's work begins before the owner check",
     seen_in: "leaders that start their services while they are being elected",
     schedule: &[at(1_000, Action::Resign(0))],
-    caught: &[Caught::StrayWrite],
+    caught: &[FindingKind::StrayWrite],
     ..Case::of("writes-before-grant", RecipeKind::WritesBeforeGrant, RecipeKind::PredecessorWatch)
 };
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for WritesBeforeGrant {
     async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
-        let (Own::Node(node), session) = (candidate.own.clone(), candidate.session.id()) else { return Ok(false) };
+        let (OwnZnodeState::Node(node), session) = (candidate.own.clone(), candidate.session.id()) else {
+            return Ok(false);
+        };
         candidate.host.believe(Some(Steps::<S, H>::token(self, &node, session)));
         let checked = self.check_owner(candidate).await;
         if let Ok(Some(node)) = &checked {

@@ -3,11 +3,11 @@
 
 mod target;
 
-use hustings_record::{Elects, Event, FanOut, FaultIntent, FaultKind, FaultOrder, Nanos};
+use hustings_record::{ElectionTrigger, Event, FanOut, FaultIntent, FaultKind, FaultOrder, Nanos};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-pub use self::target::{Hit, LeaderView, resolve};
+pub use self::target::{LeaderView, ResolvedTarget, resolve};
 
 use crate::faults::{Fault, Moment};
 use crate::scenario::cell::Cell;
@@ -192,10 +192,10 @@ pub fn handover_max_ms(cell: &Cell, fault: &FaultSpec) -> u64 {
 /// that of a silent one only after `syncLimit`.
 fn election_max_ms(cell: &Cell, kind: FaultKind) -> u64 {
     match kind.facts().elects {
-        Elects::Never => 0,
-        Elects::AtOnce => ELECTION_MS,
-        Elects::WhenMissed => cell.sync_limit_ms() + ELECTION_MS,
-        Elects::WhenStarted => START_MS,
+        ElectionTrigger::Never => 0,
+        ElectionTrigger::AtOnce => ELECTION_MS,
+        ElectionTrigger::WhenMissed => cell.sync_limit_ms() + ELECTION_MS,
+        ElectionTrigger::WhenStarted => START_MS,
     }
 }
 
@@ -221,7 +221,7 @@ impl PlannedFault {
 
     /// This fault as a record event: the `id`-th to hit, at `t`, on this target.
     #[must_use]
-    pub fn event(&self, id: u32, t: Nanos, intended: Nanos, hit: &Hit) -> Event {
+    pub fn event(&self, id: u32, t: Nanos, intended: Nanos, hit: &ResolvedTarget) -> Event {
         Event::Fault(Box::new(FaultOrder {
             id,
             planned: self.id,

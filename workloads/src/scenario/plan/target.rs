@@ -1,6 +1,6 @@
 //! Resolves the target of a fault when it hits: pure, by the seed and the leaders at that moment.
 
-use hustings_record::{FaultKind, Hits, SessionUse, WithheldReason};
+use hustings_record::{FaultKind, SessionUse, TargetClass, WithheldReason};
 use std::collections::BTreeSet;
 
 use rand::seq::SliceRandom;
@@ -29,7 +29,7 @@ pub struct LeaderView<'a> {
 
 /// The target of a fault. All lists are ascending.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Hit {
+pub struct ResolvedTarget {
     /// Hosts hit as a whole; for a fault on candidates, the hosts of these candidates.
     pub hosts: Vec<u16>,
     /// All candidates hit.
@@ -40,7 +40,7 @@ pub struct Hit {
     pub servers: Vec<u32>,
 }
 
-impl Hit {
+impl ResolvedTarget {
     /// Splits a fault on candidates into one fault and verification each. Candidates that share a session expire together.
     #[must_use]
     pub fn split(self, cell: &Cell, kind: FaultKind, leaders: &Leaders) -> Vec<Self> {
@@ -75,7 +75,12 @@ impl Hit {
 ///
 /// # Errors
 /// The reason, when there is no target.
-pub fn resolve(cell: &Cell, seed: u64, fault: &PlannedFault, view: LeaderView<'_>) -> Result<Hit, WithheldReason> {
+pub fn resolve(
+    cell: &Cell,
+    seed: u64,
+    fault: &PlannedFault,
+    view: LeaderView<'_>,
+) -> Result<ResolvedTarget, WithheldReason> {
     let rng = seed::rng(seed, &cell.round_variance(), &format!("target {}", fault.id.unwrap_or(0)));
     let hosts = match fault.kind().facts().needs_no_host {
         true => (0..cell.hosts).collect(),
@@ -83,13 +88,13 @@ pub fn resolve(cell: &Cell, seed: u64, fault: &PlannedFault, view: LeaderView<'_
     };
     let mut choice = Choice { cell, view, hosts, rng };
     match fault.kind().facts().hits {
-        Hits::Nobody => Ok(Hit::default()),
-        Hits::Servers => Ok(Hit { servers: choice.servers(fault)?, ..Hit::default() }),
-        Hits::Hosts => {
+        TargetClass::Nobody => Ok(ResolvedTarget::default()),
+        TargetClass::Servers => Ok(ResolvedTarget { servers: choice.servers(fault)?, ..ResolvedTarget::default() }),
+        TargetClass::Hosts => {
             let hosts = choice.targeted_hosts(fault)?;
-            Ok(Hit { servers: fault.from.clone(), ..choice.hit_hosts(&hosts) })
+            Ok(ResolvedTarget { servers: fault.from.clone(), ..choice.hit_hosts(&hosts) })
         }
-        Hits::Candidates => {
+        TargetClass::Candidates => {
             let cands = choice.candidates(&fault.target);
             if cands.is_empty() {
                 return Err(choice.why_no_host(&fault.target));
@@ -278,12 +283,12 @@ impl Choice<'_> {
         }
     }
 
-    fn hit_hosts(&self, hosts: &[u16]) -> Hit {
+    fn hit_hosts(&self, hosts: &[u16]) -> ResolvedTarget {
         let cands = (0_u32..).zip(self.view.placement).filter(|(_, place)| hosts.contains(&place.1));
         self.hit(cands.map(|(cand, _)| cand).collect()).with_hosts(hosts)
     }
 
-    fn hit(&self, mut cands: Vec<u32>) -> Hit {
+    fn hit(&self, mut cands: Vec<u32>) -> ResolvedTarget {
         cands.sort_unstable();
         let hosts: BTreeSet<u16> = cands.iter().map(|cand| self.host_of(*cand)).collect();
         let leads = |group: &u32| {
@@ -291,11 +296,11 @@ impl Choice<'_> {
             leader.is_some_and(|(cand, _)| cands.binary_search(&cand).is_ok())
         };
         let groups = (0_u32..).take(self.view.leader_of_group.len()).filter(leads).collect();
-        Hit { hosts: hosts.into_iter().collect(), cands, groups, servers: Vec::new() }
+        ResolvedTarget { hosts: hosts.into_iter().collect(), cands, groups, servers: Vec::new() }
     }
 }
 
-impl Hit {
+impl ResolvedTarget {
     fn with_hosts(mut self, hosts: &[u16]) -> Self {
         self.hosts = hosts.to_vec();
         self.hosts.sort_unstable();

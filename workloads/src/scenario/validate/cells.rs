@@ -55,7 +55,7 @@ pub(super) fn check(scenario: &Scenario, cell: &Cell, found: &mut Vec<Problem>) 
         leader.for_each(|leader| within(found, &key, leader.into(), 1, cell.servers.into()));
     }
     let one_host = cell.groups > 0 && cell.hosts < 2;
-    if cell.fencing == FencingMethod::Kill && cell.recipe.is(RecipeKind::LockRace) && one_host {
+    if cell.fencing == FencingMethod::Kill && cell.recipe.own().is_some_and(RecipeKind::fences) && one_host {
         let remedy = "use 2 hosts at least, or fencing = \"resource\"";
         add(found, "election.fencing", "kill needs another host to kill", remedy);
     }

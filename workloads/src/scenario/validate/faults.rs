@@ -1,7 +1,7 @@
 //! Checks of single faults: duration, repetitions, target, and the parameters of a slow link.
 
 use super::{HOUR_MS, add, within};
-use crate::faults::{Fault, FaultDuration, Moment, Slow};
+use crate::faults::{Fault, FaultDuration, LinkSlowdown, Moment};
 use crate::scenario::draft;
 use crate::scenario::error::Problem;
 use crate::scenario::fault::{FaultSpec, Target, TargetKind};
@@ -67,7 +67,7 @@ fn duration(name: &str, kind: FaultKind, told: &FaultDuration, found: &mut Vec<P
     }
 }
 
-fn slow(name: &str, how: &Slow, found: &mut Vec<Problem>) {
+fn slow(name: &str, how: &LinkSlowdown, found: &mut Vec<Problem>) {
     let key = |field: &str| format!("faults.{name}.{field}");
     within(found, &key("latency_ms"), how.latency_ms, 0, 60_000);
     within(found, &key("jitter_ms"), how.jitter_ms, 0, 60_000);

@@ -3,7 +3,7 @@
 use super::add;
 use crate::adapters::{ADAPTERS, Adapter};
 use crate::faults::Moment;
-use crate::recipes::{Contender, LeadKind};
+use crate::recipes::{CandidateKind, LeadKind};
 use crate::scenario::cell::Cell;
 use crate::scenario::error::{Problem, nearest};
 use crate::scenario::program::{ForeignSpec, is_told_by_command, says_where_to_write, unknown_placeholder};
@@ -90,7 +90,7 @@ fn unknown(key: &str, what: &str, name: &str, known: &[String], found: &mut Vec<
 
 /// The requirements of a cell on its program.
 pub(super) fn of_cell(scenario: &Scenario, cell: &Cell, found: &mut Vec<Problem>) {
-    let Contender::Foreign(name) = &cell.recipe else { return };
+    let CandidateKind::Foreign(name) = &cell.recipe else { return };
     let Some(program) = &cell.program else {
         if !scenario.foreign.contains_key(name) && Adapter::find(name).is_none() {
             let known: Vec<String> = scenario.foreign.keys().cloned().chain(shipped()).collect();

@@ -22,14 +22,14 @@ pub enum JournalEntry {
 
 /// State shared by all contenders: the believers, everyone's journal, and whether fencing fails.
 #[derive(Default)]
-pub(super) struct Hall {
+pub(super) struct BenchState {
     pub(super) journal: RefCell<Vec<(usize, JournalEntry)>>,
     pub(super) believers: RefCell<BTreeSet<usize>>,
     pub(super) believers_max: Cell<usize>,
     pub(super) fencing_fails: Cell<bool>,
 }
 
-impl Hall {
+impl BenchState {
     fn write_down(&self, index: usize, entry: JournalEntry) {
         self.journal.borrow_mut().push((index, entry));
     }
@@ -46,14 +46,14 @@ impl Hall {
 }
 
 #[derive(Default)]
-pub(super) struct Contender {
+pub(super) struct BenchCandidate {
     pub(super) session: RefCell<Option<Rc<SimSession>>>,
     pub(super) lifecycle: Lifecycle,
     pub(super) departure: RefCell<Option<Departure>>,
     orders: RefCell<(VecDeque<Order>, Option<Waker>)>,
 }
 
-impl Contender {
+impl BenchCandidate {
     pub(super) fn give(&self, order: Order) {
         let mut orders = self.orders.borrow_mut();
         orders.0.push_back(order);
@@ -68,14 +68,14 @@ impl Contender {
 }
 
 /// A contender's slot as its recipe sees it.
-pub(super) struct ContenderPlace {
+pub(super) struct BenchSlot {
     pub(super) index: usize,
     pub(super) world: Rc<World>,
-    pub(super) hall: Rc<Hall>,
-    pub(super) contender: Rc<Contender>,
+    pub(super) hall: Rc<BenchState>,
+    pub(super) contender: Rc<BenchCandidate>,
 }
 
-impl Host for ContenderPlace {
+impl Host for BenchSlot {
     fn now(&self) -> Nanos {
         self.world.clock.nanos()
     }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use hustings_record::Event;
 
-use super::contender::{Contender, ContenderPlace, Hall, JournalEntry};
+use super::contender::{BenchCandidate, BenchSlot, BenchState, JournalEntry};
 use crate::coordination::{CreateMode, Session as _};
 use crate::host::{Departure, Order};
 use crate::model::{ANY_VERSION, Acl, Request, Znode};
@@ -25,8 +25,8 @@ pub struct Ground {
     pub(super) world: Rc<World>,
     /// An unrelated session, for requests and actions from outside; `None` at the end.
     outside: RefCell<Option<Rc<SimSession>>>,
-    contenders: RefCell<Vec<Rc<Contender>>>,
-    hall: Rc<Hall>,
+    contenders: RefCell<Vec<Rc<BenchCandidate>>>,
+    hall: Rc<BenchState>,
 }
 
 impl Ground {
@@ -91,7 +91,7 @@ impl Ground {
             };
             let session = Rc::new(session);
             own.session.replace(Some(session.clone()));
-            let place = ContenderPlace { index, world, hall, contender: own.clone() };
+            let place = BenchSlot { index, world, hall, contender: own.clone() };
             let how = stand(&*session, &place, &election, &own.lifecycle).await;
             own.departure.replace(Some(how));
         });
@@ -292,7 +292,7 @@ impl Ground {
         self.world.end_session(self.session(index), Some(self.client(index)), |_| {});
     }
 
-    fn contender(&self, index: usize) -> Rc<Contender> {
+    fn contender(&self, index: usize) -> Rc<BenchCandidate> {
         self.contenders.borrow()[index].clone()
     }
 }

@@ -14,7 +14,7 @@ pub use self::contender::JournalEntry;
 pub use self::ground::{Ground, PATH, TIMEOUT_MS};
 use super::session::SimSession;
 use super::timing::Timing;
-use super::world::{ClientOwner, Due, Owners, World};
+use super::world::{ClientOwner, Owners, ScheduledEvent, World};
 use crate::coordination::OpError;
 use crate::model::{Bugs, Options};
 use crate::recipes::election::{Lead, delete_election, leader};
@@ -66,7 +66,7 @@ impl Bench {
         let rng = seed::rng(1, "bench", "simulation");
         let world = World::new(options, Timing::default(), HOSTS, Owners::default(), rng, Rc::new(()), pool.spawner());
         (0..SERVERS).for_each(|server| world.start_server(server));
-        world.clock.plan(world.tick_us / 2, Due::HandOver);
+        world.clock.plan(world.tick_us / 2, ScheduledEvent::HandOver);
         let (tell, told) = oneshot::channel();
         let own = world.clone();
         world.spawn(async move {

@@ -8,7 +8,9 @@ use rand::seq::SliceRandom as _;
 use crate::coordination::{OpError, SessionState};
 use crate::model::{Conn, Micros, Response};
 use crate::simulation::event_sink::Writer;
-use crate::simulation::world::{AnswerSlot, COORDINATOR, Client, ClientId, ClientTimer, Due, Up, World};
+use crate::simulation::world::{
+    AnswerSlot, COORDINATOR, Client, ClientId, ClientTimer, FromClient, ScheduledEvent, World,
+};
 
 impl World {
     pub(super) fn with<T>(&self, id: ClientId, act: impl FnOnce(&mut Client) -> T) -> T {
@@ -44,7 +46,7 @@ impl World {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    pub(super) fn send_up(&self, id: ClientId, conn: Conn, up: Up, later_us: Micros) {
+    pub(super) fn send_up(&self, id: ClientId, conn: Conn, up: FromClient, later_us: Micros) {
         let now = self.clock.now();
         let at = self.arrival(conn, Direction::Up, now + later_us, || up.bytes());
         let held = self.network.of_link(self.network.host_of(conn), |link| link.holds_up(self.network.server_of(conn)));
@@ -54,7 +56,7 @@ impl World {
                 client.last_up = now;
             }
         });
-        self.clock.plan(at, Due::Up(conn, up));
+        self.clock.plan(at, ScheduledEvent::Up(conn, up));
     }
 
     /// Plans the next check of the clocks, unless an earlier one is planned: there is one such plan per client.
@@ -76,7 +78,7 @@ impl World {
             Some((at, client.era))
         });
         if let Some((at, era)) = due {
-            self.clock.plan(at, Due::Client(id, era, ClientTimer::KeepAlive(at)));
+            self.clock.plan(at, ScheduledEvent::Client(id, era, ClientTimer::KeepAlive(at)));
         }
     }
 }

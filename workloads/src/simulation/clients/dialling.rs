@@ -8,7 +8,8 @@ use super::common::answer;
 use crate::coordination::{OpError, SessionEnd, SessionState};
 use crate::model::{Conn, Connect, Micros, Request, Server};
 use crate::simulation::world::{
-    AnswerSlot, COORDINATOR, Client, ClientId, ClientOwner, ClientTimer, Due, SimConnection, Up, World,
+    AnswerSlot, COORDINATOR, Client, ClientId, ClientOwner, ClientTimer, FromClient, ScheduledEvent, SimConnection,
+    World,
 };
 
 /// Waits between rounds over all servers: this much per server, at first at most a second, and doubled every round.
@@ -83,7 +84,7 @@ impl World {
             _ => NEXT_US * place + self.draw(NEXT_US),
         };
         let at = now + wait.min(give_up_at.saturating_sub(now));
-        self.clock.plan(at, Due::Client(id, era, ClientTimer::Dial));
+        self.clock.plan(at, ScheduledEvent::Client(id, era, ClientTimer::Dial));
     }
 
     pub(super) fn dial(&self, id: ClientId) {
@@ -99,12 +100,12 @@ impl World {
             )
         });
         if self.network.of_link(host, |link| link.is_held(server)) {
-            return self.clock.plan(until, Due::Client(id, era, ClientTimer::Unreached));
+            return self.clock.plan(until, ScheduledEvent::Client(id, era, ClientTimer::Unreached));
         }
         let added_us = self.added_us(host, Direction::Up) + self.added_us(host, Direction::Down);
         let there = now + 2 * self.hop_us() + added_us;
         if !self.servers.sides.borrow()[server].running {
-            return self.clock.plan(there, Due::Client(id, era, ClientTimer::Unreached));
+            return self.clock.plan(there, ScheduledEvent::Client(id, era, ClientTimer::Unreached));
         }
         let conn = {
             let mut connections = self.network.connections.borrow_mut();
@@ -119,7 +120,7 @@ impl World {
             });
             (connections.len() - 1) as Conn
         };
-        self.clock.plan(there, Due::Client(id, era, ClientTimer::Reached(conn)));
+        self.clock.plan(there, ScheduledEvent::Client(id, era, ClientTimer::Reached(conn)));
     }
 
     pub(super) fn unreached(&self, id: ClientId) {
@@ -148,9 +149,9 @@ impl World {
             };
             (ask, client.watches.to_set(client.last_zxid))
         });
-        self.send_up(id, conn, Up::Connect(Box::new(ask)), 0);
+        self.send_up(id, conn, FromClient::Connect(Box::new(ask)), 0);
         if let Some(watches) = watches {
-            self.send_up(id, conn, Up::Request(-8, Box::new(Request::SetWatches(Box::new(watches)))), 0);
+            self.send_up(id, conn, FromClient::Request(-8, Box::new(Request::SetWatches(Box::new(watches)))), 0);
         }
         if self.with(id, |client| client.closes_at_once) {
             let xid = self.with(id, |client| {
@@ -158,7 +159,7 @@ impl World {
                 client.pending.push_back((client.xid, AnswerSlot::default()));
                 client.xid
             });
-            self.send_up(id, conn, Up::Request(xid, Box::new(Request::CloseSession)), 0);
+            self.send_up(id, conn, FromClient::Request(xid, Box::new(Request::CloseSession)), 0);
         }
         self.plan_keep_alive(id);
     }

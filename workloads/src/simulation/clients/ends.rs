@@ -3,7 +3,7 @@
 use super::common::answer;
 use crate::coordination::{OpError, SessionEnd, SessionState};
 use crate::model::Conn;
-use crate::simulation::world::{ClientId, Up, Watches, World};
+use crate::simulation::world::{ClientId, FromClient, Watches, World};
 
 impl World {
     /// The process has ended: it is not notified of anything, and the kernel closes its connection.
@@ -39,7 +39,7 @@ impl World {
         let Some(conn) = conn else { return };
         let open = std::mem::replace(&mut self.network.connections.borrow_mut()[conn as usize].client_open, false);
         if open {
-            self.send_up(id, conn, Up::Closed, 0);
+            self.send_up(id, conn, FromClient::Closed, 0);
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::common::writer;
 use crate::coordination::{SessionEnd, SessionState};
-use crate::model::{Conn, Connected, Micros, Request};
-use crate::simulation::world::{AnswerSlot, ClientId, ClientTimer, Down, Up, World};
+use crate::model::{Conn, ConnectResponse, Micros, Request};
+use crate::simulation::world::{AnswerSlot, ClientId, ClientTimer, FromClient, ToClient, World};
 use hustings_record::Event;
 
 impl World {
@@ -45,11 +45,11 @@ impl World {
             return self.with(id, |client| (client.last_send, client.last_recv, client.last_up) = (now, now, now));
         }
         self.with(id, |client| client.ping_out = true);
-        self.send_up(id, conn, Up::Ping, 0);
+        self.send_up(id, conn, FromClient::Ping, 0);
     }
 
     /// A message that the client's host has taken reaches the client.
-    pub(crate) fn taken(&self, conn: Conn, down: Down) {
+    pub(crate) fn taken(&self, conn: Conn, down: ToClient) {
         let (id, open) = {
             let connections = self.network.connections.borrow();
             let connection = &connections[conn as usize];
@@ -61,21 +61,21 @@ impl World {
         let now = self.clock.now();
         self.with(id, |client| client.last_recv = now);
         match down {
-            Down::Connected(answer) => self.connected(id, conn, *answer),
-            Down::Pong => self.pong(id),
-            Down::Reply(xid, zxid, result) => self.replied(id, xid, zxid, *result),
-            Down::Event(event) => {
+            ToClient::Connected(answer) => self.connected(id, conn, *answer),
+            ToClient::Pong => self.pong(id),
+            ToClient::Reply(xid, zxid, result) => self.replied(id, xid, zxid, *result),
+            ToClient::Event(event) => {
                 let told = self.with(id, |client| {
                     client.last_zxid = client.last_zxid.max(event.zxid);
                     client.watches.fire(&event)
                 });
                 told.into_iter().for_each(|watch| watch.tell(event.kind));
             }
-            Down::Closed => self.connection_gone(conn),
+            ToClient::Closed => self.connection_gone(conn),
         }
     }
 
-    fn connected(&self, id: ClientId, conn: Conn, answer: Connected) {
+    fn connected(&self, id: ClientId, conn: Conn, answer: ConnectResponse) {
         if answer.session == 0 {
             return self.ended(id, SessionEnd::Expired);
         }
@@ -96,7 +96,7 @@ impl World {
             self.record(writer(host), Event::Session { t, session, timeout_ms, asked_ms, connect_ns });
         }
         self.change(id, SessionState::Connected);
-        self.send_up(id, conn, Up::Ping, 0);
+        self.send_up(id, conn, FromClient::Ping, 0);
         self.plan_keep_alive(id);
     }
 

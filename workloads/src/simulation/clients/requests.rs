@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::common::answer;
 use crate::coordination::{OpError, Refusal, SessionEnd, SessionState};
 use crate::model::{Code, Conn, Request, Response, Zxid};
-use crate::simulation::world::{AnswerSlot, ClientId, RequestFate, TrapEffect, Up, World};
+use crate::simulation::world::{AnswerSlot, ClientId, FromClient, RequestFate, SyncPointEffect, World};
 
 impl World {
     /// Sends a request, or keeps it until there is a connection.
@@ -27,8 +27,8 @@ impl World {
             return;
         }
         match fate {
-            RequestFate::Sent => self.send_up(id, conn, Up::Request(xid, Box::new(request)), 0),
-            RequestFate::Late(us) => self.send_up(id, conn, Up::Request(xid, Box::new(request)), us),
+            RequestFate::Sent => self.send_up(id, conn, FromClient::Request(xid, Box::new(request)), 0),
+            RequestFate::Late(us) => self.send_up(id, conn, FromClient::Request(xid, Box::new(request)), us),
             RequestFate::Lost => self.reset(conn),
         }
     }
@@ -43,9 +43,9 @@ impl World {
         let mut fate = RequestFate::Sent;
         for effect in sprung {
             match effect {
-                TrapEffect::Request(of_it) => fate = of_it,
-                TrapEffect::Answer(of_it) => self.traps.borrow_mut().await_answer(conn, xid, of_it),
-                TrapEffect::Call(call) => call(),
+                SyncPointEffect::Request(of_it) => fate = of_it,
+                SyncPointEffect::Answer(of_it) => self.traps.borrow_mut().await_answer(conn, xid, of_it),
+                SyncPointEffect::Call(call) => call(),
             }
         }
         fate

@@ -3,7 +3,7 @@
 use hustings_record::{Direction, ServerState};
 
 use crate::model::{Conn, Server};
-use crate::simulation::world::{Down, Due, ServerSide, World};
+use crate::simulation::world::{ScheduledEvent, ServerSide, ToClient, World};
 
 impl World {
     /// Resets all connections of a host; both ends notice at once.
@@ -28,7 +28,7 @@ impl World {
             self.servers.ensemble.borrow_mut().disconnected(self.clock.now(), server, conn);
             self.carry_out();
         }
-        self.clock.plan(self.clock.now(), Due::Gone(conn));
+        self.clock.plan(self.clock.now(), ScheduledEvent::Gone(conn));
     }
 
     pub(crate) fn start_server(&self, server: Server) {
@@ -57,7 +57,7 @@ impl World {
         };
         for (conn, host) in gone {
             let at = self.clock.now() + self.latency(host, Direction::Down);
-            self.clock.plan(at, Due::Down(conn, Down::Closed));
+            self.clock.plan(at, ScheduledEvent::Down(conn, ToClient::Closed));
         }
         self.carry_out();
     }

@@ -4,7 +4,7 @@ use hustings_record::{Direction, ServerState};
 
 use crate::model::{Conn, Micros, Output, Response, Server, Zxid};
 use crate::simulation::event_sink::Writer;
-use crate::simulation::world::{AnswerFate, Down, Due, LostReply, World};
+use crate::simulation::world::{AnswerFate, LostReply, ScheduledEvent, ToClient, World};
 
 impl World {
     /// Carries out the model's outputs, and plans its next call.
@@ -28,7 +28,7 @@ impl World {
         let due = self.servers.ensemble.borrow().due();
         if let Some(at) = due.filter(|at| *at < self.servers.advance_at.get()) {
             self.servers.advance_at.set(at);
-            self.clock.plan(at, Due::Advance);
+            self.clock.plan(at, ScheduledEvent::Advance);
         }
         committed
     }
@@ -37,7 +37,7 @@ impl World {
         let free_at = |server: Server| self.servers.sides.borrow()[server].free_at.max(self.clock.now());
         match output {
             Output::Connected { server, conn, answer } => {
-                self.send_down(free_at(server), conn, Down::Connected(Box::new(answer)));
+                self.send_down(free_at(server), conn, ToClient::Connected(Box::new(answer)));
             }
             Output::Reply { server, conn, xid, zxid, result } => {
                 let at = self.worked(free_at(server), self.timing.listing_us(&result));
@@ -54,18 +54,18 @@ impl World {
                     None => 0,
                     Some(AnswerFate::Late(us)) => us,
                     // The model is in the middle of its outputs: the connection breaks right after them.
-                    Some(AnswerFate::Lost) => return self.clock.plan(self.clock.now(), Due::Reset(conn)),
+                    Some(AnswerFate::Lost) => return self.clock.plan(self.clock.now(), ScheduledEvent::Reset(conn)),
                 };
-                self.send_down(at + late_us, conn, Down::Reply(xid, zxid, Box::new(result)));
+                self.send_down(at + late_us, conn, ToClient::Reply(xid, zxid, Box::new(result)));
             }
             Output::Event { server, conn, event } => {
                 let at = self.worked(free_at(server), self.timing.notify_us);
                 self.servers.sides.borrow_mut()[server].free_at = at;
-                self.send_down(at, conn, Down::Event(Box::new(event)));
+                self.send_down(at, conn, ToClient::Event(Box::new(event)));
             }
             Output::Close { server, conn } => {
                 self.network.connections.borrow_mut()[conn as usize].server_open = false;
-                self.send_down(free_at(server), conn, Down::Closed);
+                self.send_down(free_at(server), conn, ToClient::Closed);
             }
             Output::Forward { server, ticket, writes } => self.forward(server, ticket, writes, free_at(server)),
             Output::Committed { zxid } => *committed = (Some(zxid), committed.1 + 1),
@@ -85,8 +85,8 @@ impl World {
         }
     }
 
-    pub(super) fn send_down(&self, at: Micros, conn: Conn, down: Down) {
+    pub(super) fn send_down(&self, at: Micros, conn: Conn, down: ToClient) {
         let at = self.arrival(conn, Direction::Down, at, || down.bytes());
-        self.clock.plan(at, Due::Down(conn, down));
+        self.clock.plan(at, ScheduledEvent::Down(conn, down));
     }
 }

@@ -1,11 +1,11 @@
 //! Each server does its work in order, and the leader's log makes writes wait for a quorum.
 
 use crate::model::{Conn, Micros, Server, Ticket};
-use crate::simulation::world::{Down, Due, Job, ServerSide, Up, World};
+use crate::simulation::world::{FromClient, Job, ScheduledEvent, ServerSide, ToClient, World};
 
 impl World {
     /// A message of a client reaches its server.
-    pub(crate) fn reaches_server(&self, conn: Conn, up: Up) {
+    pub(crate) fn reaches_server(&self, conn: Conn, up: FromClient) {
         let (host, server, open) = {
             let connections = self.network.connections.borrow();
             let connection = &connections[conn as usize];
@@ -40,7 +40,7 @@ impl World {
     pub(super) fn call(&self, server: Server, side: &mut ServerSide) {
         if !side.called && !side.paused && !side.queue.is_empty() {
             side.called = true;
-            self.clock.plan(side.free_at, Due::ServerFree(server));
+            self.clock.plan(side.free_at, ScheduledEvent::ServerFree(server));
         }
     }
 
@@ -75,9 +75,9 @@ impl World {
         use crate::model::Request as R;
         let timing = &self.timing;
         match job {
-            Job::Up(_, Up::Connect(_)) => timing.connect_us,
-            Job::Up(_, Up::Ping | Up::Closed) => timing.ping_us,
-            Job::Up(_, Up::Request(_, request)) => match **request {
+            Job::Up(_, FromClient::Connect(_)) => timing.connect_us,
+            Job::Up(_, FromClient::Ping | FromClient::Closed) => timing.ping_us,
+            Job::Up(_, FromClient::Request(_, request)) => match **request {
                 R::Create { .. }
                 | R::Delete { .. }
                 | R::SetData { .. }
@@ -92,19 +92,19 @@ impl World {
         }
     }
 
-    fn hear(&self, server: Server, conn: Conn, up: Up) {
+    fn hear(&self, server: Server, conn: Conn, up: FromClient) {
         let now = self.clock.now();
         let mut ensemble = self.servers.ensemble.borrow_mut();
         match up {
-            Up::Connect(ask) => ensemble.connect(now, server, conn, *ask),
-            Up::Ping => {
+            FromClient::Connect(ask) => ensemble.connect(now, server, conn, *ask),
+            FromClient::Ping => {
                 ensemble.ping(now, server, conn);
                 drop(ensemble);
                 let at = self.servers.sides.borrow()[server].free_at;
-                self.send_down(at, conn, Down::Pong);
+                self.send_down(at, conn, ToClient::Pong);
             }
-            Up::Request(xid, request) => ensemble.request(now, server, conn, xid, *request),
-            Up::Closed => {
+            FromClient::Request(xid, request) => ensemble.request(now, server, conn, xid, *request),
+            FromClient::Closed => {
                 ensemble.disconnected(now, server, conn);
                 self.network.connections.borrow_mut()[conn as usize].server_open = false;
             }
@@ -138,7 +138,7 @@ impl World {
     fn log(&self, ticket: Ticket) {
         self.servers.ordered.borrow_mut().push_back(ticket);
         if !self.servers.committing.replace(true) {
-            self.clock.plan(self.clock.now() + self.timing.commit_us, Due::Commit);
+            self.clock.plan(self.clock.now() + self.timing.commit_us, ScheduledEvent::Commit);
         }
     }
 
@@ -190,7 +190,7 @@ impl World {
                 }
             }
         }
-        self.clock.plan(self.clock.now() + self.tick_us / 2, Due::HandOver);
+        self.clock.plan(self.clock.now() + self.tick_us / 2, ScheduledEvent::HandOver);
     }
 
     pub(crate) fn advance(&self) {

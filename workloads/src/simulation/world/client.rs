@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::task::Waker;
 
 use super::due::COORDINATOR;
-use super::watches::{Wanted, Watches};
+use super::watches::{WatchRequest, Watches};
 use crate::coordination::{OpError, SessionState};
 use crate::model::{Conn, Micros, Request, Response, Zxid};
 
@@ -16,7 +16,7 @@ pub(crate) struct PendingAnswer {
     pub(crate) result: Option<Result<Response, OpError>>,
     pub(crate) waker: Option<Waker>,
     /// The watch that it arms.
-    pub(crate) watch: Option<Wanted>,
+    pub(crate) watch: Option<WatchRequest>,
 }
 
 /// The owner of a client.

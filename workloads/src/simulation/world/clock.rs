@@ -6,7 +6,7 @@ use std::task::{Poll, Waker};
 use hustings_record::Nanos;
 
 use super::agenda::Agenda;
-use super::due::{COORDINATOR, Due};
+use super::due::{COORDINATOR, ScheduledEvent};
 use crate::driver::unless;
 use crate::model::Micros;
 
@@ -25,7 +25,7 @@ pub(crate) fn micros(at: Nanos) -> Micros {
 
 pub(crate) struct Clock {
     now: Cell<Micros>,
-    agenda: RefCell<Agenda<Due>>,
+    agenda: RefCell<Agenda<ScheduledEvent>>,
     happened: Cell<u64>,
 }
 
@@ -48,22 +48,22 @@ impl Clock {
         self.happened.get()
     }
 
-    pub(crate) fn plan(&self, at: Micros, due: Due) {
+    pub(crate) fn plan(&self, at: Micros, due: ScheduledEvent) {
         self.agenda.borrow_mut().plan(at.max(self.now()), due);
     }
 
     /// Runs a call later.
     pub(crate) fn later(&self, at: Micros, call: impl FnOnce() + 'static) {
-        self.plan(at, Due::Call(Box::new(call)));
+        self.plan(at, ScheduledEvent::Call(Box::new(call)));
     }
 
     /// Runs a call of a host's process later: not while the process is stopped, and never once it is dead.
     pub(crate) fn host_later(&self, host: u16, at: Micros, call: impl FnOnce() + 'static) {
-        self.plan(at, Due::Host(host, Box::new(call)));
+        self.plan(at, ScheduledEvent::Host(host, Box::new(call)));
     }
 
     /// Advances to the next planned event, which occurs now. `None`: nothing is planned.
-    pub(crate) fn next(&self) -> Option<Due> {
+    pub(crate) fn next(&self) -> Option<ScheduledEvent> {
         let (at, due) = self.agenda.borrow_mut().pop()?;
         self.now.set(at);
         self.happened.set(self.happened() + 1);
@@ -85,7 +85,7 @@ impl Clock {
             }
             // One wake-up is enough, however often the future is polled for other reasons.
             if !called.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
-                self.plan(at, Due::Wake(host, cx.waker().clone()));
+                self.plan(at, ScheduledEvent::Wake(host, cx.waker().clone()));
                 called = Some(cx.waker().clone());
             }
             Poll::Pending

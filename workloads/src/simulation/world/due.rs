@@ -2,7 +2,7 @@
 
 use std::task::Waker;
 
-use super::message::{Down, Up};
+use super::message::{FromClient, ToClient};
 use crate::model::{Conn, Micros, Server, Ticket, Zxid};
 
 /// Index of a client in a world.
@@ -15,13 +15,13 @@ pub(crate) const COORDINATOR: u16 = u16::MAX;
 pub(crate) type Call = Box<dyn FnOnce()>;
 
 /// A planned event.
-pub(crate) enum Due {
+pub(crate) enum ScheduledEvent {
     /// A message reaches the far end of its link.
-    Up(Conn, Up),
+    Up(Conn, FromClient),
     /// A message reaches its host.
-    Down(Conn, Down),
+    Down(Conn, ToClient),
     /// The host's processor is free for it.
-    Taken(Conn, Down),
+    Taken(Conn, ToClient),
     /// A connection breaks, and both its ends know at once.
     Reset(Conn),
     /// The client's host notices that the connection is over.
@@ -42,7 +42,7 @@ pub(crate) enum Due {
 
 /// The work of a server.
 pub(crate) enum Job {
-    Up(Conn, Up),
+    Up(Conn, FromClient),
     /// As the leader: order a forwarded request; writes wait for the logs first.
     Order(Ticket, bool),
     /// As a follower: apply this many transactions, up to this one.

@@ -2,8 +2,8 @@
 
 use hustings_record::Direction;
 
-use super::message::{Down, Up};
-use crate::faults::Slow;
+use super::message::{FromClient, ToClient};
+use crate::faults::LinkSlowdown;
 use crate::model::{Conn, Micros, Server, Zxid};
 
 /// Held messages, each with its connection.
@@ -40,14 +40,14 @@ pub(crate) struct LostReply {
 pub(crate) struct Link {
     up_held: ServerSet,
     down_held: ServerSet,
-    held_up: HeldMessages<Up>,
-    held_down: HeldMessages<Down>,
+    held_up: HeldMessages<FromClient>,
+    held_down: HeldMessages<ToClient>,
     /// Links, by their server, that lose the answer to the next executed create.
     losing: ServerSet,
     /// Answers that were lost.
     pub(crate) lost: Vec<LostReply>,
     /// Its additional delays.
-    pub(crate) slow: Slow,
+    pub(crate) slow: LinkSlowdown,
 }
 
 impl Link {
@@ -64,11 +64,11 @@ impl Link {
         self.holds_up(server) || self.holds_down(server)
     }
 
-    pub(crate) fn hold_up(&mut self, conn: Conn, up: Up) {
+    pub(crate) fn hold_up(&mut self, conn: Conn, up: FromClient) {
         self.held_up.push((conn, up));
     }
 
-    pub(crate) fn hold_down(&mut self, conn: Conn, down: Down) {
+    pub(crate) fn hold_down(&mut self, conn: Conn, down: ToClient) {
         self.held_down.push((conn, down));
     }
 
@@ -99,7 +99,7 @@ impl Link {
     }
 
     /// Everything passes again. Returns the held messages, each direction in order.
-    pub(crate) fn release(&mut self) -> (HeldMessages<Up>, HeldMessages<Down>) {
+    pub(crate) fn release(&mut self) -> (HeldMessages<FromClient>, HeldMessages<ToClient>) {
         self.losing = ServerSet::default();
         (self.up_held, self.down_held) = (ServerSet::default(), ServerSet::default());
         (std::mem::take(&mut self.held_up), std::mem::take(&mut self.held_down))

@@ -1,9 +1,9 @@
 //! The messages of a connection.
 
-use crate::model::{Code, Connect, Connected, Event, Request, Response, Zxid};
+use crate::model::{Code, Connect, ConnectResponse, Event, Request, Response, Zxid};
 
 /// A message from a client.
-pub(crate) enum Up {
+pub(crate) enum FromClient {
     Connect(Box<Connect>),
     Ping,
     Request(i32, Box<Request>),
@@ -12,8 +12,8 @@ pub(crate) enum Up {
 }
 
 /// A message to a client.
-pub(crate) enum Down {
-    Connected(Box<Connected>),
+pub(crate) enum ToClient {
+    Connected(Box<ConnectResponse>),
     Pong,
     Reply(i32, Zxid, Box<Result<Response, Code>>),
     Event(Box<Event>),

@@ -29,14 +29,14 @@ pub(crate) use self::client::{AnswerSlot, Client, ClientOwner, PendingAnswer};
 pub use self::clock::BEGIN_NS;
 pub(crate) use self::clock::{Clock, micros, nanos};
 use self::cores::Cores;
-pub(crate) use self::due::{COORDINATOR, ClientId, ClientTimer, Due, Job};
+pub(crate) use self::due::{COORDINATOR, ClientId, ClientTimer, Job, ScheduledEvent};
 pub(crate) use self::link::{Link, LostReply, ServerSet};
-pub(crate) use self::message::{Down, Up};
+pub(crate) use self::message::{FromClient, ToClient};
 pub(crate) use self::network::{Network, SimConnection};
 pub(crate) use self::owners::Owners;
 pub(crate) use self::servers::{ServerSide, SimServers};
-pub(crate) use self::traps::{AnswerFate, RequestFate, Trap, TrapEffect, Traps};
-pub(crate) use self::watches::{On, Wanted, WatchDelivery, WatchSlot, Watches};
+pub(crate) use self::traps::{AnswerFate, ArmedSyncPoint, RequestFate, SyncPointEffect, SyncPoints};
+pub(crate) use self::watches::{WatchDelivery, WatchRequest, WatchSlot, WatchSubject, Watches};
 use super::event_sink::{EventSink, Writer};
 use super::timing::Timing;
 use crate::model::{Micros, Options};
@@ -50,7 +50,7 @@ pub(crate) struct World {
     pub(crate) network: Network,
     pub(crate) servers: SimServers,
     pub(crate) clients: RefCell<Vec<Client>>,
-    pub(crate) traps: RefCell<Traps>,
+    pub(crate) traps: RefCell<SyncPoints>,
     pub(crate) owners: RefCell<Owners>,
     sink: Rc<dyn EventSink>,
     spawner: LocalSpawner,

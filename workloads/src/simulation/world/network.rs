@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 
 use hustings_record::Direction;
 
-use super::due::{COORDINATOR, ClientId, Due};
+use super::due::{COORDINATOR, ClientId, ScheduledEvent};
 use super::link::{Link, ServerSet};
-use crate::faults::Slow;
+use crate::faults::LinkSlowdown;
 use crate::model::{Conn, Micros, Server};
 
 pub(crate) struct SimConnection {
@@ -28,7 +28,7 @@ pub(crate) struct HostSide {
     pub(crate) alive: bool,
     pub(crate) paused: bool,
     /// Events that arrived while it was paused.
-    pub(crate) inbox: VecDeque<Due>,
+    pub(crate) inbox: VecDeque<ScheduledEvent>,
     pub(crate) free_at: Micros,
     pub(crate) clients: Vec<ClientId>,
 }
@@ -61,7 +61,7 @@ impl Network {
     }
 
     /// Reads the slowness of a host's link in one direction; the default where the link is not slow in it.
-    pub(crate) fn if_slow<T: Default>(&self, host: u16, way: Direction, of: impl Fn(&Slow) -> T) -> T {
+    pub(crate) fn if_slow<T: Default>(&self, host: u16, way: Direction, of: impl Fn(&LinkSlowdown) -> T) -> T {
         self.of_link(host, |link| {
             let slow = &link.slow;
             let acts = if way.is_up() { slow.direction.is_up() } else { slow.direction.is_down() };
@@ -71,7 +71,7 @@ impl Network {
 
     /// How long this many bytes occupy a connection over this link; 0 without a rate.
     pub(crate) fn line_us(&self, host: u16, way: Direction, bytes: impl FnOnce() -> u64) -> Micros {
-        let rate = self.if_slow(host, way, Slow::bytes_a_second);
+        let rate = self.if_slow(host, way, LinkSlowdown::bytes_a_second);
         rate.map_or(0, |rate| (bytes() * 1_000_000).div_ceil(rate))
     }
 

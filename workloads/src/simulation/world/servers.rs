@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use hustings_record::{Holdings, ServerState};
 
-use super::due::{Due, Job};
+use super::due::{Job, ScheduledEvent};
 use super::server_watch::ServerWatch;
 use crate::model::{Ensemble, Metrics, Micros, Options, Server, Ticket};
 
@@ -28,7 +28,7 @@ pub(crate) struct SimServers {
     /// Pairs of servers that cannot communicate.
     pub(crate) parted: RefCell<Vec<(Server, Server)>>,
     /// Messages held until two servers can communicate again.
-    pub(crate) between: RefCell<Vec<(Server, Server, Due)>>,
+    pub(crate) between: RefCell<Vec<(Server, Server, ScheduledEvent)>>,
     /// Requests ordered by the leader that wait for its log.
     pub(crate) ordered: RefCell<VecDeque<Ticket>>,
     pub(crate) committing: Cell<bool>,

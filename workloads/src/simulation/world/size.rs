@@ -1,7 +1,7 @@
 //! The size of a message on ZooKeeper's wire in bytes, so that a link's rate can act on it. The encoding: a length of
 //! four bytes first, numbers of four or eight bytes, strings and lists after their length.
 
-use super::message::{Down, Up};
+use super::message::{FromClient, ToClient};
 use crate::model::{Acl, Code, Read, Request, Response, Stat, TransactionStep, Watches};
 
 const LENGTH: u64 = 4;
@@ -18,7 +18,7 @@ const STAT: u64 = 3 * 8 + 2 * 8 + 8 + 5 * 4;
 /// Before each step of a transaction, and once after the last: kind, whether it is the last, error.
 const STEP_HEAD: u64 = 4 + 1 + 4;
 
-impl Up {
+impl FromClient {
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             Self::Connect(_) => CONNECT,
@@ -29,7 +29,7 @@ impl Up {
     }
 }
 
-impl Down {
+impl ToClient {
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             Self::Connected(_) => CONNECTED,

@@ -6,24 +6,24 @@ use crate::schedule::ScheduledRequest;
 
 /// The sync points for requests, and those for answers.
 #[derive(Default)]
-pub(crate) struct Traps {
-    laid: Vec<Trap>,
+pub(crate) struct SyncPoints {
+    laid: Vec<ArmedSyncPoint>,
     answers: Vec<(Conn, i32, AnswerFate)>,
 }
 
 /// Waits for the `left`-th request of its kind from now on.
-pub(crate) struct Trap {
+pub(crate) struct ArmedSyncPoint {
     pub(crate) cand: u32,
     pub(crate) kind: ScheduledRequest,
     pub(crate) part: String,
     pub(crate) left: u32,
     /// Requests before this time do not count.
     pub(crate) from: Micros,
-    pub(crate) effect: TrapEffect,
+    pub(crate) effect: SyncPointEffect,
 }
 
 /// The effect of a sync point.
-pub(crate) enum TrapEffect {
+pub(crate) enum SyncPointEffect {
     Request(RequestFate),
     Answer(AnswerFate),
     /// An action on others than the request, before it leaves.
@@ -49,8 +49,8 @@ pub(crate) enum AnswerFate {
     Lost,
 }
 
-impl Traps {
-    pub(crate) fn lay(&mut self, trap: Trap) {
+impl SyncPoints {
+    pub(crate) fn lay(&mut self, trap: ArmedSyncPoint) {
         self.laid.push(trap);
     }
 
@@ -64,8 +64,8 @@ impl Traps {
     }
 
     /// The sync points that this request of a candidate triggers.
-    pub(crate) fn spring(&mut self, now: Micros, cand: u32, request: &Request) -> Vec<TrapEffect> {
-        let springs = |trap: &mut Trap| {
+    pub(crate) fn spring(&mut self, now: Micros, cand: u32, request: &Request) -> Vec<SyncPointEffect> {
+        let springs = |trap: &mut ArmedSyncPoint| {
             if now < trap.from || trap.cand != cand || !matches(trap.kind, &trap.part, request) {
                 return false;
             }

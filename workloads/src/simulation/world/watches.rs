@@ -14,16 +14,16 @@ pub(crate) struct WatchDelivery {
     pub(crate) event: Option<WatchEvent>,
     pub(crate) waker: Option<Waker>,
     /// Its subject and its number; `None` before its request is answered.
-    pub(crate) armed: Option<(On, u64)>,
+    pub(crate) armed: Option<(WatchSubject, u64)>,
 }
 
 /// A watch that an answer arms.
-pub(crate) struct Wanted {
+pub(crate) struct WatchRequest {
     pub(crate) path: Rc<str>,
     /// Its subject where the answer finds something.
-    pub(crate) found: On,
+    pub(crate) found: WatchSubject,
     /// Its subject where there is no such znode; `None`: then there is no watch.
-    pub(crate) missing: Option<On>,
+    pub(crate) missing: Option<WatchSubject>,
     pub(crate) slot: WatchSlot,
 }
 
@@ -51,13 +51,13 @@ impl WatchSlot {
 
 /// The subject of a watch: an existing znode, a missing one, or a znode's children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum On {
+pub(crate) enum WatchSubject {
     Znode,
     Nothing,
     Children,
 }
 
-impl On {
+impl WatchSubject {
     /// Whether an event of this kind about the path fires such a watch.
     fn is_fired_by(self, kind: EventKind) -> bool {
         match kind {
@@ -69,10 +69,10 @@ impl On {
 }
 
 /// One watch.
-struct Armed {
+struct WatchEntry {
     path: Rc<str>,
     number: u64,
-    on: On,
+    on: WatchSubject,
     slot: WatchSlot,
 }
 
@@ -80,14 +80,14 @@ struct Armed {
 /// that many candidates share has many.
 #[derive(Default)]
 pub(crate) struct Watches {
-    armed: Vec<Armed>,
+    armed: Vec<WatchEntry>,
     given: u64,
 }
 
 impl Watches {
     /// Arms the watch of an answer, unless its waiter is gone. Its number identifies it for `disarm`.
-    pub(crate) fn arm(&mut self, wanted: Wanted, result: &Result<Response, OpError>) {
-        let Wanted { path, found, missing, slot } = wanted;
+    pub(crate) fn arm(&mut self, wanted: WatchRequest, result: &Result<Response, OpError>) {
+        let WatchRequest { path, found, missing, slot } = wanted;
         let on = match result {
             Ok(_) => Some(found),
             Err(OpError::Refused(Refusal::NoNode)) => missing,
@@ -101,14 +101,14 @@ impl Watches {
         if self.armed.is_empty() {
             self.armed.reserve_exact(1);
         }
-        self.armed.insert(place, Armed { path, number: self.given, on, slot });
+        self.armed.insert(place, WatchEntry { path, number: self.given, on, slot });
     }
 
     /// Removes a watch. True: it was the last one of its kind on its path, so that the server may forget it.
     pub(crate) fn disarm(&mut self, path: &str, number: u64) -> bool {
         let same = self.of(path);
         let Some(place) = same.clone().find(|&place| self.armed[place].number == number) else { return false };
-        let of_children = |armed: &Armed| armed.on == On::Children;
+        let of_children = |armed: &WatchEntry| armed.on == WatchSubject::Children;
         let kind = of_children(&self.armed[place]);
         let alike = self.armed[same].iter().filter(|armed| of_children(armed) == kind).count();
         self.armed.remove(place);
@@ -133,13 +133,13 @@ impl Watches {
         let mut set = Set { since, ..Set::default() };
         for same in self.armed.chunk_by(|a, b| a.path == b.path) {
             let path = &same[0].path;
-            if same.iter().any(|armed| armed.on == On::Znode) {
+            if same.iter().any(|armed| armed.on == WatchSubject::Znode) {
                 set.data.push(path.to_string());
             }
-            if same.iter().any(|armed| armed.on == On::Nothing) {
+            if same.iter().any(|armed| armed.on == WatchSubject::Nothing) {
                 set.exist.push(path.to_string());
             }
-            if same.iter().any(|armed| armed.on == On::Children) {
+            if same.iter().any(|armed| armed.on == WatchSubject::Children) {
                 set.child.push(path.to_string());
             }
         }

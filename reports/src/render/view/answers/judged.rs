@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::render::apart::Apart;
-use crate::render::by_fault::ByFault;
+use crate::render::apart::DifferingParameters;
+use crate::render::by_fault::RatesByFault;
 use crate::render::format;
 use crate::render::view::parts::FEW;
 use crate::state::State;
 use crate::summary::{CellSummary, Distribution, Rate, Summary};
-use hustings_record::{FaultKind, Nanos};
+use hustings_record::Nanos;
 
 /// The cells of a run with candidates, by what became of them. Cells of self-tests are in none of these: their recipes are broken.
 pub(super) struct JudgedCells<'a> {
@@ -23,7 +23,7 @@ pub(super) struct JudgedCells<'a> {
     pub(super) self_tests: u64,
     /// What one of those judged is called, and several: a repetition of a configuration is a cell.
     pub(super) noun: [&'static str; 2],
-    apart: Apart,
+    apart: DifferingParameters,
 }
 
 impl<'a> JudgedCells<'a> {
@@ -44,7 +44,7 @@ impl<'a> JudgedCells<'a> {
             inconclusive: of(&[State::Inconclusive]),
             self_tests: summary.cells.iter().filter(|cell| cell.info.self_test).count() as u64,
             noun: if summary.pools.is_empty() { ["cell", "cells"] } else { ["configuration", "configurations"] },
-            apart: Apart::of(recorded.iter().copied()),
+            apart: DifferingParameters::of(recorded.iter().copied()),
             recorded,
         }
     }
@@ -135,18 +135,18 @@ pub(super) fn behind<'a>(
     cells: impl IntoIterator<Item = &'a CellSummary>,
     of: impl Fn(&CellSummary) -> Rate,
 ) -> Option<String> {
-    Some(match ByFault::of(cells, of)? {
-        ByFault::GivenUp(rate) => {
+    Some(match RatesByFault::of(cells, of)? {
+        RatesByFault::GivenUp(rate) => {
             format!(
                 "{}, but each lead was given up before anybody could take it: that shows little",
                 handovers_of(&rate)
             )
         }
-        ByFault::LeastKnown { kind, rate, of, given_up } => {
+        RatesByFault::LeastKnown { kind, rate, of, given_up } => {
             // They show little.
             let aside = if given_up { "; resignations are left aside" } else { "" };
             let least = if of > 1 {
-                format!("after any of {of} kinds of faults; least is known of {}: ", kind_words(kind))
+                format!("after any of {of} kinds of faults; least is known of {}: ", kind.noun())
             } else {
                 String::new()
             };
@@ -164,33 +164,9 @@ fn handovers_of(rate: &Rate) -> String {
 
 /// The loss of a lead by a fault of this kind, as it is called in a sentence.
 pub(super) fn loss(cell: &CellSummary) -> String {
-    let kind = kind_words(cell.info.fault_kind);
+    let kind = cell.info.fault_kind.noun();
     let own_name = cell.info.fault != cell.info.fault_kind.name();
     if own_name { format!("{kind} ({})", crate::render::clean::short(&cell.info.fault, 40)) } else { kind.into() }
-}
-
-fn kind_words(kind: FaultKind) -> &'static str {
-    match kind {
-        FaultKind::None => "no fault",
-        FaultKind::Resign => "a resignation",
-        FaultKind::Crash => "a crash",
-        FaultKind::Terminate => "an end by SIGTERM",
-        FaultKind::Hang => "work that hangs",
-        FaultKind::ClockStep => "a step of the wall clock",
-        FaultKind::Expire => "an expiry by force",
-        FaultKind::ParentDelete => "the deletion of a group's znode",
-        FaultKind::Disconnect => "a disconnect",
-        FaultKind::LostReply => "a lost reply",
-        FaultKind::Partition => "a partition",
-        FaultKind::PartitionUp => "a partition upwards",
-        FaultKind::PartitionDown => "a partition downwards",
-        FaultKind::Slow => "a slow link",
-        FaultKind::Pause => "a pause",
-        FaultKind::ServerKill => "the death of a server",
-        FaultKind::ServerPause => "the pause of a server",
-        FaultKind::ServerPartition => "the partition of a server",
-        FaultKind::ServerRestartAll => "a restart of all servers",
-    }
 }
 
 /// With a capital letter.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::judged::{JudgedCells, begin, common_size, ends, loss, p50, t_of};
-use crate::compare::{Answer, Rules, orders};
+use crate::compare::{ComparisonVerdict, Rules, orders};
 use crate::render::view::run::join_and;
 use crate::render::{clean, format};
 use crate::summary::CellSummary;
@@ -149,7 +149,10 @@ impl<'a> Differences<'a> {
         }
         let asked: Vec<_> = pairs.iter().map(|(one, two)| (judged.repetitions(one), judged.repetitions(two))).collect();
         let answers = orders(&asked, &Rules::default());
-        let differ = pairs.iter().zip(answers).filter(|(_, answer)| matches!(answer, Answer::Worse | Answer::Better));
+        let differ = pairs
+            .iter()
+            .zip(answers)
+            .filter(|(_, answer)| matches!(answer, ComparisonVerdict::Worse | ComparisonVerdict::Better));
         Self(differ.map(|((one, two), _)| (one.info.name.as_str(), two.info.name.as_str())).collect())
     }
 

@@ -172,6 +172,17 @@ fn what_is_not_understood_is_named_by_its_line() {
     assert!(refused(&long).contains("line 1 is longer"));
 }
 
+#[test]
+fn a_log_in_which_nothing_is_understood_is_not_read_to_its_end() {
+    // As a device of random bytes has them: a line that could be of a JVM, and none that tells of a pause.
+    let line = format!("[1.0s][info][class,load] {}\n", "x".repeat(500_000));
+    let told = refused(&line.repeat(140));
+    assert!(told.contains("nothing is understood in its first 135 lines"), "{told}");
+    assert!(refused(&"\n".repeat(1_000_001)).contains("nothing is understood"), "empty lines");
+    // One that is understood, however late, makes it a log.
+    check(&format!("{}12\n", "# mine\n".repeat(20_000)), Shape::Milliseconds, None, &[(None, 12.0)]);
+}
+
 proptest! {
     #[test]
     fn no_bytes_make_the_readers_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {

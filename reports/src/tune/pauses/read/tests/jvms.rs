@@ -161,7 +161,7 @@ fn pauses_that_stand_inside_another_line_are_read_or_counted() {
         which application threads were stopped: 0.2500000 seconds, Stopping threads took: 0.0000123 seconds\n";
     let torn =
         "2026-08-01T00:00:01.000+0000: 2.0: Total time for which application threads were stopp[GC (Allocation\n";
-    assert_eq!(unread(inside), (vec![250], Unread::default()));
+    assert_eq!(unread(inside), (vec![250], UnreadLines::default()));
     let (pauses, left) = unread(&format!("{inside}{torn}{inside}{torn}"));
     assert_eq!((pauses, left.count), (vec![250, 250], 2));
     let (line, text) = left.first.expect("the first of them");
