@@ -60,7 +60,8 @@ def report(chosen, ended):
         if wrong:
             failed += 1
             print(f"FAILED {label_of(one)}: {'; '.join(wrong)}\n  {one.text()}", flush=True)
-        if outcome and (one.kind[0] == tries.AS_WITHOUT or attempt.is_refusal(outcome)):
+        ended_elsewhere = outcome and any(name in outcome.stderr for name in classes.ENDS_AT)
+        if outcome and not ended_elsewhere and (one.kind[0] == tries.AS_WITHOUT or attempt.is_refusal(outcome)):
             codes[one.kind].setdefault(outcome.code, one.text())
         if time.monotonic() - printed > PROGRESS_EVERY_S:
             printed = time.monotonic()

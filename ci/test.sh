@@ -29,7 +29,7 @@ export CARGO_TERM_COLOR=never NO_COLOR=1
 # Servers of tests live for seconds: what Java compiles further for them is not worth the time.
 export JDK_JAVA_OPTIONS="${JDK_JAVA_OPTIONS:+$JDK_JAVA_OPTIONS }-XX:TieredStopAtLevel=1"
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+trap 'rm -f "$log" "$log".*' EXIT
 broken=()
 passed=0
 failed=0
@@ -43,6 +43,20 @@ step() {
   local since=$SECONDS
   "$@" 2>&1 | tee "$log" || broken+=("$name")
   echo "== $name: $((SECONDS - since)) s" >&2
+}
+
+# Begins a step that needs nothing of those after it, and ends it: its output is shown then.
+declare -A begun=()
+begin() {
+  local name=$1
+  shift
+  "$@" >"$log.$name" 2>&1 &
+  begun[$name]=$!
+}
+end() {
+  echo "== $1" >&2
+  wait "${begun[$1]}" || broken+=("$1")
+  cat "$log.$1"
 }
 
 # "Summary [ 9.1s] 40 tests run: 38 passed (1 slow), 1 failed, 1 timed out, 2 skipped", or "30/40 tests run" when cut off:
@@ -125,6 +139,9 @@ else
   # shellcheck disable=SC2046
   add $(count_libtest)
 fi
+# From here on no step depends on time.
+begin "recount" recount
+begin "mutations" mutations
 step "doc tests" cargo test --workspace --locked --no-fail-fast --doc
 # shellcheck disable=SC2046
 add $(count_libtest)
@@ -132,8 +149,8 @@ add $(count_libtest)
 # Each once, and in the tests' own build: that it can be measured, not how long it takes.
 step "benchmarks" timeout --kill-after=10 300 cargo test --workspace --locked --benches
 
-step "recount" recount
-step "mutations" mutations
+end "recount"
+end "mutations"
 
 [ "${#flaky[@]}" -eq 0 ] || printf 'passed only when tried again: %s\n' "${flaky[@]}"
 [ "$docker" = yes ] || echo "the tests that need Docker were left out"

@@ -54,15 +54,19 @@ def good_of(argument: Argument):
 
 
 # What a command is given besides the argument that is tried, where the arguments that it requires are not enough: for the first of
-# these it takes the argument. `--out=record` refuses what would else start servers: there is a record already.
+# these it takes the argument. What would start servers ends at a release that is missing, or at a record that is there already.
 BASES = {
     "run": ("small.toml --dry-run",),
-    "run --out": ("small.toml --ensemble=local --zookeeper-home=nowhere",),
+    "run --out": ("small.toml --ensemble=local --zookeeper-home=no-release",),
     "simulate": ("small.toml --quiet --out=written", "small.toml --quiet", "--quiet"),
     "calibrate": ("record --as-is --quiet", "record --quiet"),
-    "tune": ("--pauses=pauses.txt --weeks=8 --model", "--pauses=pauses.txt --weeks=8 --out=record"),
+    "tune": (
+        "--pauses=pauses.txt --weeks=8 --model",
+        "--pauses=pauses.txt --weeks=8 --ensemble=local --zookeeper-home=no-release --out=written",
+        "--pauses=pauses.txt --weeks=8 --out=record",
+    ),
     "tune --record": ("--pauses=pauses.txt --weeks=8",),
-    "tune --out": ("--pauses=pauses.txt --weeks=8 --ensemble=local --zookeeper-home=nowhere",),
+    "tune --out": ("--pauses=pauses.txt --weeks=8 --ensemble=local --zookeeper-home=no-release",),
     "compare": ("record other",),
     "list --page": ("--runs --in=.",),
     "gate": ("record",),
@@ -75,4 +79,11 @@ BASES = {
 # What a signal ends as it is meant to end.
 STOPPED_IN_ORDER = ("doctor --watch",)
 # Where one mistake has several exit codes, by class and label, and why. Else a mistake has one code in all commands.
-DIFFERENT = {}
+DIFFERENT = {
+    ("a command", "its folder is gone"): "a scenario that cannot be read ends in 2, and a record in 4",
+    ("record", "a summary that is a pipe"): "`tune --record` reads no summary",
+    ("record", "no scenario"): "`tune --record` reads no scenario",
+}
+# What an error names where a line ended as it does without the mistake.
+BOUND = "holds a record already"
+ENDS_AT = (BOUND, "no-release", "127.0.0.1:1")

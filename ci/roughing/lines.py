@@ -7,11 +7,10 @@ import shlex
 import subprocess
 import tempfile
 
-from roughing.classes import BASES, good_of
+from roughing.classes import BASES, BOUND, good_of
 
 # A line that has run for so long goes on until it is stopped.
 LIVES_AFTER_S = 3
-BOUND = "holds a record already"
 
 
 class Unreached(Exception):

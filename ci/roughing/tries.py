@@ -6,7 +6,7 @@ import re
 
 from roughing import classes, inputs, surroundings
 from roughing.attempt import Attempt
-from roughing.lines import BOUND, Line, Unreached, alone, parsed, reach
+from roughing.lines import Line, Unreached, alone, parsed, reach
 
 FILES, RECORDS, TARGETS, VALUES, SIGNALS, SURROUNDINGS = (
     "1 files", "2 records", "3 targets", "4 values", "5 signals", "6 surroundings",
@@ -183,8 +183,10 @@ def of_line(table, kind, argument, line, bad):
     names = [argument.name, *re.findall(r"[\w./-]+", bad.value[:20])]
     if inputs.CROOKED in bad.prepare:
         names.append(inputs.CROOKED)
-    if any(argument.name == "--out" and value == "record" for argument, value in line.values):
-        names.append(BOUND)
+    if not bad.value.strip():
+        names += [f"'{bad.value}'", f'"{bad.value}"']
+    if not bad.refused:
+        names += classes.ENDS_AT
     return Attempt(
         table, (kind, bad.label), line.text(), bad.prepare, names=tuple(names), refused=bad.refused, stop=bad.stop or stop_of(line),
         outputs=besides(line) if bad.refused else (*bad.outputs, *outputs_of(line)), ends_in=130 if bad.stop else ends_in(line),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::builder::{MapValueParser, PathBufValueParser, TypedValueParser as _, ValueParserFactory};
-use hustings_record::{Damage, MANIFEST_FILE, RecordError};
+use hustings_record::{Damage, RecordError};
 use hustings_reports::summary::Summary;
 use hustings_workloads::scenario::in_words;
 use serde::de::DeserializeOwned;
@@ -19,9 +19,8 @@ use crate::console::output::{self, inform, put};
 use crate::files::bounded;
 use crate::files::replace::{check, folder_of, followed, replace};
 use crate::files::write_error::WriteError;
+use crate::recording::archive::record_around;
 
-/// Maximum depth of a record's files below its folder.
-const RECORD_DEPTH: usize = 3;
 /// A summary is far smaller than this.
 const SUMMARY_BYTES_MAX: u64 = 256 << 20;
 
@@ -180,9 +179,7 @@ pub(super) fn distinct(outputs: &[(&str, Option<&Output>)], inputs: &[&Path]) ->
 
 /// Refuses paths in or into a record, because writing there would change the record. `what` names the path in errors.
 pub(super) fn refuse_records(what: &str, path: &Path) -> Result<(), Failure> {
-    let lies_in =
-        |path: &Path| path.ancestors().skip(1).take(RECORD_DEPTH).any(|folder| folder.join(MANIFEST_FILE).is_file());
-    if lies_in(path) || lies_in(&led_to(path)) {
+    if record_around(path).is_some() || record_around(&led_to(path)).is_some() {
         let why = "it lies in a record, which would be another one then; choose a file elsewhere";
         return Err(Failure::usage(anyhow!("{what} {}: {why}", path.display())));
     }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use hustings_workloads::scenario::TEMPLATE;
 
-use crate::cmd::files::{Output, create_new};
+use crate::cmd::files::{Output, create_new, refuse_records};
 use crate::console::exit::{Exit, Failure, with_codes};
 use crate::console::output::{inform, put};
 
@@ -25,6 +25,7 @@ pub(super) fn run(args: &InitArgs) -> Result<Exit, Failure> {
         put(TEMPLATE)?;
         return Ok(Exit::Pass);
     };
+    refuse_records("FILE", path)?;
     create_new(path)?
         .write_all(TEMPLATE.as_bytes())
         // A partial file could be mistaken for a scenario.

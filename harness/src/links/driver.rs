@@ -369,6 +369,11 @@ pub(super) fn resolve(url: &str) -> Result<SocketAddr, LinkError> {
     let wrong = |why: String| LinkError::Url { url: url.to_owned(), why };
     let full = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
     let parsed = reqwest::Url::parse(&full).map_err(|e| wrong(e.to_string()))?;
+    // The parser drops white space and reads numbers as addresses.
+    let host = parsed.host_str().unwrap_or_default();
+    if !full.to_lowercase().contains(host) || full.contains(|sign: char| sign.is_whitespace() || sign.is_control()) {
+        return Err(wrong(format!("it would be read as {host}; write it as http://HOST:PORT")));
+    }
     if parsed.scheme() != "http" || parsed.path() != "/" {
         return Err(wrong("only http://HOST:PORT will do".to_owned()));
     }

@@ -9,7 +9,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum LinkError {
     /// The address of a Toxiproxy is invalid.
-    #[error("'{url}' is not the address of a Toxiproxy: {why}; give it like http://127.0.0.1:8474")]
+    #[error("--toxiproxy '{url}': {why}; give it like http://127.0.0.1:8474")]
     Url { url: String, why: String },
     /// No server answers there.
     #[error(

@@ -21,6 +21,14 @@ const AGAINST_FILE: &str = "against.toml";
 /// Separates the original scenario from the resolved one, which follows as comments.
 const RESOLVED: &str = "# ---- resolved, with --set and --seed";
 
+/// How far down a record has files.
+const RECORD_DEPTH: usize = 3;
+
+/// The record in which a path lies, whether or not it exists.
+pub fn record_around(path: &Path) -> Option<&Path> {
+    path.ancestors().skip(1).take(RECORD_DEPTH).find(|folder| folder.join(MANIFEST_FILE).is_file())
+}
+
 /// Adds a writer's segment to the current cell and returns its path.
 pub type AddSegment<'a> = &'a mut dyn FnMut(&str) -> anyhow::Result<PathBuf>;
 
@@ -76,6 +84,10 @@ impl Archive {
         let remedy = "choose another --out";
         if folder.join(MANIFEST_FILE).exists() {
             anyhow::bail!("{} holds a record already; {remedy}", folder.display());
+        }
+        // A folder of a record, too, is whole only without others.
+        if let Some(outer) = record_around(folder) {
+            anyhow::bail!("{} lies in the record {}; {remedy}", folder.display(), outer.display());
         }
         // A relative path without a parent is in the current directory.
         let there = folder.ancestors().map(|path| if path.as_os_str().is_empty() { Path::new(".") } else { path });

@@ -168,6 +168,7 @@ fn folders_that_cannot_hold_a_record_are_refused_before_anything_is_started() {
     assert!(!ran.err.contains("ensemble:"), "{}", ran.err);
     refused(&bench, out("file"), 4, &["file is not a folder"]);
     refused(&bench, out("old"), 4, &["old holds a record already", "another --out"]);
+    refused(&bench, out("old/events/new"), 4, &["old/events/new lies in the record old", "another --out"]);
     assert_eq!(fs::read_to_string(bench.path("file")).expect("text"), "mine");
     assert_eq!(fs::read_to_string(bench.path("old/manifest.json")).expect("text"), "{}");
 
