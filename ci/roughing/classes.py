@@ -65,6 +65,10 @@ BASES = {
         "--pauses=pauses.txt --weeks=8 --ensemble=local --zookeeper-home=no-release --out=written",
         "--pauses=pauses.txt --weeks=8 --out=record",
     ),
+    **dict.fromkeys(
+        ("tune --auth-file", "tune --sasl-file", "tune --tls-ca", "tune --tls-cert", "tune --tls-key"),
+        ("--pauses=pauses.txt --weeks=8 --connect=127.0.0.1:1 --out=written",),
+    ),
     "tune --record": ("--pauses=pauses.txt --weeks=8",),
     "tune --out": ("--pauses=pauses.txt --weeks=8 --ensemble=local --zookeeper-home=no-release",),
     "compare": ("record other",),

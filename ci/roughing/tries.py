@@ -184,7 +184,7 @@ def of_line(table, kind, argument, line, bad):
     if inputs.CROOKED in bad.prepare:
         names.append(inputs.CROOKED)
     if not bad.value.strip():
-        names += [f"'{bad.value}'", f'"{bad.value}"']
+        names += ["''", f"'{bad.value}'", f'"{bad.value}"']
     if not bad.refused:
         names += classes.ENDS_AT
     return Attempt(

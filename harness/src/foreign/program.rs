@@ -137,11 +137,14 @@ impl Program {
         self.last_words.borrow().iter().cloned().collect()
     }
 
+    /// Signals its process group, if it has one of its own: what it has started belongs to it.
+    ///
     /// # Errors
     /// The process no longer exists.
     pub fn signal(&self, signal: Signal) -> std::io::Result<()> {
         let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
-        Ok(kill_process(pid.ok_or_else(|| std::io::Error::other("no such process"))?, signal)?)
+        let pid = pid.ok_or_else(|| std::io::Error::other("no such process"))?;
+        Ok(if self.own_group { kill_process_group(pid, signal) } else { kill_process(pid, signal) }?)
     }
 
     /// Kills all its remaining descendants, in its own group or in another one.

@@ -82,8 +82,9 @@ fn a_queue_of_ours_is_fit_with_all_evidence_and_is_told_what_was_not_tested_and_
 }
 
 #[test]
-fn a_lock_of_ours_is_fit_and_gives_all_evidence() {
-    is_fit(&[EXE, "candidate", "stand", "lock-race"], 21);
+fn a_lock_of_ours_behind_a_shell_that_waits_for_it_is_fit_and_gives_all_evidence() {
+    let script = format!("trap : TERM; '{EXE}' candidate stand lock-race; exit $?");
+    is_fit(&["sh", "-c", &script], 21);
 }
 
 /// The result for a test program that is one of kazoo's with a bug.

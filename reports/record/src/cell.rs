@@ -17,6 +17,10 @@ use crate::step_down::StepDown;
 /// Name of the parameter that holds the command of an external program.
 pub const PROGRAM_PARAMETER: &str = "program";
 
+/// Limits on what a cell may have: far above those of scenarios.
+const TIME_MAX_MS: u64 = 24 * 3_600 * 1_000;
+const CANDIDATES_MAX: u64 = 100_000_000;
+
 /// Resolved parameters of one cell. Names of groups and hosts come from outside and may hold anything.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellInfo {
@@ -83,6 +87,21 @@ pub struct CellInfo {
 }
 
 impl CellInfo {
+    /// The first of its figures that no run has, in words. Arithmetic relies on these limits.
+    pub(crate) fn beyond_limits(&self) -> Option<String> {
+        let times = [
+            ("timeout_asked_ms", self.timeout_asked_ms),
+            ("tick_ms", self.tick_ms),
+            ("work_interval_ms", self.work_interval_ms),
+            ("poll_interval_ms", self.poll_interval_ms),
+            ("rejoin_after_ms", self.rejoin_after_ms.unwrap_or(0)),
+        ];
+        let long = times.into_iter().find(|(_, ms)| *ms > TIME_MAX_MS).map(|(name, ms)| format!("{name} is {ms}"));
+        let candidates = self.groups.len() as u64 * u64::from(self.candidates_per_group);
+        let many = (candidates > CANDIDATES_MAX).then(|| format!("there would be {candidates} candidates"));
+        long.or(many).map(|what| format!("cell {}: {what}, which no run has", self.name))
+    }
+
     /// False for a cell about the servers alone: it has no group to lead.
     #[must_use]
     pub fn has_candidates(&self) -> bool {

@@ -237,7 +237,7 @@ impl Reading {
             }
             let mismatch = |what: String| RecordError::Mismatch { file: file.clone(), what };
             let (open, length) = open_inside(folder, &file).map_err(|error| unopened(&file, error))?;
-            let most = segment.plain.unwrap_or_else(|| plain_most(length));
+            let most = segment.plain.map_or(plain_most(length), |plain| plain.min(plain_most(length)));
             let (events, torn) = read_opened(open, &folder.join(&file), most)?;
             if let Some(torn) = &torn {
                 self.notes.push(format!("{file}: its last block ({} bytes) was torn and is left out", torn.bytes));
@@ -261,6 +261,9 @@ impl Reading {
             Event::Cell { info, .. } => Some((**info).clone()),
             _ => None,
         });
+        if let Some(what) = info.as_ref().and_then(CellInfo::beyond_limits) {
+            return Err(RecordError::Mismatch { file: format!("{EVENTS}/{}", entry.name), what });
+        }
         if info.is_none() {
             self.notes.push(format!("cell {}: ended before its parameters were written; left out", entry.name));
         }
@@ -268,7 +271,7 @@ impl Reading {
     }
 }
 
-/// Checks that the manifest lists each cell and each segment once.
+/// Checks that the manifest lists each cell and each segment once, the latter by its shortest path.
 fn named_once(manifest: &Manifest, path: &Path) -> Result<(), RecordError> {
     let forged = |what: String| RecordError::Forged { path: path.to_owned(), what };
     let (mut cells, mut files) = (BTreeSet::new(), BTreeSet::new());
@@ -278,6 +281,12 @@ fn named_once(manifest: &Manifest, path: &Path) -> Result<(), RecordError> {
         }
         if let Some(twice) = cell.segments.iter().find(|segment| !files.insert(stem(&segment.file))) {
             return Err(forged(format!("segment {} is listed twice", twice.file)));
+        }
+        // Absolute paths are refused where they are opened.
+        let is_shortest =
+            |file: &str| file.starts_with('/') || file.split('/').all(|part| !part.is_empty() && part != ".");
+        if let Some(long) = cell.segments.iter().find(|segment| !is_shortest(&segment.file)) {
+            return Err(forged(format!("segment {} has a longer path than it needs", long.file)));
         }
     }
     Ok(())

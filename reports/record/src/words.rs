@@ -105,10 +105,10 @@ pub fn servers(ids: &[u32]) -> String {
     format!("server{} {}", if ids.len() == 1 { "" } else { "s" }, numbers(ids))
 }
 
-/// A word of the command line, which is seen even if it is empty.
+/// A word of the command line, which is seen even if it is empty or blank.
 #[must_use]
 pub fn as_typed(word: &str) -> &str {
-    if word.is_empty() { "''" } else { word }
+    if word.trim().is_empty() { "''" } else { word }
 }
 
 /// A user-chosen name in quotes, with unprintable characters escaped, and no longer than a line.

@@ -209,7 +209,7 @@ impl<'i, 'a> Allowance<'i, 'a> {
     /// Candidates that faults with effects in `span` may have woken. For a lock, all others race; after a server fault,
     /// all return at once.
     fn waking(&self, span: Span) -> u64 {
-        self.felt.within(span).min(self.everybody() * self.of_each()).max(1)
+        self.felt.within(span).min(self.everybody().saturating_mul(self.of_each())).max(1)
     }
 
     fn everybody(&self) -> u64 {

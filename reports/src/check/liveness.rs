@@ -64,7 +64,7 @@ impl Section for Leaderless {
         for group in 0..index.info.groups.len() as u32 {
             let gaps = index.terms.leaderless(group, window);
             sum += total(&gaps);
-            finding.section.led_ns += (window.1 - window.0) - total(&gaps);
+            finding.section.led_ns += window.1.saturating_sub(window.0).saturating_sub(total(&gaps));
             gaps.iter().for_each(|&gap| bounds.gap(group, gap, window, &mut finding));
             match led_at(index, group, window.1) {
                 Some(true) => {}

@@ -15,7 +15,8 @@ pub enum ExternalError {
     #[error(
         "{server} and this side came to no understanding by TLS: {why}; see that its port is the one for TLS (secureClientPort), \
          that --tls-ca vouches for it and is not out of date, that --connect calls it by the name in its certificate \
-         (--tls-no-hostname-check takes any), and that --tls-cert and --tls-key are given where it wants to know its clients"
+         (--tls-no-hostname-check takes any), that its certificate is not that of the authority itself (CaUsedAsEndEntity: make one \
+         with basicConstraints=CA:FALSE), and that --tls-cert and --tls-key are given where it wants to know its clients"
     )]
     NoTls { server: String, why: String },
     #[error("no port for the tunnel to servers that speak TLS can be opened: {0}; close some programs")]

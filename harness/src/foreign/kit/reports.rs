@@ -35,7 +35,10 @@ impl Examination<'_> {
             };
             let uncertain = clock::uncertainty();
             if t0 > t1 || t1 > heard + uncertain || first.is_some_and(|first| t1 > first + uncertain) {
-                late.push(format!("slot {leader}'s grant is of {t0} to {t1}, was heard at {heard}, and its first write came at {first:?}"));
+                let first = first.map_or_else(|| "never".to_owned(), |first| format!("at {first}"));
+                late.push(format!(
+                    "slot {leader}'s grant is of {t0} to {t1}, was heard at {heard}, and its first write came {first}"
+                ));
             }
         }
         let text = late.first().cloned().unwrap_or_else(|| "every grant was there before the first write".to_owned());
@@ -54,7 +57,12 @@ impl Examination<'_> {
                 let other_token = wire.czxid.zip(*token).is_some_and(|(wire, token)| wire != token);
                 let wrong = other_name || token.is_none() || other_token;
                 Some(wrong.then(|| {
-                    format!("slot {slot} says {node:?}, {token:?}; by the wire it is {:?}, {:?}", wire.name, wire.czxid)
+                    let said =
+                        |of: Option<&String>| of.map_or_else(|| "no znode".to_owned(), |node| format!("{node:?}"));
+                    let by =
+                        |token: Option<i64>| token.map_or_else(|| "no token".to_owned(), |token| token.to_string());
+                    let (node, token) = (said(node.as_ref()), by(*token));
+                    format!("slot {slot} says {node}, {token}; by the wire it is {:?}, {}", wire.name, by(wire.czxid))
                 }))
             }
             _ => None,

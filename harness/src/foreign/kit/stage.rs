@@ -195,7 +195,12 @@ impl Stage {
     /// Whether this very znode of an election is there.
     pub(super) async fn has(&self, election: u32, node: &EphemeralNode) -> anyhow::Result<bool> {
         let path = format!("{}/{}", path_of(election), node.name);
-        let failed = |error| anyhow::anyhow!("{path}: {error:?}");
+        let failed = |error| {
+            anyhow::anyhow!(
+                "{path} cannot be looked at by the examination's own session ({error:?}): the program is not to blame; if this \
+                 machine stood still, examine it again when the machine is idle"
+            )
+        };
         self.observer.sync(&path).await.map_err(failed)?;
         let there = self.observer.exists(&path).await.map_err(failed)?;
         Ok(there.is_some_and(|there| node.czxid.is_none_or(|czxid| there.czxid == czxid)))

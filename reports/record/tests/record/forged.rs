@@ -21,13 +21,18 @@ struct SealedRecord {
 
 impl SealedRecord {
     fn new() -> Self {
+        Self::with(&parameters())
+    }
+
+    /// Its cells have these parameters.
+    fn with(parameters: &Event) -> Self {
         let mut manifest = Folder::new(SCHEMA).read().unwrap().manifest;
         let dir = tempfile::tempdir().unwrap();
         let cells = (0..2).map(|index| {
             let name = format!("c{index}");
             fs::create_dir_all(dir.path().join("events").join(&name)).unwrap();
-            let segments = ["coordinator", "observer"].map(|writer| segment(dir.path(), index, writer)).to_vec();
-            CellEntry { index, name, complete: true, segments }
+            let segments = ["coordinator", "observer"].map(|writer| segment(dir.path(), index, writer, parameters));
+            CellEntry { index, name, complete: true, segments: segments.to_vec() }
         });
         manifest.cells = cells.collect();
         manifest.cells_planned = 2;
@@ -71,12 +76,12 @@ impl SealedRecord {
     }
 }
 
-fn segment(record: &Path, cell: u32, writer: &str) -> SegmentEntry {
+fn segment(record: &Path, cell: u32, writer: &str, parameters: &Event) -> SegmentEntry {
     let path = record.join(format!("events/c{cell}/{writer}.jsonl"));
     let (writer, host) = (writer.to_owned(), None);
     let begin =
         Event::Segment { schema: SCHEMA, t: 1, cell, writer, host, generation: 0, pid: 1, clock_uncertainty_ns: 1 };
-    write(&path, &[&[begin, parameters(), Event::End { t: 3 }]]);
+    write(&path, &[&[begin, parameters.clone(), Event::End { t: 3 }]]);
     let SealedSegment { path: sealed, bytes, crc, plain } = seal_segment(&path).unwrap();
     fs::remove_file(path).unwrap();
     let file = sealed.strip_prefix(record.join("events")).unwrap().display().to_string();
@@ -125,6 +130,44 @@ fn what_is_listed_twice_is_refused() {
     doubled.manifest.cells[0].segments.push(first);
     doubled.keep();
     assert!(doubled.refused().contains("coordinator.jsonl.zst is listed twice"), "{}", doubled.refused());
+    for (short, long) in [("c0/", "c0//"), ("c0/", "c0/./"), ("c0/", "./c0/")] {
+        let mut respelt = SealedRecord::new();
+        let mut again = respelt.manifest.cells[0].segments[0].clone();
+        again.file = again.file.replacen(short, long, 1);
+        respelt.manifest.cells[0].segments.push(again);
+        respelt.keep();
+        assert!(respelt.refused().contains("a longer path than it needs"), "{long}: {}", respelt.refused());
+    }
+}
+
+#[test]
+fn a_cell_with_figures_that_no_run_has_is_refused() {
+    type CellEdit = fn(&mut CellInfo);
+    let edits: [(&str, CellEdit); 3] = [
+        ("4294967295 candidates", |info| info.candidates_per_group = u32::MAX),
+        ("work_interval_ms is 18446744073709551615", |info| info.work_interval_ms = u64::MAX),
+        ("rejoin_after_ms is 18446744073709551615", |info| info.rejoin_after_ms = Some(u64::MAX)),
+    ];
+    for (what, edit) in edits {
+        let Event::Cell { t, mut info } = parameters() else { panic!("it has parameters") };
+        edit(&mut info);
+        let refused = SealedRecord::with(&Event::Cell { t, info }).refused();
+        assert!(refused.contains(what) && refused.contains("which no run has"), "{refused}");
+    }
+}
+
+#[test]
+fn a_segment_that_is_said_to_be_longer_than_any_is_not_read_to_its_end() {
+    let mut bomb = SealedRecord::new();
+    let path = bomb.path("events/c0/coordinator.jsonl");
+    write(&path, &[&vec![Event::End { t: 3 }; 8_000_000]]);
+    let SealedSegment { bytes, crc, plain, .. } = seal_segment(&path).unwrap();
+    fs::remove_file(path).unwrap();
+    let segment = &mut bomb.manifest.cells[0].segments[0];
+    (segment.sealed, segment.plain) = (Some((bytes, crc)), Some(plain));
+    bomb.keep();
+    assert!(plain > 64 << 20 && bytes < 300_000, "{plain} of {bytes}");
+    assert!(bomb.refused().contains("coordinator.jsonl.zst"), "{}", bomb.refused());
 }
 
 #[test]
@@ -242,5 +285,5 @@ fn what_swells_without_end_is_refused_before_it_fills_the_memory() {
         let end = b"{\"e\":\"end\",\"t\":3}\n".repeat(60_000);
         (0..200).for_each(|_| to.write_all(&end).unwrap());
     });
-    assert!(lines.contains("it is never closed"), "{lines}");
+    assert!(lines.contains("it goes on after 67108864 bytes"), "whatever length is named: {lines}");
 }
