@@ -46,6 +46,13 @@ impl AccessArgs {
         options.into_iter().find_map(|(name, given)| given.then_some(name))
     }
 
+    /// The files that these options read.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+        [&self.auth_file, &self.sasl_file, &self.tls_ca, &self.tls_cert, &self.tls_key]
+            .into_iter()
+            .filter_map(Option::as_deref)
+    }
+
     /// Whether clients use TLS.
     pub(super) fn speaks_tls(&self) -> bool {
         self.tls_ca.is_some()

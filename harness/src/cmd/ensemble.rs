@@ -1,7 +1,7 @@
 //! Options for the ensemble of a run.
 
 use std::env::var_os;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
 use clap::ValueEnum;
@@ -129,6 +129,11 @@ impl EnsembleArgs {
         .find_map(|(given, option)| given.then_some(option))
         .or_else(|| self.access.given())
         .or_else(|| Some(self.of_other_servers(EnsembleChoice::Embedded)?.0))
+    }
+
+    /// The files that these options read.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.access.files()
     }
 
     /// The first option that names what servers are started from, and is for servers of another kind than `choice`; and

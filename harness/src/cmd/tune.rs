@@ -168,7 +168,8 @@ struct MeasuredRecord {
 pub(super) async fn run(args: TuneArgs, command: String) -> Result<Exit, Failure> {
     in_range(&args).map_err(Failure::usage)?;
     let outputs = [("--json", args.json.then_some(&Output::Standard)), ("--page", args.page.as_ref())];
-    check_outputs(&outputs, &args.pauses.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
+    let inputs: Vec<&Path> = args.pauses.iter().map(PathBuf::as_path).chain(args.ensemble.files()).collect();
+    check_outputs(&outputs, &inputs)?;
     // Reads the pauses before anything is measured for them.
     let log = read_all(&args.pauses).map_err(Failure::usage)?;
     let weeks = weeks(&args, &log).map_err(Failure::usage)?;
