@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use hustings_record::Damage;
-use hustings_record::words::plural;
+use hustings_record::words::{as_typed, plural};
 use hustings_reports::render;
 use hustings_reports::sound::decided;
 use hustings_reports::summary::Summary;
@@ -151,7 +151,8 @@ pub(super) fn find(folder: &Path, named: &str) -> Result<Summary, Failure> {
         Some(path) => load(&path),
         None if Path::new(named).is_dir() => read_summary(Path::new(named), Damage::Refused, MutationTesting::Nothing),
         None => Err(Failure::usage(anyhow!(
-            "{named} is neither a baseline in {} (`hustings baseline list`) nor the folder of a record",
+            "{} is neither a baseline in {} (`hustings baseline list`) nor the folder of a record",
+            as_typed(named),
             folder.display()
         ))),
     }
