@@ -149,29 +149,38 @@ def baselines():
     return [BadInput(label, f"cp -r baselines crooked; b=crooked/main.json; {damage}", CROOKED, False) for label, damage in make.items()]
 
 
+def _names_of_targets():
+    """For what writes a file or a folder."""
+    bad = [
+        BadInput("its name is empty", "", ""),
+        BadInput("below a regular file", "", "limits.toml/x"),
+        BadInput("a link to itself", f"ln -s {CROOKED} {CROOKED}", CROOKED),
+        BadInput("a link to nothing", f"ln -s made {CROOKED}", CROOKED, False, ("made",)),
+        BadInput("escape sequences in its name", "", ODD, False, (ODD,)),
+        BadInput("its name has 300 bytes", "", CROOKED + "x" * 293),
+    ]
+    if not IS_ROOT:
+        bad.append(BadInput("in a folder that is read-only", f"mkdir -m 500 {CROOKED}", f"{CROOKED}/x"))
+    return bad
+
+
 def targets():
     """For what writes a file."""
     bad = [
+        *_names_of_targets(),
         BadInput("in a missing folder", "", "nowhere/x"),
         BadInput("a directory", "", "folder"),
         BadInput("the folder itself", "", "."),
-        BadInput("its name is empty", "", ""),
-        BadInput("below a regular file", "", "limits.toml/x"),
         # Only a write shows that it is full, and a signal may come before.
         BadInput("a full device", "", "/dev/full", False),
-        BadInput("a link to itself", f"ln -s {CROOKED} {CROOKED}", CROOKED),
-        BadInput("a link to nothing", f"ln -s made {CROOKED}", CROOKED, False, ("made",)),
         BadInput("a link into a missing folder", f"ln -s nowhere/x {CROOKED}", CROOKED),
         BadInput("a link to a file outside", f"echo mine >../outside/mine; ln -s ../outside/mine {CROOKED}", CROOKED, False, ("../outside/mine",)),
-        BadInput("escape sequences in its name", "", ODD, False, (ODD,)),
-        BadInput("its name has 300 bytes", "", CROOKED + "x" * 293),
         BadInput("standard output", "", "-", False),
         BadInput("a pipe without a reader", f"mkfifo {CROOKED}", CROOKED, False, stop=STOPPED),
         BadInput("in a record", "", "record/events/x"),
         BadInput("a record's manifest", "", "record/manifest.json"),
     ]
     if not IS_ROOT:
-        bad.append(BadInput("in a folder that is read-only", f"mkdir -m 500 {CROOKED}", f"{CROOKED}/x"))
         bad.append(BadInput("a file that is read-only", f"echo mine >{CROOKED}; chmod 400 {CROOKED}", CROOKED))
     return bad
 
@@ -179,23 +188,16 @@ def targets():
 def record_targets():
     """For what writes a record into a folder."""
     bad = [
+        *_names_of_targets(),
         BadInput("a regular file", "", "limits.toml"),
-        BadInput("its name is empty", "", ""),
-        BadInput("below a regular file", "", "limits.toml/x"),
         BadInput("a full device", "", "/dev/full"),
         BadInput("a record", "", "record"),
         BadInput("in a record", "", "record/x"),
         BadInput("a folder with other files", "", "folder"),
-        BadInput("a link to itself", f"ln -s {CROOKED} {CROOKED}", CROOKED),
-        BadInput("a link to nothing", f"ln -s made {CROOKED}", CROOKED, False, ("made",)),
         BadInput("a link to a folder outside", f"echo mine >../outside/mine; ln -s ../outside {CROOKED}", CROOKED),
         BadInput("in a missing folder", "", "nowhere/x/y", False, ("nowhere",)),
-        BadInput("escape sequences in its name", "", ODD, False, (ODD,)),
-        BadInput("its name has 300 bytes", "", CROOKED + "x" * 293),
         BadInput("standard output", "", "-", False, ("-",)),
     ]
-    if not IS_ROOT:
-        bad.append(BadInput("in a folder that is read-only", f"mkdir -m 500 {CROOKED}", f"{CROOKED}/x"))
     return bad
 
 

@@ -38,8 +38,8 @@ pub(super) struct FurtherRounds<'a> {
 
 impl FurtherRounds<'_> {
     /// Repeats cells with repetitions spoilt by stalls until the planned number of unspoilt ones exists. Then repeats
-    /// cells whose sides are indistinguishable, for as many rounds as they need and get. `run` runs some cells in the rounds of
-    /// these numbers, on one ensemble, because servers that have just started are slow.
+    /// cells whose sides are indistinguishable, for the rounds that the selection gives them. `run` runs some cells in the
+    /// rounds of these numbers, on one ensemble, because servers that have just started are slow.
     pub(super) async fn run(
         self,
         mut left: RangeInclusive<u32>,

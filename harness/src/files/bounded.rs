@@ -49,13 +49,13 @@ fn wait_for(path: &Path) -> Option<Sender<()>> {
     }
     let (wait, end) = channel();
     let shown = path.display().to_string();
-    let told = move || {
+    let say_so = move || {
         if end.recv_timeout(SILENT_PIPE) == Err(RecvTimeoutError::Timeout) {
             inform!("waiting for {shown}, a pipe that nobody writes to");
         }
     };
     // Without a thread it is waited for all the same.
-    let _ = Builder::new().name("pipe".to_owned()).spawn(told);
+    let _ = Builder::new().name("pipe".to_owned()).spawn(say_so);
     Some(wait)
 }
 

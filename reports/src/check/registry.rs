@@ -18,7 +18,7 @@ use hustings_record::{CellInfo, Grade};
 /// Turns each line into a field of [`CellSummary`], an entry of [`CHECKERS`] and an export of `sections`.
 macro_rules! checkers {
     ($($field:ident: $module:ident::$section:ident,)+) => {
-        /// The sections of all checkers, for whoever reads a summary.
+        /// The sections of all checkers, for readers of summaries.
         pub mod sections {
             $(pub use crate::check::$module::$section;)+
         }

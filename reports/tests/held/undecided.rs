@@ -88,9 +88,9 @@ fn undecided_cells_share_the_time_that_further_rounds_of_all_cells_would_take() 
     assert!(longest.values().all(|rounds| *rounds < AT_MOST + 3), "the others' time is little: {longest:?}");
     let shortest = undecided(&of_four([0.0, 0.1, 0.0, 0.0]), Rules::default(), long);
     assert!(shortest.values().all(|rounds| *rounds > AT_MOST), "the others' time is much: {shortest:?}");
-    let mut spoilt = of_four([0.1, 0.0, 0.0, 0.0]);
-    spoilt.cells.iter_mut().filter_map(|cell| cell.info.repetition.as_mut()).for_each(|one| one.at_most = PLANNED);
-    assert!(again(&spoilt).is_empty(), "there is no room");
+    let mut full = of_four([0.1, 0.0, 0.0, 0.0]);
+    full.cells.iter_mut().filter_map(|cell| cell.info.repetition.as_mut()).for_each(|one| one.at_most = PLANNED);
+    assert!(again(&full).is_empty(), "there is no room");
 }
 
 #[test]

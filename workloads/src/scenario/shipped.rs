@@ -14,22 +14,28 @@ pub struct ShippedScenario {
     pub text: &'static str,
 }
 
+macro_rules! shipped {
+    ($($name:literal)+) => {
+        [$(ShippedScenario { name: $name, text: include_str!(concat!("../../scenarios/", $name, ".toml")) }),+]
+    };
+}
+
 /// All shipped scenarios. A new one is a file and a line here.
-pub const SHIPPED: [ShippedScenario; 13] = [
-    ShippedScenario { name: "quick", text: include_str!("../../scenarios/quick.toml") },
-    ShippedScenario { name: "herd", text: include_str!("../../scenarios/herd.toml") },
-    ShippedScenario { name: "split-brain", text: include_str!("../../scenarios/split-brain.toml") },
-    ShippedScenario { name: "thousand", text: include_str!("../../scenarios/thousand.toml") },
-    ShippedScenario { name: "sequential-start", text: include_str!("../../scenarios/sequential-start.toml") },
-    ShippedScenario { name: "quorum-loss", text: include_str!("../../scenarios/quorum-loss.toml") },
-    ShippedScenario { name: "reconnect", text: include_str!("../../scenarios/reconnect.toml") },
-    ShippedScenario { name: "gauntlet", text: include_str!("../../scenarios/gauntlet.toml") },
-    ShippedScenario { name: "gate", text: include_str!("../../scenarios/gate.toml") },
-    ShippedScenario { name: "pull-request", text: include_str!("../../scenarios/pull-request.toml") },
-    ShippedScenario { name: "pauses", text: include_str!("../../scenarios/pauses.toml") },
-    ShippedScenario { name: "league", text: include_str!("../../scenarios/league.toml") },
-    ShippedScenario { name: "million", text: include_str!("../../scenarios/million.toml") },
-];
+pub const SHIPPED: [ShippedScenario; 13] = shipped! {
+    "quick"
+    "herd"
+    "split-brain"
+    "thousand"
+    "sequential-start"
+    "quorum-loss"
+    "reconnect"
+    "gauntlet"
+    "gate"
+    "pull-request"
+    "pauses"
+    "league"
+    "million"
+};
 
 impl ShippedScenario {
     /// The scenario with this name.
