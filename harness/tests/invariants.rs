@@ -203,6 +203,16 @@ fn no_file_holds_a_path_of_a_developers_machine() {
     }
 }
 
+#[test]
+fn all_json_is_printed_by_what_escapes_its_texts() {
+    for path in rust_files(&root().join("harness/src/cmd")) {
+        let code: String = fs::read_to_string(&path).expect("source").split_whitespace().collect();
+        for raw in ["say(serde_json::", "say(json!", "say(render::json"] {
+            assert!(!code.contains(raw), "{}: {raw}…: call say_json", path.display());
+        }
+    }
+}
+
 /// Places where the compiler must report every match that a new kind of fault affects.
 const FAULTS_ARE_KNOWN_IN: [&str; 5] =
     ["workloads/src", "workloads/tests", "harness/src", "reports/record/src", "reports/src"];

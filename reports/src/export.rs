@@ -1,4 +1,5 @@
-//! Exports a record's handovers for other tools: one CSV line each, or one HdrHistogram interval a cell.
+//! Exports a record's handovers for other tools: one CSV line each, or one HdrHistogram interval a cell. Names from outside are
+//! one line, and do nothing on a terminal.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use serde::Serialize;
 
 use crate::index::{Index, Loss, LossOutcome, plausible};
+use crate::render::clean;
 use hustings_record::{CellRecord, Event, FaultKind, Nanos, Record};
 
 /// Why the export failed. All causes are defects of this program.
@@ -24,9 +26,9 @@ impl ExportError {
 
 /// One lost lead.
 #[derive(Debug, Serialize)]
-struct LossRow<'a> {
-    cell: &'a str,
-    recipe: &'a str,
+struct LossRow {
+    cell: String,
+    recipe: String,
     group: String,
     fault: FaultKind,
     /// When the injection was planned for, and when the lead was lost, from the cell's first event, in seconds.
@@ -73,12 +75,13 @@ pub fn interval_log(record: &Record) -> Result<String, ExportError> {
         })?;
         withheld_of(cell, &mut withheld);
         if let Some(span) = span {
-            cells.push((cell.info.name.as_str(), histogram, censored, span));
+            cells.push((clean::line(&cell.info.name), histogram, censored, span));
         }
     }
     let first = cells.iter().map(|cell| cell.3.0).min().unwrap_or(0);
     let mut builder = IntervalLogWriterBuilder::new();
-    builder.add_comment(&format!("failovers of {} in nanoseconds", record.manifest.run)).with_max_value_divisor(1e6);
+    let run = clean::line(&record.manifest.run);
+    builder.add_comment(&format!("failovers of {run} in nanoseconds")).with_max_value_divisor(1e6);
     for (name, _, censored, _) in cells.iter().filter(|cell| cell.2 > 0) {
         builder.add_comment(&format!("{name}: {censored} had not ended, and are not in it"));
     }
@@ -110,7 +113,8 @@ fn withheld_of(cell: &CellRecord, lines: &mut Vec<String>) {
     let count = events().filter(|event| matches!(event, Event::FaultWithheld { .. })).count();
     if count > 0 {
         let reasons = reasons.into_iter().collect::<Vec<_>>().join("; ");
-        lines.push(format!("{}: {count} of {planned} planned faults were withheld: {reasons}", cell.info.name));
+        let name = clean::line(&cell.info.name);
+        lines.push(format!("{name}: {count} of {planned} planned faults were withheld: {reasons}"));
     }
 }
 
@@ -125,7 +129,7 @@ fn each(
     lost.try_for_each(|loss| with(&index, loss))
 }
 
-fn row<'a>(index: &Index<'a>, loss: &Loss) -> LossRow<'a> {
+fn row(index: &Index<'_>, loss: &Loss) -> LossRow {
     let fault = &index.faults.all[loss.fault];
     let loser = index.terms.all[loss.term].cand;
     let since = |t: Nanos| t.saturating_sub(index.span.0) as f64 / 1e9;
@@ -139,9 +143,9 @@ fn row<'a>(index: &Index<'a>, loss: &Loss) -> LossRow<'a> {
         LossOutcome::Survived => ("survived", Some(loser), loss.effect),
     };
     LossRow {
-        cell: &index.info.name,
-        recipe: &index.info.recipe,
-        group: index.group_name(loss.group),
+        cell: clean::line(&index.info.name),
+        recipe: clean::line(&index.info.recipe),
+        group: clean::line(&index.group_name(loss.group)),
         fault: fault.kind,
         planned_s: since(fault.intended),
         lost_s: since(loss.effect),

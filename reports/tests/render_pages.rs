@@ -185,6 +185,15 @@ fn control_characters_from_outside_do_not_reach_the_terminal_or_the_page() {
 }
 
 #[test]
+fn json_of_texts_from_outside_does_nothing_on_a_terminal_and_keeps_them() {
+    let summary = hostile("a\nb\u{1b}[31m\u{7f}\u{9b}31m\u{202e}\u{2028}c");
+    let text = json(&summary);
+    assert_eq!(text.chars().find(|c| c.is_control() && *c != '\n' || ['\u{202e}', '\u{2028}'].contains(c)), None);
+    let back: Summary = serde_json::from_str(&text).expect("what was written can be read");
+    assert_eq!(back.manifest, summary.manifest);
+}
+
+#[test]
 fn colour_adds_codes_and_changes_no_word() {
     let (plain, painted) = (terminal(&sample(), 120, false), terminal(&sample(), 120, true));
     assert!(!plain.contains('\u{1b}'));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hustings_record::FaultKind;
 use hustings_workloads::plan::plan;
-use hustings_workloads::scenario::{Scenario, explain};
+use hustings_workloads::scenario::{Overrides, Scenario, explain};
 use toml::{Table, Value};
 
 /// A scenario with every key.
@@ -429,4 +429,19 @@ fn a_majority_is_taken_out_only_where_it_is_allowed() {
     };
     assert_eq!(most(true), Ok(true));
     assert!(most(false).is_err());
+}
+
+#[test]
+fn an_argument_that_is_wrong_is_quoted_with_the_option_that_gave_it() {
+    let wrong = |sets: [(&str, &str); 2]| {
+        let sets = sets.map(|(option, set)| (option, [set.to_owned()]));
+        let overrides = sets.each_ref().map(|(option, sets)| Overrides { option, sets });
+        Scenario::parse_with(FULL, "full.toml", &overrides).unwrap_err().to_string()
+    };
+    let told = wrong([("--set", "election.rejoin_after_ms=90"), ("--against-set", "")]);
+    assert!(told.starts_with("--against-set '': no `=` in it"), "{told}");
+    let told = wrong([("--set", "election.nothing=1"), ("--against-set", "")]);
+    assert!(told.starts_with("--set election.nothing=1: unknown key `nothing`"), "{told}");
+    let told = wrong([("--set", "election.rejoin_after_ms=90"), ("--against-set", "election.rejoin_after_ms=soon")]);
+    assert!(told.starts_with("--against-set election.rejoin_after_ms=soon: "), "{told}");
 }

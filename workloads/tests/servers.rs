@@ -78,6 +78,16 @@ fn cells_without_candidates_look_at_servers_alone() {
 }
 
 #[test]
+fn a_plan_speaks_of_one_server_and_one_cell_as_one() {
+    let sets = ["matrix.groups=[0]", "matrix.fault=[\"none\"]", "ensemble.servers=1"];
+    let scenario = read(SMALL, &sets).unwrap();
+    let plan = explain(&scenario, &scenario.cells(), 1);
+    for told in ["seed 1, 1 cell, about", "ensemble: 1 server, tick ", "no candidates: 1 server alone"] {
+        assert!(plan.contains(told), "{told} is not in: {plan}");
+    }
+}
+
+#[test]
 fn the_dry_run_of_what_happens_to_servers_reads_well() {
     let mut text = String::new();
     for name in ["sequential-start", "quorum-loss", "reconnect"] {

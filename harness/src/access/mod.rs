@@ -6,6 +6,7 @@ mod tls;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use hustings_record::words::first_few;
 use serde::{Deserialize, Serialize};
 use zookeeper_client as zk;
 
@@ -44,7 +45,14 @@ impl Access {
     /// `host:port,host:port/chroot/path`: these servers, and a path that is empty or begins with `/`, below the chroot.
     #[must_use]
     pub fn connect_string(&self, servers: &[SocketAddr], path: &str) -> String {
-        format!("{}{}{path}", addresses(servers), self.chroot)
+        format!("{}{}{path}", addresses(servers).join(","), self.chroot)
+    }
+
+    /// These servers and the chroot, for messages. Of many servers the first few.
+    #[must_use]
+    pub fn place(&self, servers: &[SocketAddr]) -> String {
+        let below = if self.chroot.is_empty() { String::new() } else { format!(" below {}", self.chroot) };
+        format!("{}{below}", first_few(&addresses(servers)))
     }
 
     /// A connector with these credentials.
@@ -70,8 +78,7 @@ impl Access {
     }
 }
 
-/// `host:port,host:port`.
-#[must_use]
-pub fn addresses(servers: &[SocketAddr]) -> String {
-    servers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+/// Each as `host:port`.
+fn addresses(servers: &[SocketAddr]) -> Vec<String> {
+    servers.iter().map(ToString::to_string).collect()
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::net::TcpStream;
@@ -19,7 +20,19 @@ use tokio_rustls::rustls::{
 
 /// Opens TLS connections.
 #[derive(Clone)]
-pub struct Tls(TlsConnector);
+pub struct Tls {
+    connector: TlsConnector,
+    advice: TlsAdvice,
+}
+
+/// What the user gave, for the remedies of connections that fail.
+#[derive(Clone)]
+struct TlsAdvice {
+    /// The file of the trusted authorities.
+    ca: PathBuf,
+    /// Whether this client has a certificate.
+    is_identified: bool,
+}
 
 /// The error of a given certificate or key.
 #[derive(Debug, thiserror::Error)]
@@ -43,12 +56,18 @@ struct HandshakeFailed(io::Error);
 type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 impl Tls {
-    /// `ca`: the trusted certificate authorities. `identity`: the client's certificate, for servers that request one.
-    /// `names`: whether a server's certificate must match the name under which it is called.
+    /// `ca`: the trusted certificate authorities, which are from `file`. `identity`: the client's certificate, for servers
+    /// that request one. `names`: whether a server's certificate must match the name under which it is called.
     ///
     /// # Errors
     /// The certificates are unusable, or do not match the key.
-    pub fn new(ca: Vec<CertificateDer<'static>>, identity: Option<Identity>, names: bool) -> Result<Self, TlsError> {
+    pub fn new(
+        file: &Path,
+        ca: Vec<CertificateDer<'static>>,
+        identity: Option<Identity>,
+        names: bool,
+    ) -> Result<Self, TlsError> {
+        let advice = TlsAdvice { ca: file.to_owned(), is_identified: identity.is_some() };
         let other = |error: &dyn fmt::Display| TlsError::Other(error.to_string());
         let mut roots = RootCertStore::empty();
         for certificate in ca {
@@ -70,7 +89,7 @@ impl Tls {
                 .map_err(|error| TlsError::Identity(error.to_string()))?,
             None => builder.with_no_client_auth(),
         };
-        Ok(Self(TlsConnector::from(Arc::new(config))))
+        Ok(Self { connector: TlsConnector::from(Arc::new(config)), advice })
     }
 
     /// All certificates of a PEM file.
@@ -100,8 +119,83 @@ impl Tls {
         let name = ServerName::try_from(name.to_owned()).map_err(|error| failed(io::Error::other(error)))?;
         let stream = TcpStream::connect(addr).await?;
         stream.set_nodelay(true)?;
-        self.0.connect(name, stream).await.map_err(failed)
+        self.connector.connect(name, stream).await.map_err(failed)
     }
+
+    /// What the user can do about an error for which [`is_of_tls`] is true.
+    #[must_use]
+    pub fn remedy(&self, error: &io::Error) -> String {
+        self.advice.remedy(error)
+    }
+
+    /// Completes the sentence "it closes the connection without an answer, as …".
+    #[must_use]
+    pub fn cause_of_silence(&self) -> &'static str {
+        self.advice.cause_of_silence()
+    }
+}
+
+impl TlsAdvice {
+    fn remedy(&self, error: &io::Error) -> String {
+        let (ca, identity) = (self.ca.display(), self.identity());
+        match rustls_error(error) {
+            Some(Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature)) => {
+                format!(
+                    "no authority in --tls-ca {ca} has signed the server's certificate: name the file of the authority that has, \
+                     with those between the two"
+                )
+            }
+            Some(Error::InvalidCertificate(error)) if is_of_name(error) => {
+                "call it in --connect by a name in its certificate (--tls-no-hostname-check takes any)".to_owned()
+            }
+            Some(Error::InvalidCertificate(
+                CertificateError::Expired
+                | CertificateError::ExpiredContext { .. }
+                | CertificateError::NotValidYet
+                | CertificateError::NotValidYetContext { .. },
+            )) => format!(
+                "renew the certificate that is out of date, the server's or one in --tls-ca {ca}, or set the clock here"
+            ),
+            Some(Error::InvalidCertificate(_)) => format!(
+                "make the server another certificate, signed by an authority in --tls-ca {ca}, and not that of the authority \
+                 itself (CaUsedAsEndEntity: with basicConstraints=CA:FALSE)"
+            ),
+            Some(Error::AlertReceived(_)) => {
+                format!("the server refuses this client, and its log says why; {identity}")
+            }
+            Some(_) | None => format!("see that its port is the one for TLS (secureClientPort), and {identity}"),
+        }
+    }
+
+    /// What may be wrong with this client's certificate.
+    fn identity(&self) -> &'static str {
+        if self.is_identified {
+            "see that it trusts the authority that signed --tls-cert (ssl.trustStore.location)"
+        } else {
+            "give --tls-cert and --tls-key where it wants to know its clients"
+        }
+    }
+
+    fn cause_of_silence(&self) -> &'static str {
+        if self.is_identified {
+            "servers do that do not trust the authority of --tls-cert (ssl.trustStore.location)"
+        } else {
+            "servers do that want to know their clients (--tls-cert, --tls-key)"
+        }
+    }
+}
+
+fn rustls_error(error: &io::Error) -> Option<&Error> {
+    let inner = error.get_ref()?;
+    match inner.downcast_ref::<HandshakeFailed>() {
+        Some(HandshakeFailed(error)) => error.get_ref()?.downcast_ref(),
+        None => inner.downcast_ref(),
+    }
+}
+
+/// Whether the certificate is valid, and for another name.
+fn is_of_name(error: &CertificateError) -> bool {
+    matches!(error, CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. })
 }
 
 /// Whether TLS failed, not the network path to the server.
@@ -132,9 +226,7 @@ impl ServerCertVerifier for AnyName {
     ) -> Result<ServerCertVerified, Error> {
         // The verifier checks the name last, so a name error means that all other checks passed.
         match self.0.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
-            Err(Error::InvalidCertificate(
-                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-            )) => Ok(ServerCertVerified::assertion()),
+            Err(Error::InvalidCertificate(error)) if is_of_name(&error) => Ok(ServerCertVerified::assertion()),
             looked => looked,
         }
     }
@@ -159,5 +251,54 @@ impl ServerCertVerifier for AnyName {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.0.supported_verify_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio_rustls::rustls::AlertDescription;
+
+    use super::*;
+
+    /// The remedies without and with a certificate of this client.
+    fn remedies(error: Option<Error>) -> [String; 2] {
+        let failed = match error {
+            Some(error) => io::Error::new(io::ErrorKind::InvalidData, error),
+            None => io::Error::from(io::ErrorKind::UnexpectedEof),
+        };
+        let failed = io::Error::other(HandshakeFailed(failed));
+        assert!(is_of_tls(&failed));
+        [false, true].map(|is_identified| TlsAdvice { ca: "mine.pem".into(), is_identified }.remedy(&failed))
+    }
+
+    #[test]
+    fn a_remedy_is_of_what_is_wrong_and_names_the_file_that_was_given() {
+        for (error, told) in [
+            (CertificateError::UnknownIssuer, "no authority in --tls-ca mine.pem has signed the server's certificate"),
+            (CertificateError::BadSignature, "no authority in --tls-ca mine.pem has signed the server's certificate"),
+            (CertificateError::Expired, "out of date, the server's or one in --tls-ca mine.pem"),
+            (CertificateError::NotValidForName, "--tls-no-hostname-check"),
+            (CertificateError::BadEncoding, "signed by an authority in --tls-ca mine.pem"),
+        ] {
+            for remedy in remedies(Some(Error::InvalidCertificate(error))) {
+                assert!(remedy.contains(told) && !remedy.contains("--tls-cert"), "{told:?} is not in: {remedy}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_server_that_refuses_this_client_or_speaks_no_tls_is_told_by_what_the_client_has() {
+        let refused = remedies(Some(Error::AlertReceived(AlertDescription::CertificateRequired)));
+        let closed = remedies(None);
+        for [without, with] in [&refused, &closed] {
+            assert!(without.contains("give --tls-cert and --tls-key"), "{without}");
+            assert!(with.contains("trusts the authority that signed --tls-cert") && !with.contains("give"), "{with}");
+        }
+        assert!(closed.iter().all(|told| told.contains("secureClientPort")), "{closed:?}");
+        assert!(refused.iter().all(|told| told.contains("its log says why")), "{refused:?}");
+        for is_identified in [false, true] {
+            let cause = TlsAdvice { ca: "mine.pem".into(), is_identified }.cause_of_silence();
+            assert!(cause.contains("--tls-cert") && !cause.contains("--tls-ca"), "{cause}");
+        }
     }
 }

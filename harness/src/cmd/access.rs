@@ -106,7 +106,7 @@ impl AccessArgs {
             TlsError::Identity(_) => anyhow::anyhow!("--tls-cert and --tls-key cannot be used: {error}"),
             _ => anyhow::anyhow!("--tls-ca {} cannot be used: {error}", ca.display()),
         };
-        Tls::new(authorities, identity, !self.tls_no_hostname_check).map_err(told)
+        Tls::new(ca, authorities, identity, !self.tls_no_hostname_check).map_err(told)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::calibrate::{CalibrationFit, CountedCell, MedianComparison, compared, 
 use crate::cmd::files::{Output, check_outputs};
 use crate::cmd::report::read;
 use crate::console::exit::{Exit, Failure, with_codes};
-use crate::console::output::{inform, is_screen, say};
+use crate::console::output::{inform, is_screen, say_json};
 use crate::console::progress::Progress;
 use crate::recording::archive::resolved_scenario;
 
@@ -89,7 +89,7 @@ fn shared_cores(record: &Record) -> u64 {
 
 fn tell(args: &CalibrateArgs, fitted: &CalibrationFit) -> Result<(), Failure> {
     if args.json {
-        return say(
+        return say_json(
             serde_json::json!({ "timing": fitted.timing, "compared": fitted.compared, "counted": fitted.counted, "tried": fitted.tried }),
         );
     }

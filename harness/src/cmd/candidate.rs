@@ -1,6 +1,6 @@
 //! `hustings candidate`: examines foreign programs, and runs this program as one.
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use hustings_record::StepDown;
 use hustings_reports::verdict::Verdict;
 use hustings_workloads::adapters::PROTOCOL_DOCUMENT;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::cmd::programs::is_there;
 use crate::console::exit::{Exit, Failure, with_codes};
-use crate::console::output::{inform, put, say};
+use crate::console::output::{inform, put, say_json};
 use crate::foreign::kit::{CheckOutcome, Command, ExaminationReport, KitFinding, Need, examine, run_of};
 use crate::foreign::own::{Flaw, OwnRecipe, stand};
 use crate::process::interrupt::Interrupt;
@@ -124,7 +124,10 @@ async fn check(command: Command, json: bool) -> Result<Exit, Failure> {
     };
     tell(&examined);
     if json {
-        say(serde_json::to_string_pretty(&examined).map_err(Failure::infrastructure)?)?;
+        say_json(serde_json::to_string_pretty(&examined).map_err(Failure::infrastructure)?)?;
+    }
+    if let Some(why) = examined.trouble {
+        return Err(Failure::infrastructure(anyhow!(why)));
     }
     Ok(if examined.passes() { Verdict::Pass } else { Verdict::Fail }.into())
 }
@@ -146,7 +149,13 @@ fn tell(examined: &ExaminationReport) {
         examined.not_tested.iter().for_each(|what| inform!("  – {what}"));
         inform!("next: {}", hustings_reports::render::clean_line(&examined.next));
     }
-    let sign = if examined.passes() { "✓ it can take part" } else { "✗ it cannot take part as it is" };
+    let sign = if examined.passes() {
+        "✓ it can take part"
+    } else if examined.trouble.is_some() {
+        "– no verdict: the examination itself failed; above is what it found until then"
+    } else {
+        "✗ it cannot take part as it is"
+    };
     inform!("{sign}");
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
-use hustings_record::words::round_duration;
+use hustings_record::words::{plural, round_duration};
 use hustings_record::{Damage, RunState};
 use hustings_reports::analysis::MutationTesting;
 use hustings_reports::summary::Summary;
@@ -18,7 +18,7 @@ use crate::cmd::dry::not_asked;
 use crate::cmd::files::with_what_is_left;
 use crate::cmd::report;
 use crate::console::exit::{Exit, Failure};
-use crate::console::output::{inform, say};
+use crate::console::output::{inform, say, say_json};
 use crate::coordinator::{CellSelection, RunError, RunOptions, run as perform};
 use crate::ensemble::start::EnsembleRequest;
 use crate::recording::folder::RecordFolder;
@@ -156,7 +156,8 @@ async fn one(
     let (summary, _) = report::make_silently(&place, Damage::Refused, MutationTesting::Nothing)?;
     if !asked.quiet {
         let round = place.file_name().unwrap_or_default().display();
-        inform!("{round}: {servers} servers, {}: {}", names.join(", "), summary.verdict);
+        let servers = plural(servers.into(), "server", "servers");
+        inform!("{round}: {servers}, {}: {}", names.join(", "), summary.verdict);
     }
     rounds.rounds += 1;
     rounds.handovers += summary.cells.iter().map(|cell| cell.handovers.completed).sum::<u64>();
@@ -195,7 +196,7 @@ fn shown(record: &Path, summary: &Summary, recipes: bool) -> FailedRound {
 
 fn tell(asked: &ChaosOptions<'_>, rounds: &Rounds) -> Result<(), Failure> {
     if asked.json {
-        return say(serde_json::to_string_pretty(rounds).map_err(Failure::infrastructure)?);
+        return say_json(serde_json::to_string_pretty(rounds).map_err(Failure::infrastructure)?);
     }
     inform!(
         "rounds: {} in {}, with {} handovers; {} passed, {} inconclusive, {} failed",

@@ -12,7 +12,7 @@ use hustings_reports::summary::Summary;
 use crate::cmd::only::NameFilter;
 use crate::cmd::report::{damage, read_summary, width};
 use crate::console::exit::{Exit, Failure, with_codes};
-use crate::console::output::{inform, is_coloured, say};
+use crate::console::output::{inform, is_coloured, say_json};
 
 /// Compare two runs: is the new one worse, better, the same, or does the evidence not suffice to tell?
 ///
@@ -91,7 +91,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     })?;
     inform!("{}", render::noise(&found));
     if args.json {
-        say(serde_json::to_string_pretty(&found).map_err(Failure::infrastructure)?)?;
+        say_json(serde_json::to_string_pretty(&found).map_err(Failure::infrastructure)?)?;
     }
     Ok(Exit::Pass)
 }
@@ -131,7 +131,7 @@ pub(super) fn of_run(summary: &Summary, rules: Rules, json: bool) -> Result<Exit
 fn tell(comparing: &ComparisonReport, json: bool) -> Result<Exit, Failure> {
     inform!("{}", render::comparison(comparing, width(), is_coloured()));
     if json {
-        say(serde_json::to_string_pretty(comparing).map_err(Failure::infrastructure)?)?;
+        say_json(serde_json::to_string_pretty(comparing).map_err(Failure::infrastructure)?)?;
     }
     Ok(comparing.answer.verdict().into())
 }

@@ -16,7 +16,7 @@ use crate::doctor::{self, Context, DoctorFinding, Status};
 use crate::process::interrupt;
 
 use crate::console::exit::{Exit, Failure, with_codes};
-use crate::console::output::{inform, say};
+use crate::console::output::{inform, say_json};
 
 /// Check whether runs can work on this machine, or watch how long it stands still
 #[derive(Debug, clap::Args)]
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
     }
     inform!("{}", if can_run { "runs can work here" } else { "runs cannot work here" });
     if args.json {
-        say(serde_json::json!({ "can_run": can_run, "findings": findings }))?;
+        say_json(serde_json::json!({ "can_run": can_run, "findings": findings }))?;
     }
     Ok(if can_run { Exit::Pass } else { Exit::Infrastructure })
 }
@@ -91,7 +91,7 @@ fn watch(output: &Output, long: Option<Duration>, json: bool) -> Result<Exit, Fa
         plural(seen.over_10_ms, "time", "times"),
     );
     if json {
-        say(serde_json::to_string(&seen).map_err(Failure::infrastructure)?)?;
+        say_json(serde_json::to_string(&seen).map_err(Failure::infrastructure)?)?;
     }
     // Without a given duration, Ctrl-C is the regular end.
     let is_cut = long.is_some() && stop.load(Ordering::Relaxed);

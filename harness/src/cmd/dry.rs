@@ -1,6 +1,6 @@
 //! `hustings run --dry-run`: the plan of a run, and what the servers of `--connect` report about themselves.
 
-use hustings_record::words::plural;
+use hustings_record::words::{first_few, plural};
 use hustings_workloads::scenario::{Cell, ExternalServers, PlanView, Scenario, explain_as};
 
 use crate::console::exit::{Exit, Failure};
@@ -49,7 +49,7 @@ pub(super) async fn dry(
 pub(super) fn not_asked(external: &ExternalRequest, scenario: &Scenario, cells: &[Cell]) -> ExternalServers {
     let line = format!(
         "ensemble: {}, run by somebody else and not asked; the plan takes the scenario's tick for theirs, {} ms",
-        external.connect.join(", "),
+        first_few(&external.connect),
         cells.first().map_or(scenario.ensemble.tick_ms, |cell| cell.tick_ms)
     );
     ExternalServers { lines: vec![line, needed(external, cells)], warnings: scenario.warnings() }
@@ -57,12 +57,13 @@ pub(super) fn not_asked(external: &ExternalRequest, scenario: &Scenario, cells: 
 
 fn reported(external: &ExternalRequest, servers: &ReportedServers) -> String {
     let (least, most) = servers.timeout_bounds_ms;
+    let sync = if servers.count == 1 { "it syncs" } else { "they sync" };
     format!(
         "ensemble: {} of ZooKeeper {} at {}, run by somebody else; tick {} ms, session timeouts from {least} to {most} ms; \
-         whether they sync to disk is not known",
+         whether {sync} to disk is not known",
         plural(servers.count.into(), "server", "servers"),
         servers.version,
-        external.connect.join(", "),
+        first_few(&external.connect),
         servers.tick_ms
     )
 }
@@ -74,4 +75,32 @@ fn needed(external: &ExternalRequest, cells: &[Cell]) -> String {
          machine (maxClientCnxns)",
         connections_needed(Cell::most_sessions(cells), external.connect.len())
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use hustings_workloads::scenario::ShippedScenario;
+
+    use super::*;
+    use crate::access::Access;
+
+    /// How a plan describes this many servers that were not asked, and that were.
+    fn described(count: u32) -> [String; 2] {
+        let connect = (1..=count).map(|at| format!("zk{at}:2181")).collect();
+        let external = ExternalRequest { connect, upstreams: None, toxiproxy: None, access: Access::default() };
+        let scenario = ShippedScenario::find("quick").expect("it ships").parse(&[]).expect("a scenario");
+        let unasked = not_asked(&external, &scenario, &scenario.cells()).lines.remove(0);
+        let version = "3.8.0".to_owned();
+        let servers = ReportedServers { count, version, tick_ms: 2_000, timeout_bounds_ms: (4_000, 40_000) };
+        [unasked, reported(&external, &servers)]
+    }
+
+    #[test]
+    fn a_plan_names_the_first_few_of_hundreds_of_servers_and_speaks_of_one_as_one() {
+        for line in described(400) {
+            assert!(line.contains("zk8:2181 and 392 more, run by somebody else") && line.len() < 500, "{line}");
+        }
+        let [_, one] = described(1);
+        assert!(one.contains("1 server of ZooKeeper") && one.contains("whether it syncs to disk"), "{one}");
+    }
 }

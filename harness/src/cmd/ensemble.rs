@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
 use clap::ValueEnum;
+use hustings_record::words::plural;
 use hustings_workloads::scenario::Cell;
 
 use crate::access::Access;
@@ -104,8 +105,10 @@ pub(super) fn check_base_port(request: &EnsembleRequest, cells: &[Cell]) -> anyh
         let most = (u32::from(u16::MAX) + 1).saturating_sub(count);
         ensure!(
             u32::from(base) <= most,
-            "--base-port {base}: {servers} servers and their links need {count} ports from there on, and ports end at {}; \
-             choose {most} at most, or leave it out",
+            "--base-port {base}: {} and {} links need {count} ports from there on, and ports end at {}; choose {most} at most, \
+             or leave it out",
+            plural(servers.into(), "server", "servers"),
+            if servers == 1 { "its" } else { "their" },
             u16::MAX
         );
     }
@@ -253,7 +256,8 @@ impl EnsembleArgs {
         );
         ensure!(
             upstreams == 0 || upstreams == servers,
-            "--connect names {servers} servers and --toxiproxy-upstreams {upstreams}: name each once, in the same order"
+            "--connect names {} and --toxiproxy-upstreams {upstreams}: name each once, in the same order",
+            plural(servers as u64, "server", "servers")
         );
         Ok(())
     }
@@ -319,7 +323,10 @@ mod tests {
             ("--toxiproxy-ports 1-2", "needs --toxiproxy"),
             ("--connect 127.0.0.1:1 --toxiproxy-upstreams zoo1:1", "needs --toxiproxy"),
             ("--toxiproxy 127.0.0.1:1 --toxiproxy-upstreams zoo1:1", "--connect"),
-            ("--connect 127.0.0.1:1 --toxiproxy 127.0.0.1:1 --toxiproxy-upstreams a:1,b:1", "names 1 servers"),
+            (
+                "--connect 127.0.0.1:1 --toxiproxy 127.0.0.1:1 --toxiproxy-upstreams a:1,b:1",
+                "names 1 server and --toxiproxy-upstreams 2",
+            ),
             ("--toxiproxy 127.0.0.1:1 --toxiproxy-ports 2-1", "first and the last port"),
             ("--toxiproxy ftp://x", "http://HOST:PORT"),
             ("--connect 127.0.0.1:1/x,127.0.0.1:2", "behind the last one"),

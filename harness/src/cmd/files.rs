@@ -17,9 +17,9 @@ use serde::de::DeserializeOwned;
 use crate::console::exit::Failure;
 use crate::console::output::{self, inform, put};
 use crate::files::bounded;
-use crate::files::replace::{check, folder_of, followed, replace};
+use crate::files::in_record::{led_to, refuse_in_record};
+use crate::files::replace::{check, followed, replace};
 use crate::files::write_error::WriteError;
-use crate::recording::archive::record_around;
 
 /// A summary is far smaller than this.
 const SUMMARY_BYTES_MAX: u64 = 256 << 20;
@@ -179,11 +179,7 @@ pub(super) fn distinct(outputs: &[(&str, Option<&Output>)], inputs: &[&Path]) ->
 
 /// Refuses paths in or into a record, because writing there would change the record. `what` names the path in errors.
 pub(super) fn refuse_records(what: &str, path: &Path) -> Result<(), Failure> {
-    if record_around(path).is_some() || record_around(&led_to(path)).is_some() {
-        let why = "it lies in a record, which would be another one then; choose a file elsewhere";
-        return Err(Failure::usage(anyhow!("{what} {}: {why}", path.display())));
-    }
-    Ok(())
+    refuse_in_record(what, path).map_err(Failure::output)
 }
 
 /// The output itself, independent of the path by which it is named.
@@ -192,15 +188,6 @@ fn identity(output: &Output) -> Output {
         Output::Standard => Output::Standard,
         Output::File(path) => Output::File(led_to(path)),
     }
-}
-
-/// The file itself, by whatever links it is named, even if it does not exist yet.
-fn led_to(path: &Path) -> PathBuf {
-    let in_folder = || {
-        let end = followed(path).ok()?;
-        Some(folder_of(&end).canonicalize().ok()?.join(end.file_name()?))
-    };
-    path.canonicalize().ok().or_else(in_folder).unwrap_or_else(|| path.to_owned())
 }
 
 /// Whether both lead to the same plain file.

@@ -8,7 +8,7 @@ use hustings_reports::compare::{ComparisonReport, compare, sides_of};
 use hustings_reports::gate::{
     FIGURES, GateRequirements, GateResult, Limits, annotations, bencher, benchmark_action, gate, history, markdown,
 };
-use hustings_reports::render::side_names;
+use hustings_reports::render::{clean_json, side_names};
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
 use wildmatch::WildMatch;
@@ -19,7 +19,7 @@ use crate::cmd::files::{Output, append, distinct, read_toml, refuse_records};
 use crate::cmd::junit::junit;
 use crate::cmd::report::read_summary;
 use crate::console::exit::{Exit, Failure, with_codes};
-use crate::console::output::{inform, say};
+use crate::console::output::{inform, say, say_json};
 use crate::files::bounded;
 use hustings_reports::analysis::MutationTesting;
 
@@ -147,7 +147,7 @@ pub(super) fn run(args: &GateArgs) -> Result<Exit, Failure> {
     let gated = gate(&summary, &asked, like).map_err(of_limits)?;
     tell(&gated, comparing.as_ref());
     if args.json {
-        say(serde_json::to_string_pretty(&gated).map_err(Failure::infrastructure)?)?;
+        say_json(serde_json::to_string_pretty(&gated).map_err(Failure::infrastructure)?)?;
     }
     write_all(args, &summary, &gated, comparing.as_ref())?;
     // An aborted run gives no verdict on cells that it did not run.
@@ -181,7 +181,7 @@ fn write_all(
     if let Some(path) = &args.markdown {
         path.write(&markdown(gated, comparing))?;
     }
-    let pretty = |value| serde_json::to_string_pretty(&value).map_err(Failure::infrastructure);
+    let pretty = |value| serde_json::to_string_pretty(&value).map(clean_json).map_err(Failure::infrastructure);
     if let Some(path) = &args.bencher {
         path.write(&pretty(bencher(summary))?)?;
     }

@@ -4,6 +4,7 @@
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 use hustings_reports::gate::{GateResult, Item};
+use hustings_reports::render::clean_prose;
 use hustings_reports::verdict::Verdict;
 
 /// The gate's result as a file for CI systems.
@@ -26,7 +27,8 @@ pub(super) fn junit(gated: &GateResult) -> Result<String, SerializeError> {
         suite.add_test_case(TestCase::new("repetition", status));
         report.add_test_suite(suite);
     }
-    report.to_string()
+    // It leaves out the control characters that XML refuses, and no others.
+    report.to_string().map(|text| clean_prose(&text))
 }
 
 fn case(cell: Option<&str>, item: &Item) -> TestCase {
@@ -47,4 +49,24 @@ fn case(cell: Option<&str>, item: &Item) -> TestCase {
     case.set_classname(cell.unwrap_or("record"));
     case.add_property(("seen", item.text.as_str()));
     case
+}
+
+#[cfg(test)]
+mod tests {
+    use hustings_reports::gate::GateQuestion;
+
+    use super::*;
+
+    #[test]
+    fn texts_from_outside_do_nothing_on_a_terminal() {
+        let odd = || "a\u{1b}[31m\u{7}\u{7f}\u{9b}\u{202e}b".to_owned();
+        let (verdict, what) = (Verdict::Fail, GateQuestion::Check);
+        let item = Item { cell: Some(odd()), what, name: odd(), verdict, text: odd(), not_testable: None };
+        let (hopeless, left_out) = (None, Vec::new());
+        let gated = GateResult { verdict, run: odd(), scenario: odd(), hopeless, left_out, items: vec![item] };
+        let text = junit(&gated).expect("XML");
+        let acts = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+        assert!(!text.contains(acts) && text.contains("<failure"), "{text:?}");
+        Report::deserialize_from_str(&text).expect("JUnit");
+    }
 }

@@ -11,7 +11,7 @@ use hustings_workloads::scenario::SHIPPED;
 use crate::cmd::files::Output;
 use crate::cmd::past;
 use crate::console::exit::{Exit, Failure, with_codes};
-use crate::console::output::say;
+use crate::console::output::{say, say_json};
 
 /// List the scenarios that come with the program, the recipes and faults they can use, and what is checked.
 #[derive(Debug, clap::Args)]
@@ -49,7 +49,7 @@ pub(super) fn run(args: &ListArgs) -> Result<Exit, Failure> {
         let adapters: Vec<String> = ADAPTERS.iter().map(|adapter| format!("foreign:{}", adapter.name)).collect();
         let faults: Vec<&str> = FaultKind::ALL.iter().map(|kind| kind.name()).collect();
         let checks: Vec<&str> = CHECKERS.iter().map(|checker| checker.name).collect();
-        say(serde_json::json!({
+        say_json(serde_json::json!({
             "scenarios": scenarios, "recipes": recipes, "programs": adapters, "faults": faults, "checks": checks
         }))?;
     } else {

@@ -9,7 +9,7 @@ use hustings_reports::mutations::{Matrix, SiteOutcome, matrix};
 
 use crate::cmd::files::unread;
 use crate::console::exit::{Exit, Failure};
-use crate::console::output::{inform, say};
+use crate::console::output::{inform, say_json};
 
 /// Applies every mutation to every cell of a record, and reports the results. Writes no files.
 pub(super) fn mutations(folder: &Path, damage: Damage, json: bool) -> Result<Exit, Failure> {
@@ -25,7 +25,7 @@ pub(super) fn mutations(folder: &Path, damage: Damage, json: bool) -> Result<Exi
     }
     tell_all(&all);
     if json {
-        say(serde_json::to_string_pretty(&all).map_err(Failure::infrastructure)?)?;
+        say_json(serde_json::to_string_pretty(&all).map_err(Failure::infrastructure)?)?;
     }
     let holes = all.iter().any(|found| found.holes().next().is_some());
     Ok(if holes || all.is_empty() { Exit::Inconclusive } else { Exit::Pass })

@@ -13,7 +13,7 @@ use hustings_reports::verdict::Verdict;
 use crate::cmd::files::{Output, check_outputs, kept_summary};
 use crate::cmd::report::SUMMARY_FILE;
 use crate::console::exit::{Exit, Failure};
-use crate::console::output::{inform, say};
+use crate::console::output::{inform, say, say_json};
 
 /// Default folder of records.
 pub(super) const FOLDER: &str = "runs";
@@ -47,7 +47,7 @@ pub(super) fn list(folder: &Path, page: Option<&Output>, json: bool) -> Result<E
         page.written("page", &html)?;
     }
     if json {
-        say(serde_json::to_string_pretty(&runs).map_err(Failure::infrastructure)?)?;
+        say_json(serde_json::to_string_pretty(&runs).map_err(Failure::infrastructure)?)?;
     } else {
         let sound = runs.iter().map(|run| (run, run.verdict.to_string()));
         let mut rows: Vec<(&HistoryEntry, String)> =

@@ -25,21 +25,26 @@ pub(super) fn can_be_started(cells: &[Cell]) -> anyhow::Result<()> {
 }
 
 /// Refuses a program that does not speak the protocol in a scenario with several candidates a host, and names everything
-/// that the command line lacks.
-pub(super) fn holds_one_candidate(option: &str, spec: &ForeignSpec, scenario: &Scenario) -> anyhow::Result<()> {
+/// that the command line lacks. `set`: the option that changes the scenario.
+pub(super) fn holds_one_candidate(
+    option: &str,
+    spec: &ForeignSpec,
+    scenario: &Scenario,
+    set: &str,
+) -> anyhow::Result<()> {
     let cells = scenario.cells();
     let several = cells.iter().find(|cell| cell.candidates() > u64::from(cell.hosts));
     let Some(cell) = several.filter(|_| is_told_by_command(&spec.command)) else { return Ok(()) };
     let size = cell.candidates_per_group.min(cell.hosts.into());
-    let set = |key: &str, is_varied: bool, value: u32| {
+    let to_set = |key: &str, is_varied: bool, value: u32| {
         let section = if is_varied { "matrix" } else { "election" };
-        format!("--set {section}.{key}={value}")
+        format!("{set} {section}.{key}={value}")
     };
     let matrix = &scenario.matrix;
     let sets = [
-        set("groups", matrix.groups.is_some(), 1),
-        set("hosts", matrix.hosts.is_some(), size),
-        set("candidates_per_group", matrix.candidates_per_group.is_some(), size),
+        to_set("groups", matrix.groups.is_some(), 1),
+        to_set("hosts", matrix.hosts.is_some(), size),
+        to_set("candidates_per_group", matrix.candidates_per_group.is_some(), size),
     ];
     let url = format!(", and {TOLD_BY_COMMAND} to its command, the URL to which it POSTs while it leads");
     let resource = if says_where_to_write(&spec.command) { "" } else { url.as_str() };

@@ -1,12 +1,13 @@
 //! `hustings proxy`: the embedded link proxy as a separate command.
 
 use std::convert::Infallible;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 
 use crate::cmd::run::seed;
 use crate::console::exit::{Exit, Failure, with_codes};
-use crate::console::output::say;
+use crate::console::output::say_json;
+use crate::links::{VersionAnswer, version_at};
 use crate::process::interrupt::Interrupt;
 use crate::process::{child, limits};
 use crate::proxy::{Options, ProxyServer, Taps};
@@ -71,15 +72,12 @@ pub(crate) fn run(args: &ProxyArgs) -> Result<Exit, Failure> {
 
 async fn serve(args: &ProxyArgs) -> Result<Exit, Failure> {
     let options = Options { listen: args.listen, lie: args.lie.clone(), plain: args.plain, seed: args.seed };
-    let server = ProxyServer::bind(options).with_context(|| {
-        format!("cannot listen on {}: is a Toxiproxy running there? Choose another with --listen", args.listen)
-    });
-    let server = server.map_err(Failure::infrastructure)?;
+    let server = ProxyServer::bind(options).map_err(|error| unbound(args.listen, error))?;
     let taps = server.taps();
     // As the first process of a container, it receives only signals that it listens to.
     let interrupt = Interrupt::take_over();
     let address = server.address().map_err(Failure::infrastructure)?;
-    say(json!({ "api": address.to_string() }))?;
+    say_json(json!({ "api": address.to_string() }))?;
     let failed = tokio::select! {
         served = server.serve() => served.map_or_else(anyhow::Error::from, |()| anyhow::anyhow!("the API ended")),
         failed = record(args.record, taps) => match failed {
@@ -89,6 +87,30 @@ async fn serve(args: &ProxyArgs) -> Result<Exit, Failure> {
         () = interrupt.first() => return Ok(Exit::Interrupted),
     };
     Err(Failure::infrastructure(failed))
+}
+
+/// The failure to listen at this address, by what is there. Blocks for two seconds at most.
+fn unbound(listen: SocketAddr, error: io::Error) -> Failure {
+    let why = match error.kind() {
+        ErrorKind::AddrInUse => match version_at(listen) {
+            Some(VersionAnswer::Toxiproxy(version)) => {
+                format!("a Toxiproxy {version} runs there: use that one, or choose another address with --listen")
+            }
+            Some(VersionAnswer::Other(answer)) => format!(
+                "another program listens there, which {answer} when asked for a Toxiproxy's version; choose another address \
+                 with --listen"
+            ),
+            None => "another program has that address; choose another with --listen".to_owned(),
+        },
+        ErrorKind::AddrNotAvailable => {
+            "this machine has no such address; choose one of its own with --listen".to_owned()
+        }
+        ErrorKind::PermissionDenied => {
+            "this user may not listen there; choose a port from 1024 on with --listen".to_owned()
+        }
+        _ => "choose another address with --listen".to_owned(),
+    };
+    Failure::infrastructure(anyhow::Error::new(error).context(format!("cannot listen on {listen}: {why}")))
 }
 
 async fn record(wanted: bool, taps: Taps) -> io::Result<Infallible> {

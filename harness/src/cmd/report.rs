@@ -3,6 +3,7 @@
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
+use hustings_record::words::first_few;
 use hustings_record::{Damage, Reading, Record, RecordError};
 use hustings_reports::analysis::{MutationTesting, summarise_read};
 use hustings_reports::render;
@@ -11,7 +12,7 @@ use hustings_reports::summary::Summary;
 use crate::cmd::files::{save, unread};
 use crate::cmd::{in_full, mutations};
 use crate::console::exit::{Exit, Failure, with_codes};
-use crate::console::output::{inform, is_coloured, say, write_error_as_it_is};
+use crate::console::output::{inform, is_coloured, say_json, write_error_as_it_is};
 
 const REPORT_FILE: &str = "report.html";
 pub(super) const SUMMARY_FILE: &str = "summary.json";
@@ -79,7 +80,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         return Ok(exit);
     }
     let (count, all) = (unread.len(), args.records.len());
-    Err(Failure::infrastructure(anyhow::anyhow!("{count} of {all} reports were not made: {}", unread.join(", "))))
+    Err(Failure::infrastructure(anyhow::anyhow!("{count} of {all} reports were not made: {}", first_few(&unread))))
 }
 
 /// Checks one record.
@@ -180,7 +181,7 @@ fn write(folder: &Path, name: &str, content: &str) -> Result<PathBuf, Failure> {
 fn tell(summary: &Summary, told: &ReportOutput) -> Result<(), Failure> {
     write_error_as_it_is(render::terminal(summary, width(), is_coloured()));
     if told.json {
-        say(render::json(summary))?;
+        say_json(render::json(summary))?;
     }
     Ok(())
 }

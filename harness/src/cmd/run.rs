@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
 use clap::Parser as _;
-use hustings_record::words::as_typed;
+use hustings_record::words::{as_typed, plural};
 use hustings_record::{Damage, FaultKind, REPETITIONS_MAX, Reading, RunState};
 use hustings_reports::analysis::{MutationTesting, summarise_read};
 use hustings_reports::compare::undecided;
@@ -15,7 +15,7 @@ use hustings_reports::sound::to_run_again;
 use hustings_reports::summary::Summary;
 use hustings_workloads::plan::plan;
 use hustings_workloads::scenario::{
-    Cell, ForeignSpec, SHIPPED, Scenario, ScenarioError, ShippedScenario, cell_duration_ms, check_rounds,
+    Cell, ForeignSpec, Overrides, SHIPPED, Scenario, ScenarioError, ShippedScenario, cell_duration_ms, check_rounds,
     declared_program, meant,
 };
 
@@ -190,19 +190,20 @@ fn so_far(record: &Path) -> anyhow::Result<Summary> {
     Ok(summarise_read(reading, MutationTesting::Nothing)?)
 }
 
-/// Refuses faults on external servers, and cells that need different servers: their number and tick are fixed.
-fn refuse_what_is_not_ours(request: &EnsembleRequest, scenario: &Scenario) -> anyhow::Result<()> {
+/// Refuses faults on external servers, and cells that need different servers: their number and tick are fixed. `set`: the
+/// option that changes the scenario.
+fn refuse_what_is_not_ours(request: &EnsembleRequest, scenario: &Scenario, set: &str) -> anyhow::Result<()> {
     if !request.is_external() {
         return Ok(());
     }
     let cells = scenario.cells();
     if let Some(other) = cells.iter().find(|cell| !cell.same_ensemble(&cells[0])) {
         bail!(
-            "cell {} asks for {} servers with a tick of {} ms and cell {} for {} with {} ms; the number of servers and the tick of \
+            "cell {} asks for {} with a tick of {} ms and cell {} for {} with {} ms; the number of servers and the tick of \
              servers that somebody else runs are theirs: use --ensemble local or --ensemble docker, or choose one of each \
-             (--set matrix.servers=…, --set matrix.tick_ms=…)",
+             ({set} matrix.servers=…, {set} matrix.tick_ms=…)",
             cells[0].name,
-            cells[0].servers,
+            plural(cells[0].servers.into(), "server", "servers"),
             cells[0].tick_ms,
             other.name,
             other.servers,
@@ -322,23 +323,26 @@ pub(super) fn chosen(scenario: &Scenario, only: &[String]) -> anyhow::Result<Vec
 fn side(
     args: &RunArgs,
     name: &str,
-    set: &[String],
+    overrides: &[Overrides<'_>],
     program: Option<&ProgramOption<'_>>,
     request: &EnsembleRequest,
 ) -> Result<CellSelection, Failure> {
     let verbatim = text(name)?;
+    let set = overrides.last().map_or("--set", |last| last.option);
+    // Two programs on one scenario need the same changes of it.
+    let set_for_program = if args.against.is_none() { "--set" } else { set };
     let choose = || {
-        let mut scenario = repeated(Scenario::parse(&verbatim, name, set)?, args.repeat)?;
+        let mut scenario = repeated(Scenario::parse_with(&verbatim, name, overrides)?, args.repeat)?;
         scenario.further_rounds = args.further.unwrap_or(scenario.further_rounds);
         if let Some(ProgramOption { option, command, sets }) = program {
             let spec = program_of(option, command, sets)?;
-            programs::holds_one_candidate(option, &spec, &scenario)?;
+            programs::holds_one_candidate(option, &spec, &scenario, set_for_program)?;
             let left_out;
             (scenario, left_out) = scenario.with_program(CANDIDATE, spec, option)?;
             left_out.iter().for_each(|what| inform!("! left out with {option}: {what}"));
         }
         refuse_programs_where_they_have_no_way_in(request, &scenario)?;
-        refuse_what_is_not_ours(request, &scenario)?;
+        refuse_what_is_not_ours(request, &scenario, set)?;
         let cells = chosen(&scenario, &args.only)?;
         let only = cells.into_iter().map(|cell| cell.name).collect();
         let resolved = scenario.to_toml()?;
@@ -350,7 +354,8 @@ fn side(
 /// Runs the scenario. Returns the exit code of the verdict.
 pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure> {
     let request = args.ensemble.clone().request().map_err(Failure::usage)?;
-    let own = side(&args, &args.scenario, &args.set, ProgramOption::own(&args).as_ref(), &request)?;
+    let set = [Overrides { option: "--set", sets: &args.set }];
+    let own = side(&args, &args.scenario, &set, ProgramOption::own(&args).as_ref(), &request)?;
     let scenario = own.scenario.clone();
     if scenario.repeat < 2 && args.further.is_some_and(|further| further > 0) {
         let why = "--further has no effect on cells that run once; add --repeat 2, or more";
@@ -454,8 +459,9 @@ async fn against(args: &RunArgs, request: &EnsembleRequest, own_exe: &Path) -> R
     let name = args.against.as_ref().unwrap_or(&args.scenario);
     // If the same scenario is used, it keeps the changes of this side.
     let own = if args.against.is_none() { args.set.as_slice() } else { &[] };
-    let set: Vec<String> = own.iter().chain(&args.against_set).cloned().collect();
-    let chosen = side(args, name, &set, ProgramOption::against(args).as_ref(), request)?;
+    let sets = [("--set", own), ("--against-set", args.against_set.as_slice())];
+    let sets = sets.map(|(option, sets)| Overrides { option, sets });
+    let chosen = side(args, name, &sets, ProgramOption::against(args).as_ref(), request)?;
     let exe = match &args.against_exe {
         Some(exe) => {
             let exe = exe.canonicalize().with_context(|| format!("--against-exe {}", exe.display()));

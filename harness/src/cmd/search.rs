@@ -12,7 +12,7 @@ use hustings_workloads::scenario::{Cell, Scenario};
 use serde::Serialize;
 
 use crate::console::exit::{Exit, Failure};
-use crate::console::output::{inform, is_screen, say};
+use crate::console::output::{inform, is_screen, say, say_json};
 use crate::console::progress::Progress;
 use crate::process::clock;
 use crate::process::interrupt;
@@ -97,7 +97,7 @@ pub(super) fn run(args: &SearchOptions<'_>, scenario: &Scenario, seeds: Range<u6
         return Err(Failure::usage(anyhow!("{}: {why}", scenario.name)));
     }
     if args.json {
-        say(serde_json::to_string_pretty(&told).map_err(Failure::infrastructure)?)?;
+        say_json(serde_json::to_string_pretty(&told).map_err(Failure::infrastructure)?)?;
     }
     Ok(match told.last() {
         Some(last) if asked_to_end.load(Ordering::Relaxed) => {

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail, ensure};
-use hustings_record::words::{duration, plural, setting_ms};
+use hustings_record::words::{duration, first_few, plural, setting_ms};
 use hustings_record::{Damage, EnsembleKind, StepDown};
 use hustings_reports::render;
 use hustings_reports::tune::pauses::{self, PauseLog};
@@ -20,7 +20,7 @@ use crate::cmd::files::{Output, check_outputs};
 use crate::cmd::report;
 use crate::cmd::run::{self, RunArgs};
 use crate::console::exit::{Exit, Failure, with_codes};
-use crate::console::output::{inform, say};
+use crate::console::output::{inform, say_json};
 use crate::files::bounded;
 use crate::process::interrupt;
 use crate::recording::folder::RecordFolder;
@@ -269,9 +269,11 @@ fn read(path: &Path) -> anyhow::Result<PauseLog> {
 
 fn weeks(args: &TuneArgs, log: &PauseLog) -> anyhow::Result<f64> {
     args.weeks.or(log.weeks().filter(|own| *own <= WEEKS_MAX)).ok_or_else(|| {
+        let logs: Vec<String> = args.pauses.iter().map(|path| path.display().to_string()).collect();
+        let (do_not, are) = if logs.len() == 1 { ("it does not", "it is") } else { ("they do not", "they are") };
         anyhow!(
-            "{}: it does not tell of how long a time it is ({}): give --weeks, as in `--weeks 8`",
-            args.pauses.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
+            "{}: {do_not} tell of how long a time {are} ({}): give --weeks, as in `--weeks 8`",
+            first_few(&logs),
             log.shape.about()
         )
     })
@@ -365,7 +367,7 @@ fn tell(args: &TuneArgs, log: &PauseLog, advice: &Advice, seen: Option<&Measured
                 "reconnect_ms": measured.reconnect_ms, "crashes": measured.crashes, "settings": measured.settings,
             })
         });
-        say(serde_json::json!({ "advice": advice, "measured": measured }))?;
+        say_json(serde_json::json!({ "advice": advice, "measured": measured }))?;
     }
     Ok(())
 }

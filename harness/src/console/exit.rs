@@ -5,6 +5,8 @@ use hustings_reports::compare::{compared_sides, overall};
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
 
+use crate::files::in_record::OutputInRecord;
+
 /// The program's exit status, for scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -25,7 +27,7 @@ pub enum Exit {
 const CODES: &str = "Exit codes:
   0    pass; what was asked for is done
   1    a verdict failed; a search found something, or missed a known bug
-  2    the command line, a scenario or another file given to it is wrong
+  2    the command line, a scenario or another file is wrong; an output would lie in a record
   3    inconclusive: the evidence does not reach for a verdict
   4    infrastructure: what a run needs is missing, a record unreadable, a file unwritable or taken
   130  interrupted: Ctrl-C, SIGTERM, SIGQUIT, or a closed terminal";
@@ -104,8 +106,27 @@ impl Failure {
     }
 
     /// The machine refuses an output: its folder is missing, it is taken, or it cannot be written. What is wrong with
-    /// its name alone, such as an empty path, is [`usage`](Self::usage), and the parser of the command line says so.
+    /// its name alone is [`usage`](Self::usage): a place in a record, or an empty path, which the parser of the command
+    /// line refuses.
     pub fn output(error: impl Into<anyhow::Error>) -> Self {
-        Self::infrastructure(error)
+        let error = error.into();
+        if error.is::<OutputInRecord>() { Self::usage(error) } else { Self::infrastructure(error) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{Exit, Failure};
+    use crate::recording::archive::Archive;
+
+    #[test]
+    fn an_output_in_a_record_is_a_mistake_of_the_command_line_and_a_record_in_its_place_is_not() {
+        let folder = tempfile::tempdir().expect("a temp dir");
+        std::fs::write(folder.path().join("manifest.json"), "{}").expect("written");
+        let code_of = |out: &Path| Archive::check(out).map_err(Failure::output).expect_err("refused").exit;
+        assert_eq!(code_of(&folder.path().join("events/new")), Exit::Usage);
+        assert_eq!(code_of(folder.path()), Exit::Infrastructure);
     }
 }

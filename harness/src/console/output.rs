@@ -8,7 +8,7 @@ use std::env::var_os;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
 
-use hustings_reports::render::clean_prose;
+use hustings_reports::render::{clean_json, clean_prose};
 
 use crate::console::exit::Failure;
 
@@ -22,6 +22,14 @@ pub fn say(text: impl Display) -> Result<(), Failure> {
     } else {
         put(format_args!("{text}\n"))
     }
+}
+
+/// Writes a line of JSON, or several. Whatever its texts hold does nothing on a terminal, and its value is unchanged.
+///
+/// # Errors
+/// As [`say`].
+pub fn say_json(json: impl Display) -> Result<(), Failure> {
+    put(format_args!("{}\n", clean_json(json.to_string())))
 }
 
 /// Writes the text unchanged.

@@ -1,6 +1,7 @@
 //! Corrects the scenario by the properties of the ensemble found. For external servers, their actual number and tick
 //! count, not those that the scenario asks for.
 
+use hustings_record::words::plural;
 use hustings_record::{Warning, WarningKind};
 use hustings_workloads::scenario::Scenario;
 
@@ -28,7 +29,8 @@ fn correct(asked: &Scenario, servers: u32, tick_ms: u64, bounds: Option<(u64, u6
     let mut told = Vec::new();
     let was = &asked.ensemble;
     if was.servers != servers {
-        let text = format!("the scenario asks for {} servers and the ensemble has {servers}: those count", was.servers);
+        let asked = plural(was.servers.into(), "server", "servers");
+        let text = format!("the scenario asks for {asked} and the ensemble has {servers}: those count");
         told.push(Warning::new(WarningKind::AsFound, text));
     }
     if was.tick_ms != tick_ms {

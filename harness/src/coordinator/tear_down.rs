@@ -16,7 +16,7 @@ use crate::process::procfs::ProcessId;
 use crate::protocol::ToHost;
 
 /// Hosts that are ordered to stop close their sessions and end within this; then they are killed.
-const STOP_AT_MOST: Duration = Duration::from_secs(20);
+const STOP_AT_MOST: Duration = Duration::from_secs(30);
 /// Deadline for the faults of a cell that is cut short, and again for healing the links.
 const HEAL_AT_MOST: Duration = Duration::from_secs(15);
 

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use futures::future::LocalBoxFuture;
+use hustings_record::words::plural;
 use hustings_record::{EnsembleKind, Holdings, ServerMetrics};
 
 pub mod control;
@@ -174,7 +175,7 @@ pub enum EnsembleError {
         "port {port}, wanted as the {role} port of server {server}, cannot be used: {source}; free it, or ask for another base port"
     )]
     PortTaken { port: u16, role: &'static str, server: u32, source: io::Error },
-    #[error("no free ports for {servers} servers were found: {source}")]
+    #[error("no free ports for {} were found: {source}", plural(u64::from(*.servers), "server", "servers"))]
     NoPorts { servers: u32, source: io::Error },
     #[error("cannot {what} {}: {source}", .path.display())]
     Io { what: &'static str, path: PathBuf, source: io::Error },

@@ -2,6 +2,7 @@
 
 pub(crate) mod borrowed;
 pub mod bounded;
+pub(crate) mod in_record;
 pub(crate) mod replace;
 pub mod workdir;
 pub mod write_error;

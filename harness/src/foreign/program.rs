@@ -15,7 +15,7 @@ use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::mpsc;
 use tokio::task::spawn_local;
 
-use super::lines::StreamLines;
+use super::lines::{StreamLines, UnendedLine};
 use super::message::{FromProgram, ToProgram};
 use crate::process::child::SECRET_VARIABLE;
 use crate::process::clock;
@@ -75,6 +75,7 @@ pub struct Program {
     child: Child,
     orders: Option<mpsc::Sender<ToProgram>>,
     last_words: Rc<RefCell<VecDeque<String>>>,
+    unended: UnendedLine,
 }
 
 impl Program {
@@ -110,10 +111,12 @@ impl Program {
         let (orders, queue) = mpsc::channel(ORDERS_MAX);
         let (tell, heard) = mpsc::channel(HEARD_MAX);
         let last_words: Rc<RefCell<VecDeque<String>>> = Rc::default();
+        let lines = StreamLines::of(stdout);
+        let unended = lines.unended();
         spawn_local(speak(stdin, queue));
-        spawn_local(listen(stdout, tell));
+        spawn_local(listen(lines, tell));
         spawn_local(keep_last_words(stderr, last_words.clone()));
-        Ok((Self { pid, id: ProcessId::of(pid), own_group, child, orders: Some(orders), last_words }, heard))
+        Ok((Self { pid, id: ProcessId::of(pid), own_group, child, orders: Some(orders), last_words, unended }, heard))
     }
 
     #[must_use]
@@ -135,6 +138,13 @@ impl Program {
     #[must_use]
     pub fn last_words(&self) -> Vec<String> {
         self.last_words.borrow().iter().cloned().collect()
+    }
+
+    /// That it has written the beginning of a line and no newline since, for its author. None: it has not.
+    #[must_use]
+    pub fn unended_line(&self) -> Option<String> {
+        let begun = begin_of(&self.unended.borrow(), GARBAGE_CHARS);
+        (!begun.trim().is_empty()).then(|| format!("it wrote {begun:?} without the newline that ends a message"))
     }
 
     /// Signals its process group, if it has one of its own: what it has started belongs to it.
@@ -165,12 +175,21 @@ impl Program {
     /// # Errors
     /// The kernel does not report the end.
     pub async fn wait(&mut self, at_most: Duration) -> std::io::Result<(ExitStatus, bool)> {
+        let in_time = self.ends_within(at_most).await?;
+        if !in_time {
+            self.child.start_kill()?;
+        }
+        Ok((self.child.wait().await?, !in_time))
+    }
+
+    /// Waits for its end for so long. True: it has ended.
+    ///
+    /// # Errors
+    /// The kernel does not report the end.
+    pub async fn ends_within(&mut self, at_most: Duration) -> std::io::Result<bool> {
         match tokio::time::timeout(at_most, self.child.wait()).await {
-            Ok(status) => Ok((status?, false)),
-            Err(_) => {
-                self.child.start_kill()?;
-                Ok((self.child.wait().await?, true))
-            }
+            Ok(status) => status.map(|_| true),
+            Err(_) => Ok(false),
         }
     }
 }
@@ -218,9 +237,9 @@ impl Chatter {
     }
 }
 
-async fn listen(stdout: impl AsyncRead + Unpin, tell: mpsc::Sender<ProgramInput>) {
+async fn listen(mut lines: StreamLines<impl AsyncRead + Unpin>, tell: mpsc::Sender<ProgramInput>) {
     let mut chatter = Chatter::default();
-    let mut lines = StreamLines::of(stdout);
+    let unended = lines.unended();
     while let Some(line) = lines.next().await {
         let t = clock::now();
         let heard = match line {
@@ -229,7 +248,7 @@ async fn listen(stdout: impl AsyncRead + Unpin, tell: mpsc::Sender<ProgramInput>
                 Ok(message) => ProgramInput::Said { t, message },
                 Err(error) => ProgramInput::Garbage { t, why: error.to_string(), line: begin_of(&line, GARBAGE_CHARS) },
             },
-            Err(why) => ProgramInput::Garbage { t, why, line: String::new() },
+            Err(why) => ProgramInput::Garbage { t, why, line: begin_of(&unended.borrow(), GARBAGE_CHARS) },
         };
         let Some(heard) = chatter.taken(t, heard) else { continue };
         if tell.send(heard).await.is_err() {
@@ -267,7 +286,7 @@ mod tests {
         let text = format!("{}{grant}\n{}", format!("{note}\n").repeat(30_000), "garbage\n".repeat(30_000));
         let (tell, mut heard) = mpsc::channel(1 << 16);
         let began = clock::now();
-        listen(text.as_bytes(), tell).await;
+        listen(StreamLines::of(text.as_bytes()), tell).await;
         let seconds = (clock::now() - began) / SECOND_NS + 2;
         let (mut chatter, mut told, mut grants) = (0, 0, 0);
         while let Some(heard) = heard.recv().await {

@@ -2,11 +2,14 @@
 //! because that library hides the API's answers. Other requests use plain HTTP.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
+use std::error::Error;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::time::Duration;
+use std::{fmt, iter};
 
 use hustings_record::Direction;
+use hustings_record::words::quoted;
 use reqwest::Method;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -14,9 +17,13 @@ use toxiproxy_rust::client::Client;
 use toxiproxy_rust::proxy::{Proxy, ProxyPack};
 
 use super::error::LinkError;
+use super::stranger::{self, VersionAnswer, version_at};
 use super::toxics::{self, Toxic, Toxics};
 
 const HTTP_LIMIT: Duration = Duration::from_secs(5);
+/// The client library obeys `http_proxy`. All other requests ignore it.
+const NO_PROXY: &str = "is it running? If http_proxy is set, NO_PROXY must name that host";
+const SILENT: &str = "it does not answer in time: is it stopped, or does a firewall drop what is sent there?";
 
 pub(super) struct Control {
     pub(super) api: SocketAddr,
@@ -29,20 +36,22 @@ pub(super) struct Control {
 impl Control {
     /// Requests the version, which also shows whether a proxy answers.
     pub(super) fn connect(api: SocketAddr) -> Result<Self, LinkError> {
-        let unreachable = |why: String| LinkError::Unreachable { api, why };
+        let unreachable = |why: String| LinkError::Unreachable { api, why, remedy: NO_PROXY };
         let http = reqwest::blocking::Client::builder().no_proxy().timeout(HTTP_LIMIT).tcp_nodelay(true);
         let http = http.build().map_err(|e| unreachable(e.to_string()))?;
         let mut control = Self { api, embedded: false, client: Client::new(api), http };
         // toxiproxy_rust panics when a connection breaks. This request reports the usual causes first.
-        control.answers()?;
+        control.answers().map_err(|error| or_stranger(api, error))?;
         let text = control.client.version().map_err(unreachable)?;
-        let value: Option<Value> = serde_json::from_str(&text).ok();
-        let version = value.as_ref().and_then(|v| v["version"].as_str()).unwrap_or(text.trim());
-        // Toxiproxy reports "git" as its version if it was built from source.
-        if !version.starts_with("2.") && !version.starts_with("git") {
-            let got = text.chars().take(80).collect();
-            return Err(LinkError::Version { api, got });
+        match stranger::version(&text) {
+            None => return Err(LinkError::Stranger { api, answer: stranger::answers(&text) }),
+            Some(version) if !version.starts_with("2.") && !version.starts_with("git") => {
+                let got = text.chars().take(80).collect();
+                return Err(LinkError::Version { api, got });
+            }
+            Some(_) => {}
         }
+        let value: Option<Value> = serde_json::from_str(&text).ok();
         control.embedded = value.as_ref().is_some_and(|v| v["hustings"].is_string());
         Ok(control)
     }
@@ -166,9 +175,11 @@ impl Control {
         if let Some(body) = body {
             request = request.json(body);
         }
-        let answer = request.send().map_err(|why| self.unreachable(reason(&why)))?;
+        let failed =
+            |why: reqwest::Error| LinkError::Unreachable { api: self.api, why: reason(&why), remedy: remedy(&why) };
+        let answer = request.send().map_err(failed)?;
         let status = answer.status();
-        let text = answer.text().map_err(|why| self.unreachable(reason(&why)))?;
+        let text = answer.text().map_err(failed)?;
         if status.is_success() {
             return Ok(text);
         }
@@ -186,7 +197,7 @@ impl Control {
     pub(super) fn unreachable(&self, why: String) -> LinkError {
         // The client library joins nested causes into one line. The last one is sufficient.
         let innermost = why.rsplit_once("error: ").map_or(&*why, |(_, innermost)| innermost);
-        LinkError::Unreachable { api: self.api, why: innermost.to_owned() }
+        LinkError::Unreachable { api: self.api, why: innermost.to_owned(), remedy: NO_PROXY }
     }
 
     fn nonsense(&self, request: &str, why: impl fmt::Display) -> LinkError {
@@ -216,11 +227,39 @@ fn list(toxics: &Toxics) -> String {
     toxics.values().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
+/// The error of the first request, or that another program answers it.
+fn or_stranger(api: SocketAddr, error: LinkError) -> LinkError {
+    let answer = match &error {
+        LinkError::Refused { status, answer, .. } => Some(format!("answers {status} {}", quoted(answer))),
+        _ => match version_at(api) {
+            Some(VersionAnswer::Other(answer)) => Some(answer),
+            Some(VersionAnswer::Toxiproxy(_)) | None => None,
+        },
+    };
+    answer.map_or(error, |answer| LinkError::Stranger { api, answer })
+}
+
+/// An error and its causes, the innermost last.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    iter::successors(Some(error), |&error| error.source())
+}
+
 /// The innermost reason: "connection refused" rather than "error sending request".
-fn reason(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut innermost = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
+fn reason(error: &reqwest::Error) -> String {
+    causes(error).last().map(ToString::to_string).unwrap_or_default()
+}
+
+/// What may be wrong where the API cannot be reached, by the kind of the error.
+fn remedy(error: &reqwest::Error) -> &'static str {
+    match causes(error).find_map(|cause| Some(cause.downcast_ref::<io::Error>()?.kind())) {
+        Some(ErrorKind::ConnectionRefused) => {
+            "nothing listens there: is it running, and is that the address of its API?"
+        }
+        Some(ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable) => {
+            "no way leads there from this machine: is that the address of its API?"
+        }
+        Some(ErrorKind::TimedOut) => SILENT,
+        Some(_) | None if error.is_timeout() => SILENT,
+        Some(_) | None => "is it running, and is that the address of its API?",
     }
-    innermost.to_string()
 }

@@ -12,11 +12,15 @@ pub enum LinkError {
     #[error("--toxiproxy '{url}': {why}; give it like http://127.0.0.1:8474")]
     Url { url: String, why: String },
     /// No server answers there.
+    #[error("the link proxy at {api} cannot be reached: {why}; {remedy}")]
+    Unreachable { api: SocketAddr, why: String, remedy: &'static str },
+    /// Another program answers.
     #[error(
-        "the link proxy at {api} cannot be reached: {why}; is it running? If http_proxy is set, NO_PROXY must name that host"
+        "{api} is not the API of a Toxiproxy: asked for its version, it {answer}; name that of a Toxiproxy 2, like \
+         http://127.0.0.1:8474"
     )]
-    Unreachable { api: SocketAddr, why: String },
-    /// A server answers, but it is not Toxiproxy 2.
+    Stranger { api: SocketAddr, answer: String },
+    /// A Toxiproxy answers, but not Toxiproxy 2.
     #[error("the link proxy at {api} says '{got}' when asked for its version; Toxiproxy 2 is needed")]
     Version { api: SocketAddr, got: String },
     /// The embedded proxy did not start.

@@ -3,6 +3,7 @@
 
 use std::{fs, io};
 
+use hustings_record::words::plural;
 use rustix::process::{Resource, getrlimit};
 
 use super::limits::{descriptor_limit, raise_descriptor_limit};
@@ -87,14 +88,14 @@ pub enum CapacityError {
     )]
     Tunnel { sessions: u32, needed: u64, limit: u64 },
     #[error(
-        "a server would need {needed} descriptors ({sessions} sessions / {servers} servers = {share}, + \
-         {SERVER_DESCRIPTORS}), and a process may have {limit}; use more servers, fewer candidates, or {RAISE}"
+        "a server would need {needed} descriptors ({sessions} sessions / {} = {share}, + {SERVER_DESCRIPTORS}), and a process \
+         may have {limit}; use more servers, fewer candidates, or {RAISE}", plural(u64::from(*.servers), "server", "servers")
     )]
     Server { sessions: u32, servers: u32, share: u64, needed: u64, limit: u64 },
     #[error(
-        "a server's port would get {share} connections ({sessions} sessions / {servers} servers), and this machine has \
-         {limit} ports for connections to one destination; use more servers, fewer candidates, or widen the range \
-         (sysctl net.ipv4.ip_local_port_range)"
+        "a server's port would get {share} connections ({sessions} sessions / {}), and this machine has {limit} ports for \
+         connections to one destination; use more servers, fewer candidates, or widen the range \
+         (sysctl net.ipv4.ip_local_port_range)", plural(u64::from(*.servers), "server", "servers")
     )]
     Ports { sessions: u32, servers: u32, share: u64, limit: u64 },
     #[error("sessions need at least one host and one server")]

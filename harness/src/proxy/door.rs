@@ -8,7 +8,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures::FutureExt as _;
+use rustix::net::SocketFlags;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tracing::warn;
 
 /// Backlog of every port.
 const BACKLOG: u32 = 4096;
@@ -24,6 +26,18 @@ pub(super) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
+}
+
+/// Prepares a port for its next owner: removes all clients and fillers from its queue, and restores the queue's length.
+pub(super) fn clear(listener: &TcpListener) {
+    for _ in 0..=BACKLOG {
+        if rustix::net::accept_with(listener, SocketFlags::CLOEXEC).is_err() {
+            break;
+        }
+    }
+    if let Err(error) = rustix::net::listen(listener, i32::try_from(BACKLOG).unwrap_or(i32::MAX)) {
+        warn!(%error, "the queue of a port stays short");
+    }
 }
 
 /// A closed port. [`open`](Self::open) reopens it.

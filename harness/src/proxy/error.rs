@@ -77,6 +77,27 @@ impl ApiError {
     pub(super) fn listen(address: &str, why: impl std::fmt::Display) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, format!("cannot listen on {address}: {why}"))
     }
+
+    pub(super) fn slow_look_ups(within: std::time::Duration) -> Self {
+        let within = within.as_secs();
+        Self::listen("all of these", format!("their look-ups took longer than {within} s: give addresses"))
+    }
+
+    /// A failure of the proxy's own.
+    pub(super) fn failed(why: impl std::fmt::Display) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, format!("the request was not handled to its end: {why}"))
+    }
+
+    /// This error, and a further one.
+    pub(super) fn and(self, further: impl std::fmt::Display) -> Self {
+        Self { message: format!("{}; {further}", self.message), ..self }
+    }
+}
+
+impl std::fmt::Display for ApiError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
 }
 
 impl IntoResponse for ApiError {

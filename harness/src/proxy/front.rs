@@ -1,28 +1,31 @@
 //! Limits on API connections, their duration and their size. Incomplete or endless requests must not take descriptors,
-//! memory or time from the links.
+//! memory or time from the links, and idle connections no place from new requests. A complete request is handled to its
+//! end.
 
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::Request;
+use axum::extract::connect_info::Connected;
+use axum::extract::{ConnectInfo, Request};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use axum::serve::Listener;
+use axum::serve::{IncomingStream, Listener};
 use futures::StreamExt as _;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
 use tracing::debug;
 
 use super::error::ApiError;
+use super::places::{ApiPlace, ApiPlaces};
 
-/// Concurrent connections to the API. Further ones are closed at once.
+/// Concurrent connections to the API. For a further one, the connection that has been idle for longest is closed. If a
+/// request of each is handled at that moment, the further one is.
 const CONNECTIONS_MAX: usize = 256;
 /// A request's body must arrive within this, counted from the end of its head.
 const BODY_WITHIN: Duration = Duration::from_secs(10);
@@ -35,14 +38,25 @@ const BODY_BYTES_MAX: usize = 4 << 20;
 const DRAINED_BYTES_MAX: usize = 64 << 20;
 
 /// Reads the whole request before it is handled, within the limits of size and time.
-pub(super) async fn bounded(request: Request, next: Next) -> Response {
+pub(super) async fn bounded(ConnectInfo(place): ConnectInfo<ApiPlace>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     match timeout(BODY_WITHIN, read(body)).await {
-        Ok(Ok(Some(bytes))) => next.run(Request::from_parts(parts, Body::from(bytes))).await,
+        Ok(Ok(Some(bytes))) => handle(&place, Request::from_parts(parts, Body::from(bytes)), next).await,
         Ok(Ok(None)) => ApiError::too_large(BODY_BYTES_MAX).into_response(),
         Ok(Err(error)) => ApiError::bad_body(error).into_response(),
         Err(_) => ApiError::too_slow(BODY_WITHIN).into_response(),
     }
+}
+
+/// Handles the request in a task of its own: no change is left half made because its client leaves meanwhile.
+async fn handle(place: &ApiPlace, request: Request, next: Next) -> Response {
+    let busy = place.busy();
+    let handled = tokio::spawn(async move {
+        let answer = next.run(request).await;
+        drop(busy);
+        answer
+    });
+    handled.await.unwrap_or_else(|error| ApiError::failed(error).into_response())
 }
 
 /// None: the body is too long.
@@ -64,12 +78,12 @@ async fn read(body: Body) -> Result<Option<Bytes>, axum::Error> {
 /// The API's listener.
 pub(super) struct Front {
     listener: TcpListener,
-    places: Arc<Semaphore>,
+    places: ApiPlaces,
 }
 
 impl Front {
     pub(super) fn new(listener: TcpListener) -> Self {
-        Self { listener, places: Arc::new(Semaphore::new(CONNECTIONS_MAX)) }
+        Self { listener, places: ApiPlaces::new(CONNECTIONS_MAX) }
     }
 }
 
@@ -81,14 +95,15 @@ impl Listener for Front {
         loop {
             // axum's own accept pauses when no descriptors are available.
             let (stream, from) = Listener::accept(&mut self.listener).await;
-            let Ok(place) = self.places.clone().try_acquire_owned() else {
+            let Some((place, gives_way)) = self.places.take().await else {
                 debug!(%from, "too many connections to the API");
                 continue;
             };
             if let Err(error) = stream.set_nodelay(true) {
                 debug!(%error, "an API connection keeps its Nagle delay");
             }
-            return (ApiConnection::new(stream, place), from);
+            let connection = ApiConnection { stream, due: Some(in_time()), place, gives_way, given_way: false };
+            return (connection, from);
         }
     }
 
@@ -97,17 +112,27 @@ impl Listener for Front {
     }
 }
 
+impl Connected<IncomingStream<'_, Front>> for ApiPlace {
+    fn connect_info(stream: IncomingStream<'_, Front>) -> Self {
+        stream.io().place.clone()
+    }
+}
+
 /// A connection to the API. It may be idle between two requests, but not within one.
 pub(super) struct ApiConnection {
     stream: TcpStream,
     /// Deadline of the next request. None: the last request was answered.
     due: Option<Pin<Box<Sleep>>>,
-    _place: OwnedSemaphorePermit,
+    place: ApiPlace,
+    /// The order to end, since a new connection needs the place.
+    gives_way: oneshot::Receiver<()>,
+    given_way: bool,
 }
 
 impl ApiConnection {
-    fn new(stream: TcpStream, place: OwnedSemaphorePermit) -> Self {
-        Self { stream, due: Some(in_time()), _place: place }
+    fn has_given_way(&mut self, cx: &mut Context<'_>) -> bool {
+        self.given_way = self.given_way || Pin::new(&mut self.gives_way).poll(cx).is_ready();
+        self.given_way
     }
 }
 
@@ -118,6 +143,9 @@ fn in_time() -> Pin<Box<Sleep>> {
 
 impl AsyncRead for ApiConnection {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.has_given_way(cx) {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
         let polled = Pin::new(&mut self.stream).poll_read(cx, buffer);
         if polled.is_ready() {
             self.due.get_or_insert_with(in_time);
@@ -130,6 +158,9 @@ impl AsyncRead for ApiConnection {
 
 impl AsyncWrite for ApiConnection {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if self.has_given_way(cx) {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
         self.due = None;
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }

@@ -13,6 +13,13 @@
 //! dropped all packets. If a hold affects only some connections (toxicity below 1), they reach their upstream when it
 //! ends. Timers have a resolution of about 1 ms. As in Toxiproxy, unknown toxic attributes are ignored, and any whole
 //! number of 64 bits is taken; values out of range act like the nearest one in range.
+//!
+//! A refused request changes nothing. Toxiproxy 2.12 leaves behind: a proxy that is closed, at the address that it
+//! could not open; the first proxies of a `populate`; the first attributes of a toxic; some proxies that were not
+//! reset. Here, only `reset` does a part: all that it can. Its error names a port that it could not open. `populate`
+//! takes a list in any order, even if its proxies exchange their ports, and also enables and disables proxies that are
+//! there already. A changed upstream does not close the port meanwhile. A request is handled to its end even if its
+//! client has left.
 
 mod active_toxic;
 mod api;
@@ -24,10 +31,13 @@ mod error;
 mod front;
 mod greeting;
 mod pipeline;
+mod places;
+mod port;
 mod pump;
 mod reading;
 mod registry;
 mod relay;
+mod replacement;
 mod request;
 mod serve;
 mod shared;
@@ -96,6 +106,7 @@ impl ProxyServer {
     pub async fn serve(self) -> io::Result<()> {
         let router =
             api::router(Registry::new(self.options.lie.clone(), self.options.seed, self.taps), self.options.plain);
-        axum::serve(front::Front::new(self.listener), router).await
+        let service = router.into_make_service_with_connect_info::<places::ApiPlace>();
+        axum::serve(front::Front::new(self.listener), service).await
     }
 }

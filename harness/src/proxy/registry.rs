@@ -1,18 +1,25 @@
 //! All proxies of the process.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Deserialize;
 use tokio::sync::Mutex;
+use tokio::time::timeout;
 
 use super::error::ApiError;
+use super::port::look_up;
 use super::relay::Relay;
+use super::replacement::{Successor, replace};
 use super::request::ProxyRequest;
 use super::tap::Taps;
 use super::toxic::Toxic;
 
 const PROXIES_MAX: usize = 10_000;
+/// All look-ups of one request together take no longer than this, since others wait meanwhile.
+const LOOK_UPS_MAX: Duration = Duration::from_secs(5);
 
 /// The API's state. One change at a time: the lock is held while waiting, because closing a port takes a moment.
 #[derive(Clone)]
@@ -58,59 +65,76 @@ impl Proxies {
         if self.by_name.contains_key(&request.name) {
             return Err(ApiError::proxy_exists());
         }
-        self.put(request).await
+        self.room_for(1)?;
+        let name = request.name.clone();
+        let new = self.successor(request).await?;
+        replace(&mut self.by_name, new.into_iter().collect()).await?;
+        self.get(&name)
     }
 
-    /// Creates all, and replaces those whose address or upstream differs. All requests are validated first.
+    /// Creates all, and replaces those whose address or upstream differs: all of them or none.
     pub(super) async fn populate(&mut self, requests: Vec<ProxyRequest>) -> Result<Vec<String>, ApiError> {
-        let mut checked = Vec::with_capacity(requests.len());
+        let mut names = Vec::with_capacity(requests.len());
+        // Of several with one name, the last counts.
+        let mut wanted = BTreeMap::new();
         for (at, request) in requests.into_iter().enumerate() {
-            checked.push(request.checked(&format!(" at proxy {}", at + 1))?);
-        }
-        let wanted = checked.iter().map(|request| &request.name);
-        let fresh = wanted.filter(|name| !self.by_name.contains_key(*name)).collect::<BTreeSet<_>>().len();
-        if self.by_name.len() + fresh > PROXIES_MAX {
-            return Err(ApiError::too_many("proxies", PROXIES_MAX));
-        }
-        let mut names = Vec::with_capacity(checked.len());
-        for request in checked {
+            let request = request.checked(&format!(" at proxy {}", at + 1))?;
             names.push(request.name.clone());
-            if let Some(old) = self.by_name.get_mut(&request.name) {
-                if old.listen == request.listen && old.upstream == request.upstream {
-                    switch(old, request.enabled).await?;
-                    continue;
-                }
-                old.stop().await;
-                self.by_name.remove(&request.name);
-            }
-            self.put(request).await?;
+            wanted.insert(request.name.clone(), request);
         }
+        let fresh = wanted.keys().filter(|name| !self.by_name.contains_key(*name)).count();
+        self.room_for(fresh)?;
+        let successors = timeout(LOOK_UPS_MAX, self.successors(wanted.into_values())).await;
+        let successors = successors.map_err(|_| ApiError::slow_look_ups(LOOK_UPS_MAX))??;
+        replace(&mut self.by_name, successors).await?;
         Ok(names)
     }
 
-    async fn put(&mut self, request: ProxyRequest) -> Result<&Relay, ApiError> {
-        if self.by_name.len() >= PROXIES_MAX {
+    async fn successors(&self, requests: impl Iterator<Item = ProxyRequest>) -> Result<Vec<Successor>, ApiError> {
+        let mut successors = Vec::new();
+        for request in requests {
+            successors.extend(self.successor(request).await?);
+        }
+        Ok(successors)
+    }
+
+    /// The proxy that a request asks for. None: it is there already.
+    async fn successor(&self, request: ProxyRequest) -> Result<Option<Successor>, ApiError> {
+        let address = address(&request.listen, request.enabled).await?;
+        let relay = match self.by_name.get(&request.name) {
+            Some(old) if old.upstream == request.upstream && old.is_at(&request.listen, address) => {
+                if old.enabled() == request.enabled {
+                    return Ok(None);
+                }
+                old.moved(request.listen, request.upstream)
+            }
+            Some(_) | None => {
+                let lie = self.lie.as_ref().is_some_and(|end| request.name.ends_with(end.as_str()));
+                Relay::new(request, lie, self.seed, self.taps.clone())
+            }
+        };
+        Ok(Some(Successor { relay, address }))
+    }
+
+    fn room_for(&self, more: usize) -> Result<(), ApiError> {
+        if self.by_name.len() + more > PROXIES_MAX {
             return Err(ApiError::too_many("proxies", PROXIES_MAX));
         }
-        let lie = self.lie.as_ref().is_some_and(|end| request.name.ends_with(end.as_str()));
-        let (name, enabled) = (request.name.clone(), request.enabled);
-        let mut relay = Relay::new(request, lie, self.seed, self.taps.clone());
-        if enabled {
-            relay.start().await?;
-        }
-        Ok(self.by_name.entry(name).insert_entry(relay).into_mut())
+        Ok(())
     }
 
     pub(super) async fn change(&mut self, name: &str, change: ProxyChange) -> Result<&Relay, ApiError> {
-        let relay = self.get_mut(name)?;
-        let was_enabled = relay.enabled();
-        let moved = change.listen.is_some_and(|listen| replaced(&mut relay.listen, listen))
-            | change.upstream.is_some_and(|upstream| replaced(&mut relay.upstream, upstream));
-        if moved {
-            relay.stop().await;
+        let old = self.get(name)?;
+        let listen = given(change.listen, &old.listen);
+        let upstream = given(change.upstream, &old.upstream);
+        let enabled = change.enabled.unwrap_or(old.enabled());
+        let address = address(&listen, enabled).await?;
+        let stays = old.upstream == upstream && old.is_at(&listen, address);
+        if !stays || old.enabled() != enabled {
+            let successor = Successor { relay: old.moved(listen, upstream), address };
+            replace(&mut self.by_name, vec![successor]).await?;
         }
-        switch(relay, change.enabled.unwrap_or(was_enabled)).await?;
-        Ok(relay)
+        self.get(name)
     }
 
     pub(super) async fn delete(&mut self, name: &str) -> Result<(), ApiError> {
@@ -120,13 +144,21 @@ impl Proxies {
         Ok(())
     }
 
-    /// Opens all ports and removes all toxics.
+    /// Removes all toxics and opens all ports. A port that cannot be opened prevents nothing else.
     pub(super) async fn reset(&mut self) -> Result<(), ApiError> {
+        let (mut first, mut others) = (None, 0);
         for relay in self.by_name.values_mut() {
-            relay.start().await?;
             relay.remove_toxics();
+            if let Err(error) = relay.start().await {
+                others += usize::from(first.is_some());
+                first.get_or_insert(error);
+            }
         }
-        Ok(())
+        match first {
+            None => Ok(()),
+            Some(error) if others == 0 => Err(error),
+            Some(error) => Err(error.and(format!("{others} more cannot listen either"))),
+        }
     }
 
     pub(super) fn add_toxic(&mut self, proxy: &str, body: &[u8]) -> Result<&Toxic, ApiError> {
@@ -136,20 +168,12 @@ impl Proxies {
     }
 }
 
-async fn switch(relay: &mut Relay, enabled: bool) -> Result<(), ApiError> {
-    if enabled {
-        relay.start().await
-    } else {
-        relay.stop().await;
-        Ok(())
-    }
+/// Where a proxy will listen. None: nowhere, since it will be disabled.
+async fn address(listen: &str, enabled: bool) -> Result<Option<SocketAddr>, ApiError> {
+    if enabled { look_up(listen).await.map(Some) } else { Ok(None) }
 }
 
-/// Sets `field` and returns whether it changed. An empty value changes nothing.
-fn replaced(field: &mut String, wanted: String) -> bool {
-    let differs = !wanted.is_empty() && *field != wanted;
-    if differs {
-        *field = wanted;
-    }
-    differs
+/// The requested value. An empty one changes nothing.
+fn given(wanted: Option<String>, old: &str) -> String {
+    wanted.filter(|wanted| !wanted.is_empty()).unwrap_or_else(|| old.to_owned())
 }

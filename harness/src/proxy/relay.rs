@@ -15,6 +15,7 @@ use super::active_toxic::ConnectionFate;
 use super::door::{self, Door};
 use super::error::ApiError;
 use super::pipeline::Chain;
+use super::port::{BoundPort, look_up};
 use super::request::ProxyRequest;
 use super::serve::serve;
 use super::shared::{Extent, ProxyShared, next_id};
@@ -23,8 +24,6 @@ use super::tap::Taps;
 use super::toxic::{Stream, Toxic, ToxicKind};
 
 const TOXICS_MAX: usize = 64;
-/// A DNS query can take any time. The request that creates a proxy does not wait longer than this.
-const LOOK_UP_MAX: Duration = Duration::from_secs(1);
 /// Pause after a failed accept (out of descriptors), to avoid a busy loop.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
@@ -43,16 +42,30 @@ pub(super) struct Relay {
     pub(super) listen: String,
     pub(super) upstream: String,
     toxics: Vec<Toxic>,
-    acceptor: Option<JoinHandle<()>>,
+    open: Option<OpenPort>,
     shared: Arc<ProxyShared>,
     lie: bool,
+}
+
+/// The port of an enabled proxy, and the task that accepts its clients.
+struct OpenPort {
+    port: BoundPort,
+    acceptor: JoinHandle<()>,
 }
 
 impl Relay {
     pub(super) fn new(request: ProxyRequest, lie: bool, seed: u64, taps: Taps) -> Self {
         let ProxyRequest { name, listen, upstream, .. } = request;
         let shared = Arc::new(ProxyShared::new(&name, seed, taps));
-        Self { name, listen, upstream, toxics: Vec::new(), acceptor: None, shared, lie }
+        Self { name, listen, upstream, toxics: Vec::new(), open: None, shared, lie }
+    }
+
+    /// The same proxy with another address or upstream, and a closed port. It has the same toxics, counters and
+    /// connections.
+    pub(super) fn moved(&self, listen: String, upstream: String) -> Self {
+        let Self { name, toxics, shared, lie, .. } = self;
+        let (name, toxics, shared) = (name.clone(), toxics.clone(), Arc::clone(shared));
+        Self { name, listen, upstream, toxics, open: None, shared, lie: *lie }
     }
 
     pub(super) fn view(&self) -> ProxyView<'_> {
@@ -61,33 +74,56 @@ impl Relay {
     }
 
     pub(super) fn enabled(&self) -> bool {
-        self.acceptor.is_some()
+        self.open.is_some()
+    }
+
+    pub(super) fn port(&self) -> Option<&BoundPort> {
+        self.open.as_ref().map(|open| &open.port)
+    }
+
+    /// Whether `listen`, which names this address, is where the proxy listens or would listen.
+    pub(super) fn is_at(&self, listen: &str, address: Option<SocketAddr>) -> bool {
+        self.listen == listen || address.is_some_and(|address| self.listen == address.to_string())
     }
 
     pub(super) fn toxics(&self) -> &[Toxic] {
         &self.toxics
     }
 
-    /// Opens the port if it is closed. From then on, `listen` contains the actual port.
+    /// Opens the port if it is closed.
     pub(super) async fn start(&mut self) -> Result<(), ApiError> {
         if self.enabled() {
             return Ok(());
         }
-        let (listener, address) = open(&self.listen).await.map_err(|error| ApiError::listen(&self.listen, error))?;
-        self.listen = address.to_string();
-        let upstream: Arc<str> = Arc::from(self.upstream.as_str());
-        self.acceptor = Some(tokio::spawn(accept(listener, Arc::clone(&self.shared), upstream)));
+        let address = look_up(&self.listen).await?;
+        let port = BoundPort::bind(address).map_err(|error| ApiError::listen(&self.listen, error))?;
+        self.accept_on(port);
         Ok(())
     }
 
-    /// Closes the port and all connections. When it returns, the port is free.
+    /// Accepts clients on this port. From then on, `listen` contains the actual port.
+    pub(super) fn accept_on(&mut self, port: BoundPort) {
+        self.listen = port.address.to_string();
+        let upstream: Arc<str> = Arc::from(self.upstream.as_str());
+        let acceptor = tokio::spawn(accept(Arc::clone(&port.listener), Arc::clone(&self.shared), upstream));
+        self.open = Some(OpenPort { port, acceptor });
+    }
+
+    /// Closes the port and all connections. When it returns, the port is free, or its successor's.
     pub(super) async fn stop(&mut self) {
-        if let Some(acceptor) = self.acceptor.take() {
-            acceptor.abort();
-            // The expected result is a cancellation error.
-            let _ = acceptor.await;
-        }
+        self.close_port().await;
         self.shared.end_all(ConnectionFate::Close);
+    }
+
+    /// Closes the port. Connections stay.
+    pub(super) async fn close_port(&mut self) {
+        let Some(OpenPort { port, acceptor }) = self.open.take() else { return };
+        acceptor.abort();
+        // The expected result is a cancellation error.
+        let _ = acceptor.await;
+        if Arc::strong_count(&port.listener) > 1 {
+            door::clear(&port.listener);
+        }
     }
 
     /// Resets all connections.
@@ -158,26 +194,7 @@ impl Relay {
     }
 }
 
-/// Resolves and binds. A missing host means the loopback address.
-async fn open(listen: &str) -> io::Result<(TcpListener, SocketAddr)> {
-    let full = match listen {
-        "" => "127.0.0.1:0".to_owned(),
-        port if port.starts_with(':') => format!("127.0.0.1{port}"),
-        other => other.to_owned(),
-    };
-    let looked_up = tokio::time::timeout(LOOK_UP_MAX, tokio::net::lookup_host(&full)).await;
-    let too_long =
-        || io::Error::new(io::ErrorKind::TimedOut, format!("no answer to the look-up of {full}: give an address"));
-    let address = looked_up
-        .map_err(|_| too_long())??
-        .next()
-        .ok_or_else(|| io::Error::new(io::ErrorKind::AddrNotAvailable, "the name has no address"))?;
-    let listener = door::listen(address)?;
-    let address = listener.local_addr()?;
-    Ok((listener, address))
-}
-
-async fn accept(listener: TcpListener, shared: Arc<ProxyShared>, upstream: Arc<str>) {
+async fn accept(listener: Arc<TcpListener>, shared: Arc<ProxyShared>, upstream: Arc<str>) {
     let mut chain = shared.chain();
     let welcome = |client| drop(tokio::spawn(serve(client, Arc::clone(&shared), Arc::clone(&upstream))));
     loop {

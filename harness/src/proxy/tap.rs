@@ -89,7 +89,7 @@ impl Tap {
 
 impl Drop for Tap {
     fn drop(&mut self) {
-        let sound = lock(&self.conversation).is_sound();
-        self.tell(RelayEvent::Ended { sound });
+        let failure = lock(&self.conversation).failure().map(str::to_owned);
+        self.tell(RelayEvent::Ended { failure });
     }
 }

@@ -11,6 +11,7 @@ use hustings_record::{
 use rustix::fs::Access;
 
 use crate::files::bounded;
+use crate::files::in_record::refuse_in_record;
 use crate::files::replace::rename_over;
 use crate::files::write_error::WriteError;
 use crate::process::lock::lock;
@@ -20,14 +21,6 @@ const SCENARIO_FILE: &str = "scenario.toml";
 const AGAINST_FILE: &str = "against.toml";
 /// Separates the original scenario from the resolved one, which follows as comments.
 const RESOLVED: &str = "# ---- resolved, with --set and --seed";
-
-/// How far down a record has files.
-const RECORD_DEPTH: usize = 3;
-
-/// The record in which a path lies, whether or not it exists.
-pub fn record_around(path: &Path) -> Option<&Path> {
-    path.ancestors().skip(1).take(RECORD_DEPTH).find(|folder| folder.join(MANIFEST_FILE).is_file())
-}
 
 /// Adds a writer's segment to the current cell and returns its path.
 pub type AddSegment<'a> = &'a mut dyn FnMut(&str) -> anyhow::Result<PathBuf>;
@@ -79,16 +72,13 @@ impl Archive {
     /// Whether a record can be started in this folder. Checked before anything starts. Changes nothing.
     ///
     /// # Errors
-    /// The folder contains a record or other files, is not a folder, or cannot be created or written to.
+    /// The folder contains a record or other files, lies in a record, is not a folder, or cannot be created or written to.
     pub fn check(folder: &Path) -> anyhow::Result<()> {
         let remedy = "choose another --out";
         if folder.join(MANIFEST_FILE).exists() {
             anyhow::bail!("{} holds a record already; {remedy}", folder.display());
         }
-        // A folder of a record, too, is whole only without others.
-        if let Some(outer) = record_around(folder) {
-            anyhow::bail!("{} lies in the record {}; {remedy}", folder.display(), outer.display());
-        }
+        refuse_in_record("--out", folder)?;
         // A relative path without a parent is in the current directory.
         let there = folder.ancestors().map(|path| if path.as_os_str().is_empty() { Path::new(".") } else { path });
         let Some(there) = there.into_iter().find(|path| path.symlink_metadata().is_ok()) else { return Ok(()) };

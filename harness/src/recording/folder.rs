@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use super::archive::Archive;
+use crate::files::in_record::refuse_in_record;
 use crate::files::workdir::remove_folder;
 use crate::process::utc;
 
@@ -39,6 +40,7 @@ impl RecordFolder {
         let safe = |c: char| if c.is_alphanumeric() || "._-".contains(c) { c } else { '-' };
         let name: String = scenario.chars().map(safe).take(80).collect();
         let name = format!("{}-{name}", utc::compact(&utc::now()));
+        refuse_in_record("--out", &Path::new(RUNS).join(&name))?;
         let mut folder = Self { path: PathBuf::new(), made: Vec::new() };
         let remedy = "choose one with --out";
         folder.make(Path::new(RUNS), remedy)?;

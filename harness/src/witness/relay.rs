@@ -28,9 +28,9 @@ pub enum RelayEvent {
     /// A client has connected.
     Opened,
     Said(DecodedMessage),
-    /// The connection has ended. `sound`: everything could be decoded until then.
+    /// The connection has ended; `failure`: why not everything could be decoded until then.
     Ended {
-        sound: bool,
+        failure: Option<String>,
     },
 }
 
@@ -142,8 +142,8 @@ async fn pass(client: TcpStream, open: OpenConnection, tell: RelayCallback) {
         },
         () = open.line.cut() => tracing::debug!(number, "a connection was cut"),
     }
-    let sound = conversation.borrow().is_sound();
-    tell(number, RelayEvent::Ended { sound });
+    let failure = conversation.borrow().failure().map(str::to_owned);
+    tell(number, RelayEvent::Ended { failure });
 }
 
 /// A stream that reports all data that is read from it first.

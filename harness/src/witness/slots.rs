@@ -30,6 +30,8 @@ pub struct ObservedSession {
     pub closing: bool,
     /// Since when no connection carries it; None while one does.
     pub alone_since: Option<Nanos>,
+    /// The last connection that carried it could not be decoded to its end.
+    pub unread: bool,
 }
 
 /// The slots of a host, as configured.
@@ -138,11 +140,14 @@ impl Slots {
     }
 
     /// Counts sessions that were connected at the order to release everything and were not closed, and their znodes in
-    /// the elections. Sessions that were already cut off by then do not count: they are left to expire.
+    /// the elections. Sessions that were already cut off by then do not count: they are left to expire. Nor do those
+    /// whose connections could not be decoded to the end: nobody knows whether they were closed.
     #[must_use]
     pub fn left_behind(&self) -> (usize, usize) {
         let stopped = self.stopped.unwrap_or(0);
-        let left = |seen: &ObservedSession| !seen.over && seen.alone_since.is_none_or(|since| since >= stopped);
+        let left = |seen: &ObservedSession| {
+            !seen.over && !seen.unread && seen.alone_since.is_none_or(|since| since >= stopped)
+        };
         let nodes = self.slots.values().flat_map(|slot| &slot.nodes);
         let nodes = nodes.filter(|node| self.sessions.get(&node.session).is_some_and(left)).count();
         (self.sessions.values().filter(|seen| left(seen)).count(), nodes)
@@ -152,12 +157,15 @@ impl Slots {
     pub fn take(&mut self, t: Nanos, connection: u64, happened: &RelayEvent, tell: &mut EventReceiver<'_>) {
         match happened {
             RelayEvent::Opened => _ = self.opened.insert(connection, t),
-            RelayEvent::Ended { sound } => {
-                self.unsound += u64::from(!sound);
+            RelayEvent::Ended { failure } => {
+                self.unsound += u64::from(failure.is_some());
                 self.opened.remove(&connection);
                 let session = self.carries.remove(&connection);
                 self.unanswered(connection);
                 let Some(session) = session else { return };
+                if let Some(seen) = self.sessions.get_mut(&session) {
+                    seen.unread = failure.is_some();
+                }
                 self.lost_connection(t, session, tell);
             }
             RelayEvent::Said(said) => self.said(t, connection, said, tell),
@@ -219,6 +227,7 @@ impl Slots {
                     over: false,
                     closing: false,
                     alone_since: None,
+                    unread: false,
                 };
                 self.sessions.insert(session, seen);
                 let (timeout_ms, asked_ms) = (ms(timeout_ms), ms(asked_ms));

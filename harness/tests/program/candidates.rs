@@ -326,3 +326,27 @@ fn programs_that_are_none_are_told_what_they_lack() {
     let missing = check(&["./no-such-program"]).expect(2);
     assert!(missing.log.contains("no-such-program"), "{}", missing.log);
 }
+
+#[test]
+fn a_program_whose_hello_has_no_newline_is_told_so() {
+    let script = r#"printf '{"m":"hello","protocol":1,"name":"open"}'; exec sleep 600"#;
+    let checked = check(&["sh", "-c", script]).expect(1);
+    let text = checked.text("says_hello");
+    assert!(text.contains(r#"it wrote "{\"m\":\"hello\""#), "{text}");
+    assert!(text.contains("without the newline that ends a message"), "{text}");
+}
+
+#[test]
+fn what_was_found_before_the_examination_s_own_session_ended_is_told_without_a_verdict() {
+    // On SIGTERM it stops the examination for longer than the timeout of that session.
+    let script = format!(
+        "trap 'kill -STOP $PPID; sleep 7; kill -CONT $PPID; exit 0' TERM; '{EXE}' candidate stand lock-race; exit $?"
+    );
+    let checked = check(&["sh", "-c", &script]).expect(4);
+    assert!(checked.that("passed").contains(&"hands_over_when_it_is_killed"), "{}", checked.log);
+    assert!(checked.log.contains("✓ hands_over_when_it_is_killed"), "{}", checked.log);
+    let trouble = checked.found["trouble"].as_str().unwrap_or_default();
+    assert!(trouble.contains("cannot be looked at by the examination's own session"), "{}", checked.log);
+    assert!(checked.log.contains(&format!("error: {trouble}")), "{}", checked.log);
+    assert!(checked.log.contains("no verdict") && !checked.log.contains("cannot take part"), "{}", checked.log);
+}

@@ -142,7 +142,8 @@ const RECORDS: [&[&str]; 4] = [
 ];
 
 /// The codes of what is wrong with any output.
-const BAD_OUTPUTS: [(&str, i32); 5] = [("", 2), ("plain/x", 4), ("folder", 4), ("/proc/nope", 4), ("/dev/full", 4)];
+const BAD_OUTPUTS: [(&str, i32); 6] =
+    [("", 2), ("record/events/x", 2), ("plain/x", 4), ("folder", 4), ("/proc/nope", 4), ("/dev/full", 4)];
 
 #[test]
 fn what_is_wrong_with_an_output_has_one_code_in_all_commands() {

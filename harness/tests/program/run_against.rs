@@ -176,13 +176,18 @@ fn what_cannot_be_compared_with_anything_is_refused_before_anything_is_started()
         assert!(!bench.path("record").exists());
     };
     refused(&["--against", "nowhere.toml"], "nowhere.toml");
-    refused(&["--against-set", "election.nothing=1"], "nothing");
+    refused(&["--against-set", "election.nothing=1"], "--against-set election.nothing=1: unknown key `nothing`");
+    refused(&["--against-set", ""], "--against-set '': no `=` in it");
+    refused(&["--set", "", "--against-set", "election.groups=2"], "--set '': no `=` in it");
     refused(&["--against-set", "matrix.recipe=[\"naive\"]"], "--against");
     refused(&["--against-set", "ensemble.servers=1"], "other servers");
     refused(&["--against-exe", "no/such/program"], "no/such/program");
     refused(&["--against", &file, "--chaos"], "cannot be used with");
     refused(&["--against-candidate", "x"], "--candidate");
     refused(&["--candidate", "x", "--against-candidate", "' "], "--against-candidate \"' \" ends within a quote");
+    let programs = ["--candidate", "x", "--against-candidate", "y {connect} {group} {resource}"];
+    refused(&programs, "add --set election.groups=1 ");
+    refused(&[&programs[..], &["--against", &file]].concat(), "add --against-set election.groups=1 ");
     let dry = bench.run(&["run", &file, "--against", &file, "--dry-run"]).expect(0);
     assert!(dry.out.contains("poll-race-resign-new"), "{}", dry.out);
 }

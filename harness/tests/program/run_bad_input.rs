@@ -3,7 +3,7 @@
 
 use std::fs::{self, Permissions};
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::process::Command;
 
 use crate::run_support::scenario::calm;
@@ -39,6 +39,7 @@ fn words_that_are_not_known_are_refused_with_the_nearest_ones() {
         (&["quick", "--set", "matrix.fault=crsh"], &["matrix.fault", "did you mean `crash`?"]),
         (&["quick", "--set", "election.groups"], &["no `=`", "key=value"]),
         (&["quick", "--set", ""], &["--set ''", "no `=`"]),
+        (&["quick", "--candidate", "./x", "--candidate-set", ""], &["--candidate-set ''", "example leader_wakes=one"]),
         (&["quick", "--only", ""], &["--only ''", "no such cell"]),
         (&[""], &["'' is neither"]),
         (&["quick", "--set", "=3"], &["--set =3", "key=value"]),
@@ -168,7 +169,15 @@ fn folders_that_cannot_hold_a_record_are_refused_before_anything_is_started() {
     assert!(!ran.err.contains("ensemble:"), "{}", ran.err);
     refused(&bench, out("file"), 4, &["file is not a folder"]);
     refused(&bench, out("old"), 4, &["old holds a record already", "another --out"]);
-    refused(&bench, out("old/events/new"), 4, &["old/events/new lies in the record old", "another --out"]);
+    let inside = |path: &str, record: &str| format!("--out {path}: it lies in a record ({record})");
+    refused(&bench, out("old/events/new"), 2, &[&inside("old/events/new", "old"), "another --out"]);
+    fs::create_dir(bench.path("old/events")).expect("made");
+    symlink("old/events", bench.path("link")).expect("made");
+    refused(&bench, out("link/new/deep"), 2, &["--out link/new/deep: it lies in a record", "another --out"]);
+    let mut by_default = bench.command(&["simulate", "quick", "--quiet"]);
+    by_default.current_dir(bench.path("old"));
+    refused(&bench, by_default, 2, &["it lies in a record (.)", "another --out"]);
+    assert!(!bench.path("old/runs").exists());
     assert_eq!(fs::read_to_string(bench.path("file")).expect("text"), "mine");
     assert_eq!(fs::read_to_string(bench.path("old/manifest.json")).expect("text"), "{}");
 

@@ -4,7 +4,7 @@ use hustings_record::FaultKind;
 use hustings_reports::verdict::Verdict;
 
 use crate::run_support::scenario::{EMBEDDED, calm, on_one_server, scenario};
-use crate::run_support::{Bench, cell, check, checkers_of};
+use crate::run_support::{Bench, cell, check, checkers_of, summary_of};
 
 /// The scenario's command line for a Python program beside this file that uses the adapters' helper.
 fn python(file: &str, arguments: &[&str]) -> String {
@@ -174,6 +174,31 @@ recipe = "foreign:last"
     let ran = bench.record(&text, &EMBEDDED).expect(0);
     let programs = &ran.summary().cells[0].programs;
     assert!(programs.processes == 3 && programs.misbehaved.is_empty(), "{programs:?}");
+}
+
+#[test]
+fn a_program_whose_hello_has_no_newline_is_named_on_its_own_host_with_what_it_lacks() {
+    let bench = Bench::new();
+    let sections = r#"
+[foreign.open]
+command = ["sh", "-c", """printf '{"m":"hello","protocol":1,"name":"open","can":["many"]}'; exec sleep 600"""]
+leader_wakes = "one"
+follower_wakes = "one"
+
+[matrix]
+recipe = "foreign:open"
+"#;
+    let text = calm().replace("enrol_max_ms = 30000", "enrol_max_ms = 90000");
+    let ran = bench.record(&format!("{text}{sections}"), &EMBEDDED).expect(1);
+    ran.error(&["the program said no hello within", "without the newline that ends a message"]);
+    let summary = summary_of(&bench.path("record"));
+    let found = check(&summary.cells[0], "programs");
+    for host in &summary.cells[0].info.hosts {
+        let is_of_host = |line: &&String| line.starts_with(&format!("silent: {host}, "));
+        let line = found.details.iter().find(is_of_host).unwrap_or_else(|| panic!("{host}: {:?}", found.details));
+        assert!(line.contains(r#"it wrote "{\"m\":\"hello\""#) && line.contains("without the newline"), "{line}");
+    }
+    assert!(!found.details.iter().any(|line| line.contains("stop-ignored")), "{:?}", found.details);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -204,10 +204,23 @@ fn a_taken_port_is_an_error_that_names_it() {
     assert_eq!(answer.0, 500);
     assert!(error(&answer).2.contains(&address), "{answer:?}");
     assert_eq!(proxy.call("GET", "/proxies/a", "").0, 404);
-    let started = Command::new(EXE).args(["proxy", "--listen", &address]).output().unwrap();
-    let text = String::from_utf8_lossy(&started.stderr).into_owned();
-    assert_eq!(started.status.code(), Some(4));
-    assert!(text.contains(&address) && text.contains("--listen"), "{text}");
+    let (banner, _) = server(|mut stream| {
+        let _ = stream.read(&mut [0; 512]);
+        let _ = stream.write_all(b"SSH-2.0-OpenSSH_9.2\r\n");
+    });
+    for (address, told) in [
+        (address, "another program has that address"),
+        (banner.to_string(), "another program listens there, which answers \"SSH-2.0-OpenSSH_9.2\""),
+        (proxy.api.to_string(), "a Toxiproxy 2."),
+        ("192.0.2.1:8474".to_owned(), "this machine has no such address"),
+    ] {
+        let started = Command::new(EXE).args(["proxy", "--listen", &address]).output().unwrap();
+        let text = String::from_utf8_lossy(&started.stderr).into_owned();
+        assert_eq!(started.status.code(), Some(4));
+        for told in [address.as_str(), "--listen", told] {
+            assert!(text.contains(told), "{told} is not in: {text}");
+        }
+    }
 }
 
 #[test]
@@ -318,6 +331,26 @@ fn many_connections_to_the_api_leave_links_their_descriptors() {
     echoes(&mut client, b"still there?");
     drop(idle);
     until("the API answers again", || proxy.call("GET", "/version", "").0 == 200);
+}
+
+#[test]
+fn idle_connections_keep_no_new_request_waiting() {
+    let proxy = Proxy::start(&[]);
+    // Never used, half sent, and answered.
+    let begun = [
+        "",
+        "POST /prox",
+        "POST /populate HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n[{",
+        "GET /version HTTP/1.1\r\nhost: x\r\n\r\n",
+    ];
+    let idle: Vec<TcpStream> = begun.iter().cycle().take(400).map(|begun| half_sent(proxy.api, begun)).collect();
+    let started = Instant::now();
+    for _ in 0..10 {
+        assert_eq!(proxy.call("GET", "/version", "").0, 200);
+    }
+    // Less than it takes until a half-sent request ends by itself.
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+    drop(idle);
 }
 
 fn half_sent(api: SocketAddr, half: &str) -> TcpStream {

@@ -17,6 +17,13 @@ const OTHERWISE: &[(&str, &str)] = &[
         "where no address is named it listens on the loopback alone: nobody else is to find it by accident",
     ),
     ("populate, second without name: @content-type", "all errors say that they are text, those of populate too"),
+    ("save: listen where this machine has no address: error", "the kernel's reason is not in Go's words"),
+    ("get after the refused save: listen", "a refused change leaves the proxy where it was"),
+    ("get after the refused save: enabled", "a refused change keeps port and connections open"),
+    ("get after the refused update: attributes/latency", "a refused update changes no attribute"),
+    ("populate, second where this machine has no address: proxies/0/name", "a refused populate creates nothing"),
+    ("get the first of the refused populate: the status", "a refused populate creates nothing"),
+    ("populate of a disabled one: proxies/0/enabled", "what a populate enables is enabled, whoever disabled it before"),
 ];
 
 #[derive(Deserialize)]

@@ -212,13 +212,33 @@ async fn a_refused_toxic_is_noticed_although_the_client_library_hides_it() {
     assert!(matches!(&error, LinkError::NotApplied { found, .. } if found == "no toxic"), "{error}");
 }
 
+/// A program that answers every first request so, and closes.
+fn answering(answer: &'static str) -> SocketAddr {
+    let (address, _) = server(move |mut stream| {
+        let _ = std::io::Read::read(&mut stream, &mut [0; 4096]);
+        let _ = stream.write_all(answer.as_bytes());
+    });
+    address
+}
+
 #[tokio::test]
 async fn what_is_no_toxiproxy_is_refused_with_a_remedy() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let old = refusing_api("1.2.0", nobody);
+    let banner = answering("SSH-2.0-OpenSSH_9.2\r\n");
+    let missing = answering("HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\n\r\nnot found");
+    let page = answering("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>");
     for (url, says) in [
         (format!("http://{nobody}"), "cannot be reached"),
+        (format!("http://{nobody}"), "nothing listens there: is it running"),
         (format!("http://{old}"), "1.2.0"),
+        (
+            format!("http://{banner}"),
+            "is not the API of a Toxiproxy: asked for its version, it answers \"SSH-2.0-OpenSSH_9.2\"",
+        ),
+        (format!("http://{missing}"), "asked for its version, it answers 404 \"not found\""),
+        (format!("http://{page}"), "asked for its version, it answers \"<html>\""),
+        (format!("http://{}", answering("")), "it closes the connection without an answer"),
         ("ftp://x".to_owned(), "http://127.0.0.1:8474"),
         ("".to_owned(), "http://127.0.0.1:8474"),
     ] {
@@ -250,6 +270,7 @@ async fn an_api_that_hangs_is_given_up() {
     let asked = Instant::now();
     let error = RunLinks::external(ExternalToxiproxy::local(&format!("http://{silent}"))).await.unwrap_err();
     assert!(matches!(error, LinkError::Unreachable { .. } | LinkError::TimedOut { .. }), "{error}");
+    assert!(error.to_string().contains("stopped"), "{error}");
     assert!(asked.elapsed() < Duration::from_secs(30));
 }
 

@@ -6,6 +6,7 @@ mod driver;
 mod hold;
 mod liars;
 mod measure;
+mod refusals;
 mod slow;
 mod support;
 mod toxics;

@@ -70,7 +70,7 @@ impl RelayWitness {
                     let deeds = deeds.get_mut(&sessions[connection]).expect("established");
                     deeds.woken.extend(name(path).map(|name| (name, *kind)));
                 }
-                RelayEvent::Ended { sound } => assert!(sound, "connection {connection} made no sense"),
+                RelayEvent::Ended { failure } => assert_eq!(*failure, None, "connection {connection} made no sense"),
                 _ => {}
             }
         }

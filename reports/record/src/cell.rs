@@ -96,10 +96,18 @@ impl CellInfo {
             ("poll_interval_ms", self.poll_interval_ms),
             ("rejoin_after_ms", self.rejoin_after_ms.unwrap_or(0)),
         ];
-        let long = times.into_iter().find(|(_, ms)| *ms > TIME_MAX_MS).map(|(name, ms)| format!("{name} is {ms}"));
-        let candidates = self.groups.len() as u64 * u64::from(self.candidates_per_group);
-        let many = (candidates > CANDIDATES_MAX).then(|| format!("there would be {candidates} candidates"));
-        long.or(many).map(|what| format!("cell {}: {what}, which no run has", self.name))
+        // A session has a timeout, and a server a tick.
+        let is_none = |name: &str, ms: u64| ms == 0 && ["timeout_asked_ms", "tick_ms"].contains(&name);
+        let odd = times.into_iter().find(|(name, ms)| *ms > TIME_MAX_MS || is_none(name, *ms));
+        let odd = odd.map(|(name, ms)| format!("{name} is {ms}"));
+        let candidates = self.candidates();
+        odd.or_else(|| (candidates > CANDIDATES_MAX).then(|| format!("there would be {candidates} candidates")))
+    }
+
+    /// Number of candidates in all groups.
+    #[must_use]
+    pub fn candidates(&self) -> u64 {
+        self.groups.len() as u64 * u64::from(self.candidates_per_group)
     }
 
     /// False for a cell about the servers alone: it has no group to lead.

@@ -108,6 +108,9 @@ pub enum Event {
         t: Nanos,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cand: Option<u32>,
+        /// Since when it had the order that it did not follow in time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since: Option<Nanos>,
         what: Misbehaviour,
         text: String,
     },

@@ -7,6 +7,7 @@ mod caught;
 mod cell;
 mod checked;
 mod contest;
+mod contradiction;
 mod declaration;
 mod direction;
 mod ensemble;
@@ -51,7 +52,7 @@ pub use fault::{
 pub use grade::Grade;
 pub use holdings::Holdings;
 pub use manifest::{BASE_BUILD, CellEntry, MANIFEST_FILE, Machine, Manifest, RunState, SCHEMA, SegmentEntry, sum_of};
-pub use misbehaviour::Misbehaviour;
+pub use misbehaviour::{Misbehaviour, STOP_AT_MOST};
 pub use nanos::Nanos;
 pub use observed::{LeadOwner, ObserverWeight};
 pub use phase::Phase;

@@ -1,9 +1,16 @@
 //! Violations of the protocol by an external program.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::names::names;
+
+/// Time for a program to end after the order to stop, without the time in which the machine kept it from running.
+pub const STOP_AT_MOST: Duration = Duration::from_secs(5);
+/// The same to say hello after its start.
+const HELLO_AT_MOST: Duration = Duration::from_secs(20);
 
 /// How a program breaks the rules by which it takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -36,5 +43,24 @@ names! {
         Ended = "ended", Silent = "silent", Garbage = "garbage", TooMuch = "too-much", UnknownSlot = "unknown-seat",
         UnknownTerm = "unknown-term", WrongNode = "wrong-node", OutOfTime = "out-of-time", StopIgnored = "stop-ignored",
         LeftBehind = "left-behind",
+    }
+}
+
+impl Misbehaviour {
+    /// The time that a program has to do what it did not, where it is a matter of time. Stalls may keep it from that.
+    #[must_use]
+    pub fn time_given(self) -> Option<Duration> {
+        match self {
+            Self::StopIgnored => Some(STOP_AT_MOST),
+            Self::Silent => Some(HELLO_AT_MOST),
+            Self::Ended
+            | Self::Garbage
+            | Self::TooMuch
+            | Self::UnknownSlot
+            | Self::UnknownTerm
+            | Self::WrongNode
+            | Self::OutOfTime
+            | Self::LeftBehind => None,
+        }
     }
 }

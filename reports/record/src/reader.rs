@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::cell::CellInfo;
 use crate::checked::ChecksummedReader;
+use crate::contradiction::contradiction;
 use crate::event::Event;
 use crate::files::{files_below, open_inside, read_small};
 use crate::manifest::{CellEntry, MANIFEST_FILE, Manifest, SCHEMA, SEAL, SegmentEntry, seal_of};
@@ -257,11 +258,15 @@ impl Reading {
                 None => self.notes.push(format!("{file}: empty")),
             }
         }
-        let info = segments.iter().flat_map(|s| &s.events).find_map(|e| match e {
+        let events = segments.iter().flat_map(|s| &s.events);
+        let info = events.clone().find_map(|e| match e {
             Event::Cell { info, .. } => Some((**info).clone()),
             _ => None,
         });
-        if let Some(what) = info.as_ref().and_then(CellInfo::beyond_limits) {
+        let ensemble = self.manifest.ensemble_kind;
+        let odd = info.as_ref().and_then(|i| i.beyond_limits().or_else(|| contradiction(i, events, ensemble)));
+        if let Some(odd) = odd {
+            let what = format!("cell {}: {odd}, which no run has", entry.name);
             return Err(RecordError::Mismatch { file: format!("{EVENTS}/{}", entry.name), what });
         }
         if info.is_none() {

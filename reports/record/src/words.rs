@@ -105,6 +105,17 @@ pub fn servers(ids: &[u32]) -> String {
     format!("server{} {}", if ids.len() == 1 { "" } else { "s" }, numbers(ids))
 }
 
+/// `a, b, c`. Of a long list the first few, and the number of the others: `a, b, c and 392 more`.
+#[must_use]
+pub fn first_few<S: AsRef<str>>(names: &[S]) -> String {
+    const NAMED_MAX: usize = 8;
+    let shown: Vec<&str> = names.iter().take(NAMED_MAX).map(AsRef::as_ref).collect();
+    match names.len().saturating_sub(NAMED_MAX) {
+        0 => shown.join(", "),
+        more => format!("{} and {} more", shown.join(", "), count(more as u64)),
+    }
+}
+
 /// A word of the command line, which is seen even if it is empty or blank.
 #[must_use]
 pub fn as_typed(word: &str) -> &str {
@@ -159,6 +170,16 @@ mod tests {
         assert_eq!(quoted("a b"), "\"a b\"");
         assert_eq!(quoted("\u{1b}[31m\n"), "\"\\u{1b}[31m\\n\"");
         assert_eq!(quoted(&"n".repeat(10_000)), format!("\"{}…\"", "n".repeat(60)));
+    }
+
+    #[test]
+    fn of_a_long_list_the_first_few_are_named_and_the_others_counted() {
+        let names: Vec<String> = (1..=2_008).map(|n| format!("s{n}")).collect();
+        assert_eq!(first_few(&names[..0]), "");
+        assert_eq!(first_few(&names[..2]), "s1, s2");
+        assert_eq!(first_few(&names[..8]), "s1, s2, s3, s4, s5, s6, s7, s8");
+        assert_eq!(first_few(&names[..9]), "s1, s2, s3, s4, s5, s6, s7, s8 and 1 more");
+        assert_eq!(first_few(&names), "s1, s2, s3, s4, s5, s6, s7, s8 and 2,000 more");
     }
 
     #[test]

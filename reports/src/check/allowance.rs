@@ -213,7 +213,7 @@ impl<'i, 'a> Allowance<'i, 'a> {
     }
 
     fn everybody(&self) -> u64 {
-        self.index.info.groups.len() as u64 * u64::from(self.index.info.candidates_per_group)
+        self.index.info.candidates()
     }
 
     /// Candidates woken by a fault on one.

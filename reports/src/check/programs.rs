@@ -10,8 +10,9 @@ use super::finding::Finding;
 use super::section::Section;
 use super::words::moment;
 use crate::index::Index;
-use hustings_record::words::plural;
-use hustings_record::{Event, Grade, Misbehaviour};
+use crate::stats::spans::{Span, total, union, within};
+use hustings_record::words::{duration, plural};
+use hustings_record::{Event, Grade, Misbehaviour, Nanos};
 
 /// Limit per kind of violations listed individually.
 const TOLD_MAX: usize = 3;
@@ -50,10 +51,18 @@ impl Section for Programs {
         let mut section = introduced(index);
         let mut seen: BTreeMap<Misbehaviour, Vec<String>> = BTreeMap::new();
         for (segment, event) in &index.few {
-            let Event::Misbehaved { t, cand, what, text } = event else { continue };
+            let Event::Misbehaved { t, cand, since, what, text } = event else { continue };
             let host = segment.host.map_or_else(|| segment.writer.clone(), |host| index.host_name(host));
             let whose = cand.map_or_else(String::new, |cand| format!(", candidate {cand}"));
-            seen.entry(*what).or_default().push(format!("{host}{whose}, at {}: {text}", moment(index, *t)));
+            let text = format!("{host}{whose}, at {}: {text}", moment(index, *t));
+            let kept = since.and_then(|since| kept_from_it(index, segment.host, *what, (since, *t)));
+            match kept {
+                Some(kept) => finding.inconclusive_by_stall(format!(
+                    "{what}: {text}; stalls of {} in that time may be why",
+                    duration(kept)
+                )),
+                None => seen.entry(*what).or_default().push(text),
+            }
         }
         for &host in &index.unread {
             finding.note(format!(
@@ -85,6 +94,18 @@ impl Section for Programs {
         finding.section = section;
         finding
     }
+}
+
+/// For how long stalls kept a program from doing in time what it had to since `span` began, if they may be why it did not: its own
+/// waits for a processor, stalls of the process beside it, and of those that its sessions depend on. Without them, more than T/10 of
+/// the time that the protocol gives has to be missing.
+fn kept_from_it(index: &Index<'_>, host: Option<u16>, what: Misbehaviour, span: Span) -> Option<Nanos> {
+    let given = what.time_given()?.as_nanos() as Nanos;
+    let hosts: Vec<u16> = host.into_iter().collect();
+    let stalls = index.lives.stalls_in(&hosts, span).map(|stall| (stall.from, stall.to));
+    let kept = total(&within(&union(stalls.collect()), span));
+    let usable = span.1.saturating_sub(span.0).saturating_sub(kept);
+    (given.saturating_sub(usable) > index.stall_limit()).then_some(kept)
 }
 
 fn introduced(index: &Index<'_>) -> Programs {

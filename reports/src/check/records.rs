@@ -60,7 +60,7 @@ impl Section for Wholeness {
         if index.implausible > 0 {
             finding.inconclusive(format!("{} events bear impossible numbers and are left out", index.implausible));
         }
-        let expected = index.info.groups.len() as u64 * u64::from(index.info.candidates_per_group);
+        let expected = index.info.candidates();
         let declared = index.candidates.all.len() as u64;
         if declared < expected {
             finding.inconclusive(format!("{declared} candidates of {expected} were ever heard of"));

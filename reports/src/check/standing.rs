@@ -69,7 +69,7 @@ impl Section for Participation {
         let mut finding = Finding::default();
         let Some(window) = demanded(index, &mut finding) else { return finding };
         let allowance = Allowance::of(index);
-        let everybody = index.info.groups.len() as u64 * u64::from(index.info.candidates_per_group);
+        let everybody = index.info.candidates();
         finding.section.candidates = everybody;
         let declared = index.candidates.all.len() as u64;
         if declared < everybody {

@@ -15,6 +15,7 @@ use crate::stats::proportions::more_often;
 use crate::summary::Summary;
 use crate::verdict::Verdict;
 use hustings_record::Side as Place;
+use hustings_record::words::first_few;
 
 /// The new side stalls more often if the probability by chance is below this: over all pairs and, below, in one of
 /// them.
@@ -112,11 +113,11 @@ pub fn compare(
         let alone: Vec<&str> =
             one.iter().map(|c| c.name).filter(|name| other.iter().all(|c| c.name != *name)).collect();
         if alone.len() == one.len() {
-            let names = |side: &[Configuration<'_>]| side.iter().map(|c| c.name).collect::<Vec<_>>().join(", ");
+            let names = |side: &[Configuration<'_>]| first_few(&side.iter().map(|c| c.name).collect::<Vec<_>>());
             return Err(ComparisonRefusal::NothingInCommon { base: names(&ours), new: names(&theirs) });
         }
         if !alone.is_empty() {
-            unless_forced(ComparisonRefusal::OtherCells { which, cells: alone.join(", ") })?;
+            unless_forced(ComparisonRefusal::OtherCells { which, cells: first_few(&alone) })?;
         }
     }
     let both: Vec<_> =

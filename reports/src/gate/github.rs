@@ -1,6 +1,7 @@
 //! Workflow commands that GitHub shows beside a job.
 
 use super::items::{GateResult, Item};
+use crate::render::clean;
 use crate::verdict::Verdict;
 
 /// GitHub shows this many of a kind per step; the last one gives the number of the others.
@@ -29,9 +30,9 @@ fn of(gated: &GateResult, verdict: Verdict, kind: &str) -> String {
     text
 }
 
-/// Escapes characters that would end the command.
+/// Escapes characters that would end the command. The log that shows it obeys control characters.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    clean::prose(text).replace('%', "%25").replace('\n', "%0A")
 }
 
 fn property(text: &str) -> String {

@@ -2,6 +2,7 @@
 
 use super::figures::{FIGURES, FigureReading, FigureSource};
 use super::items::GateResult;
+use crate::render::clean;
 use crate::summary::Summary;
 
 /// Columns before the figures. `run` identifies a line.
@@ -31,19 +32,19 @@ pub fn history(
     let all = || measured.iter().flat_map(|of| FIGURES.iter().map(move |figure| (of, figure)));
     let names = all().map(|(of, figure)| format!("{}.{}", of.name, figure.name));
     let columns: Vec<String> = COLUMNS.iter().map(|&column| column.to_owned()).chain(names).collect();
-    let head = columns.join(",");
+    let head = clean::line(&columns.join(","));
     let figures = all().map(|(of, figure)| match figure.of(of) {
         FigureReading::Value(value) => value.to_string(),
         FigureReading::Hidden | FigureReading::Missing => String::new(),
     });
-    let manifest = &summary.manifest;
-    let own = [&manifest.started_utc, &manifest.run, commit, &gated.verdict.to_string()].map(str::to_owned);
+    let [time, run] = [&summary.manifest.started_utc, &summary.manifest.run].map(|text| clean::line(text));
+    let own = [&time, &run, commit, &gated.verdict.to_string()].map(str::to_owned);
     let line = own.into_iter().chain(figures).collect::<Vec<_>>().join(",");
     let mut lines = there.lines();
     match lines.next().map(str::trim_end) {
         None | Some("") => Ok(Some(format!("{head}\n{line}\n"))),
         Some(first) if first == head => {
-            let known = lines.any(|line| line.split(',').nth(1) == Some(&manifest.run));
+            let known = lines.any(|line| line.split(',').nth(1) == Some(&run));
             // The last line may have been written by hand.
             let behind = if there.ends_with('\n') { "" } else { "\n" };
             Ok((!known).then(|| format!("{behind}{line}\n")))

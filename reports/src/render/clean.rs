@@ -47,9 +47,32 @@ pub fn prose(text: &str) -> String {
         .collect()
 }
 
+/// JSON text of the same value, in which a terminal finds no control characters and none that reorder or hide text. `serde_json`
+/// escapes those below U+0020 alone.
+#[must_use]
+pub fn json(text: String) -> String {
+    // All of these occur in strings alone, and have four digits.
+    let acts = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}') || is_hidden(c);
+    if !text.contains(acts) {
+        return text;
+    }
+    text.chars().fold(String::with_capacity(text.len()), |mut all, c| {
+        if acts(c) {
+            all.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            all.push(c);
+        }
+        all
+    })
+}
+
+/// Whether it reorders or hides text.
+fn is_hidden(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
 fn visible(c: char) -> char {
-    let hides = matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-    if c.is_control() || hides { '\u{fffd}' } else { c }
+    if c.is_control() || is_hidden(c) { '\u{fffd}' } else { c }
 }
 
 #[cfg(test)]
@@ -60,6 +83,21 @@ mod tests {
     fn control_characters_and_reordering_marks_become_visible() {
         assert_eq!(line("a\nb\tc\u{1b}[31m\u{202e}x\u{0}\u{85}"), "a b c\u{fffd}[31m\u{fffd}x\u{fffd} ");
         assert_eq!(prose("a\nb\r\n\u{7}"), "a\nb \n\u{fffd}");
+    }
+
+    #[test]
+    fn json_keeps_its_value_and_does_nothing_on_a_terminal() {
+        let acts = "a\u{1b}[31m\u{7}\n\u{7f}\u{80}\u{9b}31m\u{9f}\u{61c}\u{200b}\u{202e}\u{2028}\u{2029}\u{2066}\u{feff}\\\u{9b}";
+        let value = serde_json::json!({ acts: [acts, "äöü\u{a0}🗳"], "n": 1 });
+        for text in [value.to_string(), serde_json::to_string_pretty(&value).unwrap()] {
+            let escaped = json(text);
+            let raw = |c: char| c != '\n' && c != '\u{a0}' && c != ' ' && (visible(c) != c || c.is_whitespace());
+            assert_eq!(escaped.chars().find(|c| raw(*c)), None, "{escaped}");
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).unwrap(), value);
+            assert!(escaped.contains("\\u009b31m") && escaped.contains("äöü\u{a0}🗳"), "{escaped}");
+        }
+        let plain = r#"{"a": "ä \u001b"}"#;
+        assert_eq!(json(plain.to_owned()), plain);
     }
 
     #[test]

@@ -79,6 +79,11 @@ pub(crate) fn sentence(comparing: &ComparisonReport) -> String {
     clean::line(&format!("{answer}{finding}."))
 }
 
+/// The answer as a sentence, and the tolerance that it depends on.
+pub(crate) fn headline(comparing: &ComparisonReport) -> String {
+    format!("{} Tolerance: {}.", sentence(comparing), margin(&comparing.rules))
+}
+
 /// What decides the answer: a reason beside the figures, or the figure in which the sides differ most.
 fn finding(comparing: &ComparisonReport) -> Option<String> {
     let of_answer = || comparing.pairs.iter().filter(|pair| pair.answer == comparing.answer);

@@ -21,7 +21,7 @@ mod tune_page;
 mod view;
 
 pub use advice::advice;
-pub use clean::{line as clean_line, prose as clean_prose};
+pub use clean::{json as clean_json, line as clean_line, prose as clean_prose};
 pub use compared::side_names;
 pub use comparison_table::{comparison, noise};
 pub use league::league;
@@ -56,7 +56,8 @@ pub fn html(summary: &Summary) -> Result<String, RenderError> {
 /// `summary.json`: indented, keys in the order of the types, so that two of them can be compared line by line.
 #[must_use]
 pub fn json(summary: &Summary) -> String {
-    let mut text = serde_json::to_string_pretty(summary).expect("a summary has only keys that are strings");
+    let text = serde_json::to_string_pretty(summary).expect("a summary has only keys that are strings");
+    let mut text = clean::json(text);
     text.push('\n');
     text
 }

@@ -63,7 +63,7 @@ fn a_program_that_ends_by_itself_is_no_death_of_the_harness() {
         introduce(&mut cell, 2, Grade::Report);
         if by_itself {
             let (what, text) = (Misbehaviour::Ended, "the program ended by itself: exit status: 1".to_owned());
-            cell.host(2).push(Event::Misbehaved { t: ms(40_000), cand: None, what, text });
+            cell.host(2).push(Event::Misbehaved { t: ms(40_000), cand: None, since: None, what, text });
         }
         cell.kill(2, 40_000);
         for event in &mut cell.coordinator {
@@ -94,4 +94,40 @@ fn every_verdict_says_whom_one_has_to_trust_for_it() {
     assert_eq!(rests_on(Some(Grade::Effect), "ownership"), [Grade::Effect, Grade::Wire]);
     assert_eq!(rests_on(None, "stalls"), [Grade::Process]);
     assert!(rests_on(None, "record").is_empty(), "a record is read by nobody's word");
+}
+
+#[test]
+fn what_stalls_kept_a_program_from_doing_in_time_is_inconclusive_and_everything_else_fails() {
+    let verdict = |what: Misbehaviour, since: Option<u64>, stalls: &[(u16, u64, u64)]| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+        introduce(&mut cell, 1, Grade::Report);
+        for &(host, from, to) in stalls {
+            cell.host(host).push(Event::Stall { from: ms(from), to: ms(to), ran_ns: 0, program: host == 1 });
+        }
+        let (t, since, text) = (ms(100_900), since.map(ms), "so it was".to_owned());
+        cell.host(1).push(Event::Misbehaved { t, cand: None, since, what, text });
+        let summary = cell.summary();
+        let check = check(&summary, "programs");
+        assert_eq!(check.by_stalls, check.verdict == Inconclusive, "undisturbed, it would tell");
+        (check.verdict, summary.programs.misbehaved.contains_key(what.name()))
+    };
+    let (failed, unclear) = ((Fail, true), (Inconclusive, false));
+    use Misbehaviour::{Garbage, LeftBehind, Silent, StopIgnored};
+    // T/10 is 400 ms.
+    for (what, since, stalls, expected, why) in [
+        (StopIgnored, Some(95_900), &[][..], failed, "nothing kept it from ending"),
+        (StopIgnored, Some(95_900), &[(1, 97_000, 97_350)], failed, "too little did"),
+        (StopIgnored, Some(95_900), &[(1, 97_000, 97_450)], unclear, "it could not use all of its time"),
+        (StopIgnored, Some(95_900), &[(1, 97_000, 97_300), (1, 98_000, 98_200)], unclear, "short waits add up"),
+        (StopIgnored, Some(90_900), &[(1, 92_000, 97_000)], failed, "it had five seconds beside the stall"),
+        (StopIgnored, Some(95_900), &[(2, 97_000, 99_000)], failed, "another host stalled"),
+        (StopIgnored, Some(95_900), &[(1, 90_000, 95_800)], failed, "the stall was over"),
+        (StopIgnored, None, &[(1, 97_000, 99_000)], failed, "nobody knows since when"),
+        (Silent, Some(70_900), &[(1, 72_000, 81_000)], failed, "it had twenty seconds beside it"),
+        (Silent, Some(70_900), &[(1, 72_000, 83_000)], unclear, "it had less"),
+        (LeftBehind, Some(98_000), &[(1, 98_500, 99_000)], failed, "it had ended, and said that it was done"),
+        (Garbage, Some(98_000), &[(1, 98_500, 99_000)], failed, "no stall makes a program say that"),
+    ] {
+        assert_eq!(verdict(what, since, stalls), expected, "{what}, {since:?}, {stalls:?}: {why}");
+    }
 }

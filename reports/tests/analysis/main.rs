@@ -10,6 +10,7 @@ mod ensemble;
 #[path = "../common/events.rs"]
 mod events;
 mod excuses;
+mod exports;
 mod failovers;
 mod foreign;
 mod harness;

@@ -103,7 +103,7 @@ fn garbage() -> Cell {
         why: None,
     })));
     let text = "it said \"hey\", which is no message".to_owned();
-    cell.host(0).push(Event::Misbehaved { t: ms(12_000), cand: None, what: Misbehaviour::Garbage, text });
+    cell.host(0).push(Event::Misbehaved { t: ms(12_000), cand: None, since: None, what: Misbehaviour::Garbage, text });
     cell
 }
 

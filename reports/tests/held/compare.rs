@@ -152,6 +152,10 @@ fn runs_that_are_not_alike_are_refused_by_name_and_compared_by_force() {
     let more = run(vec![cell("naive", &around(20.0)), cell("lock-race", &around(20.0))]);
     let refused = compare(&base, &more, Rules::default(), |_| true, false).expect_err("one cell more").to_string();
     assert!(refused.contains("the new one has lock-race"), "{refused}");
+    let many = (0..20).map(|at| cell(&format!("c{at}"), &around(20.0))).chain([cell("naive", &around(20.0))]);
+    let many = run(many.collect());
+    let refused = compare(&base, &many, Rules::default(), |_| true, false).expect_err("many cells more").to_string();
+    assert!(refused.contains(" and 12 more, and the other has not"), "{refused}");
     assert!(compare(&base, &more, Rules::default(), |name| name == "naive", false).is_ok());
     let alone = compare(&base, &run(vec![cell("x", &around(1.0))]), Rules::default(), |_| true, true);
     assert!(matches!(alone, Err(ComparisonRefusal::NothingInCommon { .. })));
@@ -211,6 +215,8 @@ fn the_page_of_a_run_with_two_sides_says_which_answer_they_came_to() {
     assert!(page.contains(told), "the verdict is that of the exit code");
     let told = "<a href=\"#contest\">The new side is worse than the base: failover in naive&lt;b&gt; ";
     assert!(page.contains(told), "beside the verdict");
+    let headline = page.split(told).nth(1).and_then(|rest| rest.split("</a>").next()).expect("a link");
+    assert!(headline.ends_with(" injections. Tolerance: ±15 % or half a round trip."), "{headline}");
     assert!(page.contains("New compared with base") && page.contains("naive&lt;b&gt;") && !page.contains("naive<b>"));
     let section =
         page.split("id=\"contest\"").nth(1).and_then(|rest| rest.split("</section>").next()).expect("a section");

@@ -167,6 +167,25 @@ fn names_from_outside_are_neither_markup_nor_commands() {
 }
 
 #[test]
+fn names_from_outside_do_nothing_on_a_terminal() {
+    let of = |name: &str| {
+        let mut summary = run(vec![cell(name, &around(20.0))]);
+        summary.manifest.run = name.into();
+        summary.cells[0].checks[0].verdict = Verdict::Fail;
+        summary.cells[0].checks[0].details = vec![name.into()];
+        let gated = gated(&summary, None).unwrap();
+        let begun = history(&summary, &gated, "", "").unwrap().unwrap();
+        assert_eq!(history(&summary, &gated, "", &begun).unwrap(), None, "it is there");
+        [annotations(&gated), markdown(&gated, None), begun]
+    };
+    for (plain, odd) in of("ab").iter().zip(&of("a\n\u{1b}[31m\u{7}\u{9b}31m\u{202e}b")) {
+        let acts = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+        assert!(!odd.contains(acts), "{odd:?}");
+        assert_eq!(odd.lines().count(), plain.lines().count(), "{odd:?}");
+    }
+}
+
+#[test]
 fn of_many_failures_ten_are_annotated_and_the_others_counted() {
     let cells = (0..30).map(|i| {
         let mut cell = cell(&format!("c{i}"), &around(20.0));

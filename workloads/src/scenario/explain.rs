@@ -63,9 +63,10 @@ pub fn explain_as(scenario: &Scenario, cells: &[Cell], seed: u64, view: PlanView
     let shapes = ensembles_of_a_round(cells);
     // With several ensembles, each round goes through all of them.
     let ensembles = if shapes == 1 { 1 } else { shapes * u64::from(count) };
+    let how_many = plural(cells.len() as u64, "cell", "cells");
     let how_many = match count {
-        1 => format!("{} cells", cells.len()),
-        _ => format!("{} cells, each {count} times in {count} rounds over all of them", cells.len()),
+        1 => how_many,
+        _ => format!("{how_many}, each {count} times in {count} rounds over all of them"),
     };
     let mut text = String::new();
     // Writing to a String cannot fail.
@@ -158,13 +159,17 @@ fn needs(
 
 fn ensemble(text: &mut String, first: &Cell) -> std::fmt::Result {
     let fsync = if first.fsync { "on" } else { "off" };
-    write!(text, "ensemble: {} servers, tick {} ms, fsync {fsync}", first.servers, first.tick_ms)?;
+    write!(text, "ensemble: {}, tick {} ms, fsync {fsync}", servers(first), first.tick_ms)?;
     for (name, limit) in [("initLimit", first.init_limit), ("syncLimit", first.sync_limit)] {
         if let Some(limit) = limit {
             write!(text, ", {name} {limit} ticks ({})", setting_ms(u64::from(limit) * first.tick_ms))?;
         }
     }
     writeln!(text)
+}
+
+fn servers(cell: &Cell) -> String {
+    plural(cell.servers.into(), "server", "servers")
 }
 
 fn title(text: &mut String, number: u32, cell: &Cell, plan: &Plan, is_brief: bool) -> std::fmt::Result {
@@ -190,7 +195,7 @@ fn in_detail(text: &mut String, cell: &Cell, plan: &Plan) -> std::fmt::Result {
     if cell.groups > 0 {
         candidates(text, cell)?;
     } else {
-        writeln!(text, "   no candidates: {} servers alone", cell.servers)?;
+        writeln!(text, "   no candidates: {} alone", servers(cell))?;
     }
     if let Some(watch_ms) = cell.watch_ms {
         writeln!(text, "   every server is asked for its state every {watch_ms} ms")?;

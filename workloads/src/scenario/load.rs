@@ -1,5 +1,5 @@
-//! Reads a scenario and the `--set` arguments. Errors of the schema are turned into errors with the line and the
-//! nearest known key.
+//! Reads a scenario and the arguments of `--set` and its like. Errors of the schema are turned into errors with the
+//! line and the nearest known key.
 
 use std::ops::Range;
 
@@ -16,19 +16,27 @@ const TEXT_MAX: usize = 1 << 20;
 /// The longest text of a file or of the parser that an error shows in full.
 const SHOWN_CHARS_MAX: usize = 1_200;
 
-pub(super) fn load(text: &str, origin: &str, sets: &[String]) -> Result<Scenario, ScenarioError> {
+/// Arguments that change a scenario, `dotted.key=value` each.
+#[derive(Clone, Copy, Debug)]
+pub struct Overrides<'a> {
+    /// The option that they were given by, for errors.
+    pub option: &'a str,
+    pub sets: &'a [String],
+}
+
+pub(super) fn load(text: &str, origin: &str, overrides: &[Overrides<'_>]) -> Result<Scenario, ScenarioError> {
     if text.len() > TEXT_MAX {
         let message = format!("longer than {TEXT_MAX} bytes; is this a scenario?");
         return Err(ScenarioError::Syntax { origin: origin.to_owned(), line: None, message });
     }
     let mut scenario: Scenario = toml::from_str(text).map_err(|error| refusal(&error, origin, Some(text)))?;
-    if sets.is_empty() {
+    if overrides.iter().all(|overrides| overrides.sets.is_empty()) {
         return Ok(scenario);
     }
     let mut table: Table = text.parse().map_err(|error| refusal(&error, origin, Some(text)))?;
-    for set in sets {
-        let origin = format!("--set {}", as_typed(set));
-        let (path, value) = split(set, &origin)?;
+    for (option, set) in overrides.iter().flat_map(|from| from.sets.iter().map(move |set| (from.option, set))) {
+        let origin = format!("{option} {}", as_typed(set));
+        let (path, value) = split(set, &origin, "election.groups=10")?;
         overridden(&scenario, &path, &origin)?;
         put(&mut table, &path, value, &origin)?;
         scenario = Scenario::deserialize(table.clone()).map_err(|error| refusal(&error, &origin, None))?;
@@ -46,7 +54,7 @@ pub fn declared_program(option: &str, command: Vec<String>, sets: &[String]) -> 
     let mut table = Table::try_from(&spec).map_err(|error| syntax(option, error.to_string()))?;
     for set in sets {
         let origin = format!("{option}-set {}", as_typed(set));
-        let (path, value) = split(set, &origin)?;
+        let (path, value) = split(set, &origin, "leader_wakes=one")?;
         put(&mut table, &path, value, &origin)?;
         spec = ForeignSpec::deserialize(table.clone()).map_err(|error| refusal(&error, &origin, None))?;
     }
@@ -58,13 +66,13 @@ fn syntax(origin: &str, message: impl Into<String>) -> ScenarioError {
 }
 
 /// `a.b=value`: the keys, and the value.
-fn split(set: &str, origin: &str) -> Result<(Vec<String>, Value), ScenarioError> {
+fn split(set: &str, origin: &str, example: &str) -> Result<(Vec<String>, Value), ScenarioError> {
     let Some((path, text)) = set.split_once('=') else {
-        return Err(syntax(origin, "no `=` in it; write it as key=value, for example election.groups=10"));
+        return Err(syntax(origin, format!("no `=` in it; write it as key=value, for example {example}")));
     };
     let path: Vec<String> = path.trim().split('.').map(str::to_owned).collect();
     if path.iter().any(String::is_empty) {
-        return Err(syntax(origin, "an empty key; write it as key=value, for example election.groups=10"));
+        return Err(syntax(origin, format!("an empty key; write it as key=value, for example {example}")));
     }
     // TOML has integers of 64 bits: a longer number would be taken for text.
     let digits = text.trim().trim_start_matches(['+', '-']);

@@ -49,7 +49,7 @@ pub use self::expect::ExpectSpec;
 pub use self::explain::{ExternalServers, PlanView, cell_duration_ms, describe_further_rounds, explain, explain_as};
 pub use self::fault::{FaultSpec, Target, TargetKind};
 pub use self::kept_policy::KeptPolicy;
-pub use self::load::{declared_program, in_words, shortened, value};
+pub use self::load::{Overrides, declared_program, in_words, shortened, value};
 pub use self::placement::placement;
 pub use self::program::{
     ForeignSpec, POLICY_BY_COMMAND, ResolvedProgram, TOLD_BY_COMMAND, is_told_by_command, placeholder,
@@ -72,7 +72,15 @@ impl Scenario {
     /// # Errors
     /// Syntax, unknown keys with the nearest known one, and every [`Problem`], all at once.
     pub fn parse(text: &str, origin: &str, sets: &[String]) -> Result<Self, ScenarioError> {
-        load::load(text, origin, sets)?.checked(origin)
+        Self::parse_with(text, origin, &[Overrides { option: "--set", sets }])
+    }
+
+    /// As [`Scenario::parse`], for the arguments of several options, in turn.
+    ///
+    /// # Errors
+    /// As [`Scenario::parse`].
+    pub fn parse_with(text: &str, origin: &str, overrides: &[Overrides<'_>]) -> Result<Self, ScenarioError> {
+        load::load(text, origin, overrides)?.checked(origin)
     }
 
     fn checked(self, origin: &str) -> Result<Self, ScenarioError> {

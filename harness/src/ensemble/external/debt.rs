@@ -47,7 +47,7 @@ pub(super) fn borrow(folder: &Path, servers: &[(SocketAddr, String)], access: &A
 /// Znodes of a run on an ensemble of somebody else.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ZnodeCleanup {
-    /// Where they are, as connect strings have it.
+    /// Where they are, for messages.
     pub servers: String,
     pub prefix: String,
     borrowed: EnsembleNote,
@@ -62,7 +62,7 @@ pub fn debt(folder: &Path, run: &str) -> io::Result<Option<ZnodeCleanup>> {
     // The prefix follows from the run's id alone: a note can never name znodes of others.
     let borrowed = borrowed::read::<EnsembleNote>(folder, FILE)?;
     let owed = |borrowed: EnsembleNote| ZnodeCleanup {
-        servers: Access { chroot: borrowed.chroot.clone(), ..Access::default() }.connect_string(&borrowed.servers, ""),
+        servers: Access { chroot: borrowed.chroot.clone(), ..Access::default() }.place(&borrowed.servers),
         prefix: znodes::prefix(run),
         borrowed,
     };
@@ -111,8 +111,21 @@ impl ZnodeCleanup {
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
+
     use super::{borrow, debt};
     use crate::access::{Access, Secret};
+
+    #[test]
+    fn of_hundreds_of_servers_the_first_few_are_told() {
+        let folder = tempfile::tempdir().expect("a temp dir");
+        let server = |port| (SocketAddr::from(([127, 0, 0, 1], port)), format!("zk{port}:2181"));
+        let servers: Vec<_> = (1..=400).map(server).collect();
+        borrow(folder.path(), &servers, &Access { chroot: "/x".to_owned(), ..Access::default() }).expect("noted");
+        let debt = debt(folder.path(), "1").expect("read").expect("owed");
+        assert!(debt.servers.starts_with("127.0.0.1:1, 127.0.0.1:2, "), "{}", debt.servers);
+        assert!(debt.servers.ends_with(" and 392 more below /x"), "{}", debt.servers);
+    }
 
     #[test]
     fn a_note_says_which_keys_are_needed_and_has_none() {
@@ -129,7 +142,7 @@ mod tests {
         let text = std::fs::read_to_string(folder.path().join("external")).expect("a note");
         assert!(!["scott", "tiger", "fred", "flint"].iter().any(|word| text.contains(word)), "{text}");
         let debt = debt(folder.path(), "1").expect("read").expect("owed");
-        assert_eq!((debt.servers.as_str(), debt.prefix.as_str()), ("127.0.0.1:1/some/path", "/hustings-1-"));
+        assert_eq!((debt.servers.as_str(), debt.prefix.as_str()), ("127.0.0.1:1 below /some/path", "/hustings-1-"));
         let why = debt.access(&Access { digest: secret("a:b"), ..Access::default() }).expect_err("a key is missing");
         assert!(why.contains("--sasl-file") && !why.contains("--auth-file"), "{why}");
         let other = Access { chroot: String::new(), ..access };

@@ -12,14 +12,14 @@ const SESSION_TIMEOUT: Duration = Duration::from_secs(10);
 const WITHIN: Duration = Duration::from_secs(20);
 
 /// Lists the run's root, and creates and deletes a znode there that begins with `prefix`. `cluster` is the client's
-/// connect string, `servers` the name for messages.
+/// connect string, `servers` the names for messages.
 ///
 /// # Errors
 /// The servers reject the client's authentication, the root is missing, or an operation is not allowed. The flag says
 /// whether the znode may be left.
 pub(super) async fn prove(
     access: &Access,
-    (cluster, servers): (&str, &str),
+    (cluster, servers): (&str, &[String]),
     prefix: &str,
 ) -> Result<(), (ExternalError, bool)> {
     let mut created = false;
@@ -45,12 +45,12 @@ pub(super) async fn prove(
 ///
 /// # Errors
 /// The servers reject the client's authentication, or the root is missing.
-pub(super) async fn look(access: &Access, (cluster, servers): (&str, &str)) -> Result<(), ExternalError> {
+pub(super) async fn look(access: &Access, (cluster, servers): (&str, &[String])) -> Result<(), ExternalError> {
     in_time(servers, enter(access, (cluster, servers))).await.map(drop)
 }
 
 /// A session, whose root is there.
-async fn enter(access: &Access, (cluster, servers): (&str, &str)) -> Result<zk::Client, ExternalError> {
+async fn enter(access: &Access, (cluster, servers): (&str, &[String])) -> Result<zk::Client, ExternalError> {
     let connected = access.connect(cluster, SESSION_TIMEOUT).await;
     let client = connected.map_err(|error| no_session(access, servers, &error))?;
     let found = client.check_stat("/").await.map_err(|error| not_allowed(access, servers, "looked for", &error))?;
@@ -60,7 +60,10 @@ async fn enter(access: &Access, (cluster, servers): (&str, &str)) -> Result<zk::
     Ok(client)
 }
 
-async fn in_time<T>(servers: &str, all: impl Future<Output = Result<T, ExternalError>>) -> Result<T, ExternalError> {
+async fn in_time<T>(
+    servers: &[String],
+    all: impl Future<Output = Result<T, ExternalError>>,
+) -> Result<T, ExternalError> {
     tokio::time::timeout(WITHIN, all).await.unwrap_or_else(|_| {
         Err(ExternalError::NoSession {
             servers: servers.to_owned(),
@@ -69,7 +72,7 @@ async fn in_time<T>(servers: &str, all: impl Future<Output = Result<T, ExternalE
     })
 }
 
-fn no_session(access: &Access, servers: &str, error: &zk::Error) -> ExternalError {
+fn no_session(access: &Access, servers: &[String], error: &zk::Error) -> ExternalError {
     let servers = servers.to_owned();
     if !matches!(error, zk::Error::AuthFailed) {
         return ExternalError::NoSession { servers, why: error.to_string() };
@@ -79,12 +82,12 @@ fn no_session(access: &Access, servers: &str, error: &zk::Error) -> ExternalErro
             "see that --sasl-file, or {SASL_VARIABLE}, has a user and a password of the servers' JAAS configuration"
         )
     } else {
-        format!("name user and password by --sasl-file or {SASL_VARIABLE}, or whatever else they want of clients")
+        format!("name user and password by --sasl-file or {SASL_VARIABLE}, or whatever else is wanted of clients")
     };
     ExternalError::NotTaken { servers, remedy }
 }
 
-fn not_allowed(access: &Access, servers: &str, doing: &'static str, error: &zk::Error) -> ExternalError {
+fn not_allowed(access: &Access, servers: &[String], doing: &'static str, error: &zk::Error) -> ExternalError {
     let path = if access.chroot.is_empty() { "/".to_owned() } else { access.chroot.clone() };
     let why = match error {
         zk::Error::NoAuth | zk::Error::InvalidAcl => remedy(access),

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use futures::future::LocalBoxFuture;
 use hustings_record::EnsembleKind;
+use hustings_record::words::first_few;
 
 pub use debt::{ZnodeCleanup, debt};
 pub use error::ExternalError;
@@ -24,7 +25,7 @@ pub use survey::connections_needed;
 pub use znodes::prefix;
 
 use super::{Ensemble, EnsembleError, ServerControl, server_name};
-use crate::access::{Access, addresses};
+use crate::access::Access;
 use crate::files::borrowed::Note;
 use crate::files::workdir::WorkDir;
 use crate::links::ExternalToxiproxy;
@@ -90,7 +91,7 @@ async fn check_use(options: &ExternalOptions, servers: &[NamedServer]) -> Result
         return Ok(());
     }
     let way = ServerRoute::open(access, &named(servers)).map_err(ExternalError::NoTunnel)?;
-    entry::look(access, (&access.connect_string(way.addrs(), ""), &names(servers).join(", "))).await
+    entry::look(access, (&access.connect_string(way.addrs(), ""), &names(servers))).await
 }
 
 /// Addresses and names.
@@ -99,8 +100,8 @@ fn named(servers: &[NamedServer]) -> Vec<(SocketAddr, String)> {
 }
 
 /// Names as they were given.
-fn names(servers: &[NamedServer]) -> Vec<&str> {
-    servers.iter().map(|server| server.name.as_str()).collect()
+fn names(servers: &[NamedServer]) -> Vec<String> {
+    servers.iter().map(|server| server.name.clone()).collect()
 }
 
 /// The leader's tick counts, and any server may lead: deadlines are set by the longest.
@@ -135,7 +136,7 @@ impl ExternalEnsemble {
         })?;
         let prefix = prefix(run_id);
         let ensemble = Self { servers, access, way, toxiproxy, why, prefix, note, stopped: Cell::new(false) };
-        let (cluster, names) = (ensemble.cluster(), names(&ensemble.servers).join(", "));
+        let (cluster, names) = (ensemble.cluster(), names(&ensemble.servers));
         if let Err((error, left)) = entry::prove(&ensemble.access, (&cluster, &names), &ensemble.prefix).await {
             if !left {
                 // A note that stays is read again, and finds nothing to remove.
@@ -179,7 +180,7 @@ impl ExternalEnsemble {
             return String::new();
         }
         let named: Vec<String> = (1..).zip(&ids).map(|(number, id)| format!("{number} has id {id}")).collect();
-        format!(" (server {})", named.join(", "))
+        format!(" (server {})", first_few(&named))
     }
 }
 
@@ -229,7 +230,7 @@ impl Ensemble for ExternalEnsemble {
             "external: {} ZooKeeper {} server{s} at {}{}{}, run by somebody else; chosen because {}",
             names.len(),
             self.version(),
-            names.join(", "),
+            first_few(&names),
             self.ids(),
             self.entry(),
             self.why
@@ -278,7 +279,7 @@ impl Ensemble for ExternalEnsemble {
             let settled = removed.and_then(|_| self.note.settle().map_err(|e| e.to_string()));
             settled.map_err(|why| {
                 let servers: Vec<SocketAddr> = self.servers.iter().map(|server| server.addr).collect();
-                let servers = format!("{}{}", addresses(&servers), self.access.chroot);
+                let servers = self.access.place(&servers);
                 ExternalError::LeftBehind { prefix: self.prefix.clone(), servers, why }
             })?;
             self.stopped.set(true);

@@ -118,23 +118,26 @@ async fn resolve(name: &str) -> Result<SocketAddr, String> {
 async fn look(places: &[ServerPlace], tls: Option<&Tls>, within: Duration) -> Result<Vec<NamedServer>, ExternalError> {
     let seen = join_all(places.iter().map(|place| async move { (place, answers(place, tls).await) })).await;
     let silent = seen.iter().filter_map(|(place, answers)| Some((place, answers.as_ref().err()?)));
-    let mut unreachable = Vec::new();
+    let (mut servers, mut reasons) = (Vec::new(), Vec::new());
     for (place, error) in silent {
-        match error {
-            FourLetterError::Refused { word, .. } => {
-                return Err(ExternalError::NoWord { server: place.name.clone(), word });
+        let server = place.name.clone();
+        match (error, tls) {
+            (FourLetterError::Refused { word, .. }, _) => return Err(ExternalError::NoWord { server, word }),
+            (FourLetterError::Io { source, .. }, Some(tls)) if is_of_tls(source) => {
+                return Err(ExternalError::NoTls { server, why: source.to_string(), remedy: tls.remedy(source) });
             }
-            FourLetterError::Io { source, .. } if is_of_tls(source) => {
-                return Err(ExternalError::NoTls { server: place.name.clone(), why: source.to_string() });
+            (error, _) => {
+                servers.push(server);
+                reasons.push(error.to_string());
             }
-            error => unreachable.push((place.name.clone(), error.to_string())),
         }
     }
-    if !unreachable.is_empty() {
-        return Err(ExternalError::Unreachable(unreachable));
+    if !servers.is_empty() {
+        return Err(ExternalError::Unreachable { servers, reasons, tls: tls.is_some() });
     }
     let answered = seen.into_iter().filter_map(|(place, answers)| Some((place, answers.ok()?)));
-    let servers: Result<Vec<NamedServer>, _> = answered.map(|(place, answers)| read(place, &answers, within)).collect();
+    let servers: Result<Vec<NamedServer>, _> =
+        answered.map(|(place, answers)| read(place, &answers, tls, within)).collect();
     let servers = servers?;
     one_ensemble(&servers)?;
     quorum(&servers, within)?;
@@ -147,19 +150,27 @@ async fn answers(place: &ServerPlace, tls: Option<&Tls>) -> Result<[String; 3], 
     Ok([ask("srvr").await?, ask("conf").await?, ask("mntr").await?])
 }
 
-fn read(place: &ServerPlace, [srvr, conf, mntr]: &[String; 3], within: Duration) -> Result<NamedServer, ExternalError> {
+fn read(
+    place: &ServerPlace,
+    [srvr, conf, mntr]: &[String; 3],
+    tls: Option<&Tls>,
+    within: Duration,
+) -> Result<NamedServer, ExternalError> {
     let server = || place.name.clone();
     for text in [srvr, conf, mntr] {
         let why = match text.trim() {
-            "" => "it closes the connection without an answer, as ports do that speak TLS (--tls-ca)",
-            idle if idle.contains("not currently serving requests") => idle,
+            "" => {
+                let cause = tls.map_or("ports do that speak TLS (--tls-ca)", Tls::cause_of_silence);
+                format!("it closes the connection without an answer, as {cause}")
+            }
+            idle if idle.contains("not currently serving requests") => idle.to_owned(),
             _ => continue,
         };
-        return Err(ExternalError::NotServing { server: server(), why: why.to_owned(), within });
+        return Err(ExternalError::NotServing { server: server(), why, within });
     }
     let foreign = |word, text: &str| {
         let reply = text.lines().next().unwrap_or_default().chars().take(80).collect();
-        ExternalError::Foreign { server: server(), word, reply }
+        ExternalError::Foreign { server: server(), word, reply, tls: tls.is_some() }
     };
     let mode = four_letter::mode(srvr).ok_or_else(|| foreign("srvr", srvr))?.to_owned();
     let version = four_letter::version(srvr).unwrap_or("unknown").to_owned();
@@ -205,7 +216,7 @@ fn quorum(servers: &[NamedServer], within: Duration) -> Result<(), ExternalError
         return Ok(());
     }
     let modes: Vec<String> = servers.iter().map(|server| format!("{}: {}", server.name, server.mode)).collect();
-    Err(ExternalError::NoQuorum { modes: modes.join(", "), within })
+    Err(ExternalError::NoQuorum { modes, within })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::super::clocks::{ProgramClock, ROUNDS, Round, judge, same_namespace};
 use super::super::message::{Ability, FromProgram, PROTOCOL, ToProgram};
 use super::examination::{Examination, RUNS_ON, ReceivedWrite, guest_slots};
-use super::outcome::{ExaminationReport, KitFinding, NOT_TESTED, Need, run_of};
+use super::outcome::{ExaminationReport, Need};
 use super::stage::{ELECTIONS, StageEvent, StageEventKind, TIMEOUT_MS, WRITE_EVERY_MS, election_of};
 use crate::process::clock;
 use crate::wire::end::{TakenSession as TakenOver, end_session};
@@ -53,27 +53,23 @@ impl Examination<'_> {
         // What is missing afterwards was not tested, and so not passed.
         let lost = tokio::select! {
             biased;
-            number = stage.lost() => Some(number),
-            done = self.all() => {
-                let _ = done?;
-                None
-            }
+            number = stage.lost() => Ok(Some(number)),
+            done = self.all() => done.map(|_| None),
         };
-        match lost {
-            Some(number) => self.note_lost(number).await?,
-            None => {
+        let ended = match lost {
+            Ok(Some(number)) => self.note_lost(number).await,
+            Ok(None) => {
                 self.write_tokens();
                 self.all_reports();
+                Ok(())
             }
+            Err(error) => Err(error),
+        };
+        match ended {
+            Ok(()) => Ok(self.report(None)),
+            Err(error) if self.outcomes.is_empty() => Err(error),
+            Err(error) => Ok(self.report(Some(format!("{error:#}")))),
         }
-        self.note_garbage();
-        self.note_missing();
-        let failed = self.outcomes.iter().any(|outcome| outcome.result == KitFinding::Failed);
-        let last_words = self.guests.iter().filter(|_| failed).flat_map(|guest| guest.program.last_words()).collect();
-        let evidence = self.evidence();
-        let next = run_of(self.stage.command());
-        let Self { name, version, outcomes, .. } = self;
-        Ok(ExaminationReport { name, version, outcomes, evidence, last_words, not_tested: NOT_TESTED, next })
     }
 
     async fn all(&mut self) -> CheckStep {
@@ -149,14 +145,15 @@ impl Examination<'_> {
             StageEventKind::Garbage(text) if fact.guest == number => Some(text.clone()),
             _ => None,
         });
-        let said = match garbage.first() {
-            Some(first) => format!("it said {first}, which is no message"),
-            None => "it said nothing".to_owned(),
+        let said = match (garbage.first(), self.guests[number].program.unended_line()) {
+            (Some(first), _) => format!("it said {first}, which is no message"),
+            (None, Some(unended)) => unended,
+            (None, None) => "it said nothing".to_owned(),
         };
         match self.guests[number].ended() {
             Some(status) => format!("it ended before ({status}); {said}"),
             None => format!(
-                "{said} within {} s; `hustings run --candidate` takes programs that do not speak the protocol, by {{connect}}, {{group}} and {{resource}} in their command",
+                "within {} s {said}; `hustings run --candidate` takes programs that do not speak the protocol, by {{connect}}, {{group}} and {{resource}} in their command",
                 HELLO_WITHIN.as_secs()
             ),
         }

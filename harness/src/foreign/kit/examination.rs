@@ -6,7 +6,7 @@ use std::time::Duration;
 use hustings_record::{Grade, Nanos};
 
 use super::super::message::{Ability, FromProgram};
-use super::outcome::{CheckOutcome, KitFinding, Need, REQUIRED, has_passed};
+use super::outcome::{CheckOutcome, ExaminationReport, KitFinding, NOT_TESTED, Need, REQUIRED, has_passed, run_of};
 use super::stage::{ELECTIONS, ExaminedProgram, Stage, StageEvent, StageEventKind, election_of};
 
 /// The check that fails if a program ends by itself.
@@ -160,7 +160,7 @@ impl<'a> Examination<'a> {
     }
 
     /// Names the required checks that did not come about, where no failed one says why.
-    pub(super) fn note_missing(&mut self) {
+    fn note_missing(&mut self) {
         let is_required = |outcome: &&CheckOutcome| outcome.need == Need::Required;
         if self.outcomes.iter().filter(is_required).any(|outcome| outcome.result != KitFinding::Passed) {
             return;
@@ -171,7 +171,7 @@ impl<'a> Examination<'a> {
         }
     }
 
-    pub(super) fn note_garbage(&mut self) {
+    fn note_garbage(&mut self) {
         let garbage = self.stage.facts(|fact| match &fact.what {
             StageEventKind::Garbage(text) => Some(text.clone()),
             _ => None,
@@ -187,8 +187,20 @@ impl<'a> Examination<'a> {
         self.found("speaks_the_protocol_alone", Need::Required, Grade::Report, garbage.is_empty(), text);
     }
 
+    /// All findings. `trouble`: why the examination itself failed.
+    pub(super) fn report(mut self, trouble: Option<String>) -> ExaminationReport {
+        self.note_garbage();
+        self.note_missing();
+        let failed = self.outcomes.iter().any(|outcome| outcome.result == KitFinding::Failed);
+        let last_words = self.guests.iter().filter(|_| failed).flat_map(|guest| guest.program.last_words()).collect();
+        let evidence = self.evidence();
+        let next = run_of(self.stage.command());
+        let Self { name, version, outcomes, .. } = self;
+        ExaminationReport { name, version, outcomes, evidence, last_words, trouble, not_tested: NOT_TESTED, next }
+    }
+
     /// The evidence grades that verdicts can have.
-    pub(super) fn evidence(&self) -> Vec<Grade> {
+    fn evidence(&self) -> Vec<Grade> {
         let spoke = self.guests.iter().any(|guest| guest.slots.borrow().sessions().next().is_some());
         let wrote = self.passed("leads_and_writes");
         let reported = self.passed("reports_before_it_acts") && self.passed("clock_is_ours");

@@ -5,6 +5,7 @@ mod examination;
 mod outcome;
 mod reports;
 mod stage;
+mod wire_history;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,15 +25,17 @@ pub struct Command {
 }
 
 /// Examines a command. `exe` is this program, from which servers and guards are started; `progress` gets the name of
-/// each step.
+/// each step. If the examination itself fails, its report has the findings until then, and says why it ended.
 ///
 /// # Errors
-/// The stage cannot be set up, or the command cannot be started.
+/// The examination failed before there was a finding: the stage cannot be set up, or the command cannot be started.
 pub async fn examine(exe: &Path, command: Command, progress: impl Fn(&str)) -> anyhow::Result<ExaminationReport> {
     let stage = stage::Stage::set_up(exe, command).await?;
     let examined = examination::Examination::new(&stage, &progress).run().await;
     let ended = stage.tear_down().await;
-    let examined = examined?;
-    ended?;
+    let mut examined = examined?;
+    if let Err(error) = ended {
+        examined.trouble.get_or_insert_with(|| format!("{error:#}"));
+    }
     Ok(examined)
 }

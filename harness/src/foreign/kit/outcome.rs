@@ -45,6 +45,9 @@ pub struct ExaminationReport {
     pub evidence: Vec<Grade>,
     /// The last lines of its logs, where something failed.
     pub last_words: Vec<String>,
+    /// Why the examination itself failed: then the outcomes are those until then, and no verdict on the program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
     /// What passing says nothing about, and the command that looks at it.
     pub not_tested: &'static [&'static str],
     pub next: String,
@@ -95,7 +98,8 @@ impl ExaminationReport {
     /// Whether it has everything that is required.
     #[must_use]
     pub fn passes(&self) -> bool {
-        REQUIRED.iter().all(|name| has_passed(&self.outcomes, name))
+        self.trouble.is_none()
+            && REQUIRED.iter().all(|name| has_passed(&self.outcomes, name))
             && self.of(Need::Required).all(|outcome| outcome.result == KitFinding::Passed)
             && self.of(Need::Optional).all(|outcome| outcome.result != KitFinding::Failed)
     }
@@ -125,6 +129,7 @@ mod tests {
             outcomes,
             evidence: Vec::new(),
             last_words: Vec::new(),
+            trouble: None,
             not_tested: NOT_TESTED,
             next,
         }
@@ -137,5 +142,16 @@ mod tests {
             let others: Vec<_> = REQUIRED.into_iter().filter(|name| *name != REQUIRED[missing]).collect();
             !examined(&others).passes()
         }));
+    }
+
+    #[test]
+    fn an_examination_that_failed_itself_is_no_pass_and_keeps_its_findings() {
+        let broken = ExaminationReport { trouble: Some("its session ended".to_owned()), ..examined(&REQUIRED) };
+        assert!(!broken.passes());
+        let json = serde_json::to_value(&broken).expect("JSON");
+        assert_eq!(json["trouble"], "its session ended");
+        assert_eq!(json["outcomes"].as_array().map(Vec::len), Some(REQUIRED.len()));
+        let whole = serde_json::to_value(examined(&REQUIRED)).expect("JSON");
+        assert!(whole.get("trouble").is_none());
     }
 }

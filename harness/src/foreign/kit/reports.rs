@@ -10,6 +10,7 @@ use super::super::message::{Ability, FromProgram};
 use super::examination::{Examination, ReceivedWrite, guest_slots};
 use super::outcome::Need;
 use super::stage::{StageEventKind, WRITE_EVERY_MS};
+use super::wire_history::ReportedBasis;
 use crate::process::clock;
 
 /// A report and a write use different channels: either may arrive this much later.
@@ -45,7 +46,7 @@ impl Examination<'_> {
         self.found("reports_before_it_acts", Need::Optional, Grade::Report, late.is_empty(), text);
     }
 
-    /// Compares the znode and token of every grant with the wire's state at its verification.
+    /// Compares the znode and token of every grant with the wire's state at its time, or when it was heard.
     fn tokens(&mut self) {
         const NAME: &str = "token_is_the_wire_s";
         if !self.has(Ability::Token) {
@@ -53,10 +54,8 @@ impl Examination<'_> {
         }
         let compared = self.stage.facts(|fact| match &fact.what {
             StageEventKind::Granted { slot, node, token, by_wire: Some(wire) } => {
-                let other_name = node.as_ref().is_some_and(|node| *node != wire.name);
-                let other_token = wire.czxid.zip(*token).is_some_and(|(wire, token)| wire != token);
-                let wrong = other_name || token.is_none() || other_token;
-                Some(wrong.then(|| {
+                let said = ReportedBasis { node: node.as_deref(), token: *token };
+                Some((!said.is(wire)).then(|| {
                     let said =
                         |of: Option<&String>| of.map_or_else(|| "no znode".to_owned(), |node| format!("{node:?}"));
                     let by =

@@ -22,6 +22,7 @@ use super::super::intake::{FenceDecision, Incoming, Intake, ResourceAnswer};
 use super::super::message::{FromProgram, SlotStart, ToProgram};
 use super::super::program::{Program, ProgramInput};
 use super::Command;
+use super::wire_history::{ReportedBasis, WireHistory};
 use crate::access::Access;
 use crate::client::session::ZkSession;
 use crate::ensemble::Ensemble as _;
@@ -54,7 +55,7 @@ pub(super) struct StageEvent {
 #[derive(Clone, Debug)]
 pub(super) enum StageEventKind {
     Said(FromProgram),
-    /// What a grant says, which was heard right before, and the znode that the wire showed by then.
+    /// What a grant says, which was heard right before, and the znode of the wire that it is compared with.
     Granted {
         slot: u32,
         node: Option<String>,
@@ -138,14 +139,18 @@ impl Stage {
         let candidates = slots.iter().map(|&slot| (slot, path_of(election_of(slot)))).collect();
         // Whether it queues is not asked here: what its znodes show is looked at by itself.
         let seen = Rc::new(RefCell::new(Slots::new(HostSlots { candidates, queue: true })));
-        let told = seen.clone();
-        let tell: RelayCallback =
-            Rc::new(move |connection, what| told.borrow_mut().take(clock::now(), connection, &what, &mut |_| {}));
+        let history = Rc::new(RefCell::new(WireHistory::of(slots)));
+        let (told, noted) = (seen.clone(), history.clone());
+        let tell: RelayCallback = Rc::new(move |connection, what| {
+            let t = clock::now();
+            told.borrow_mut().take(t, connection, &what, &mut |_| {});
+            noted.borrow_mut().note(t, &told.borrow());
+        });
         let relays = Relay::open_all(self.ensemble.servers(), &Arc::default(), &tell).await;
         let relays = relays.context("no port for a relay")?;
         let (intake, incoming) = Intake::open(slots.iter().copied()).await?;
         let (program, heard) = Program::start(&self.exe, &self.command.line, &BTreeMap::new(), true)?;
-        spawn_local(hear(self.log.clone(), number, seen.clone(), heard));
+        spawn_local(hear(self.log.clone(), number, history, heard));
         spawn_local(take_writes(self.log.clone(), number, seen.clone(), self.resource.clone(), incoming));
         let config = self.command.config.clone();
         Ok(ExaminedProgram { number, program, slots: seen, relays, intake, config })
@@ -252,7 +257,7 @@ impl ExaminedProgram {
     }
 }
 
-async fn hear(log: Log, guest: usize, slots: Rc<RefCell<Slots>>, mut heard: mpsc::Receiver<ProgramInput>) {
+async fn hear(log: Log, guest: usize, history: Rc<RefCell<WireHistory>>, mut heard: mpsc::Receiver<ProgramInput>) {
     let mut garbage = 0;
     while let Some(heard) = heard.recv().await {
         let (t, what) = match heard {
@@ -267,7 +272,7 @@ async fn hear(log: Log, guest: usize, slots: Rc<RefCell<Slots>>, mut heard: mpsc
             ProgramInput::Over { t } => (t, StageEventKind::Over),
         };
         let over = matches!(what, StageEventKind::Over);
-        let granted = granted(&slots.borrow(), &what).map(|what| StageEvent { t, guest, what });
+        let granted = granted(&history.borrow(), &what).map(|what| StageEvent { t, guest, what });
         log.borrow_mut().extend([StageEvent { t, guest, what }].into_iter().chain(granted));
         // It is not listened to any more.
         if garbage >= GARBAGE_MAX && !over {
@@ -277,11 +282,12 @@ async fn hear(log: Log, guest: usize, slots: Rc<RefCell<Slots>>, mut heard: mpsc
     }
 }
 
-/// What a grant says, beside the znode that the wire shows: the one that it names, or else the one that its slot has.
-fn granted(slots: &Slots, what: &StageEventKind) -> Option<StageEventKind> {
-    let StageEventKind::Said(FromProgram::Grant { slot, node, token, .. }) = what else { return None };
-    let by_wire = slots.slot(*slot).and_then(|seen| seen.rests_on(node.as_deref()).or_else(|| seen.rests_on(None)));
-    Some(StageEventKind::Granted { slot: *slot, node: node.clone(), token: *token, by_wire: by_wire.cloned() })
+/// What a grant says, beside the znode of the wire that it is compared with.
+fn granted(history: &WireHistory, what: &StageEventKind) -> Option<StageEventKind> {
+    let StageEventKind::Said(FromProgram::Grant { slot, t0, t1, node, token, .. }) = what else { return None };
+    let said = ReportedBasis { node: node.as_deref(), token: *token };
+    let by_wire = history.behind(*slot, said, (*t0, *t1)).cloned();
+    Some(StageEventKind::Granted { slot: *slot, node: node.clone(), token: *token, by_wire })
 }
 
 async fn take_writes(

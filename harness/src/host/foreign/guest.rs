@@ -27,7 +27,7 @@ use crate::host::process::HostShared;
 use crate::process::clock;
 use crate::protocol::{FromHost, ProgramSetUp, WriteAnswer};
 use crate::wire::end::{TakenSession, end_session, holders_last, root};
-use crate::witness::{HostSlots, Slots};
+use crate::witness::{HostSlots, RelayEvent, Slots};
 
 const EXPIRE_AT_MOST: Duration = Duration::from_secs(5);
 /// Input queues where the program's output is read; this queue only passes it on.
@@ -175,7 +175,7 @@ impl HostedProgram {
     }
 
     /// The stall that its threads' waits for a processor amount to since the last check, if any.
-    pub(super) fn look_at_waits(&mut self, now: Nanos) -> Option<Event> {
+    pub(super) fn look_at_waits(&mut self, now: Nanos) -> Option<(Nanos, Nanos)> {
         self.waits.as_mut()?.look(now)
     }
 
@@ -193,6 +193,10 @@ impl HostedProgram {
         slots.take(*t, *connection, what, &mut |event| shared.journal.push(&event));
         if was_sound && !slots.is_sound() {
             shared.journal.push(&Event::Unwitnessed { t: *t, lost: 0, unsound: 1 });
+        }
+        if let RelayEvent::Ended { failure: Some(why) } = what {
+            let text = format!("connection {connection} could not be decoded to its end: {why}");
+            shared.journal.push(&Event::Note { t: *t, cand: None, text });
         }
     }
 
@@ -364,10 +368,17 @@ impl HostedProgram {
         program.hang_up();
     }
 
-    /// Waits for its end; after `at_most`, kills it. Kills its descendants in any case. True: it was killed.
-    pub(super) async fn ends(&mut self, at_most: Duration) -> anyhow::Result<(String, bool)> {
+    /// Waits for its end for so long. True: it has ended.
+    pub(super) async fn ends_within(&mut self, at_most: Duration) -> anyhow::Result<bool> {
+        let Some(program) = &mut self.program else { return Ok(true) };
+        program.ends_within(at_most).await.context("the program's end")
+    }
+
+    /// Kills it unless it has ended, and its descendants in any case. True: it was killed.
+    pub(super) async fn end(&mut self) -> anyhow::Result<(String, bool)> {
         let Some(program) = &mut self.program else { return Ok(("it was not started".to_owned(), false)) };
-        let (status, killed): (ExitStatus, bool) = program.wait(at_most).await.context("the program's end")?;
+        let (status, killed): (ExitStatus, bool) =
+            program.wait(Duration::from_millis(1)).await.context("the program's end")?;
         program.kill_descendants();
         Ok((status.to_string(), killed))
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hustings_record::{Event, Grade, Nanos};
+use hustings_record::{Event, Grade, Misbehaviour, Nanos};
 
 use crate::foreign::clocks::{ProgramClock, ROUNDS, Round, judge, same_namespace};
 use crate::foreign::message::{Ability, FromProgram, PROTOCOL, ToProgram};
@@ -25,7 +25,7 @@ pub(super) struct Introduction {
 
 enum IntroductionStep {
     Hello {
-        until: Nanos,
+        since: Nanos,
     },
     Sync {
         asked: Nanos,
@@ -34,6 +34,15 @@ enum IntroductionStep {
     /// All requests have been sent.
     Asked,
     Over,
+}
+
+/// Why a program cannot take part.
+pub(super) struct HandshakeError {
+    pub(super) text: String,
+    /// The rule that it broke, if that is recorded.
+    pub(super) rule: Option<Misbehaviour>,
+    /// Since when it had time to follow that rule, if stalls may be why it did not.
+    pub(super) since: Option<Nanos>,
 }
 
 /// The result of the handshake.
@@ -53,8 +62,7 @@ fn within(limit: Duration) -> Nanos {
 impl Introduction {
     /// A program that does not speak the protocol needs no handshake.
     pub(super) fn begin(spec: &ProgramSetUp) -> Self {
-        let step =
-            if spec.speaks { IntroductionStep::Hello { until: within(HELLO_WITHIN) } } else { IntroductionStep::Over };
+        let step = if spec.speaks { IntroductionStep::Hello { since: clock::now() } } else { IntroductionStep::Over };
         Self { step, hello: None, rounds: Vec::new(), wrong: None }
     }
 
@@ -101,19 +109,35 @@ impl Introduction {
         self.step = IntroductionStep::Sync { asked: clock::now(), until: within(SYNC_WITHIN) };
     }
 
-    /// The result, once nothing more is pending. `pid` is the program's.
+    /// That the program has said no hello. None: it has, or its time is not over. What it has written without a newline
+    /// is no message, and no stall makes it one.
+    pub(super) fn missing_hello(&self, program: &Option<Program>) -> Option<HandshakeError> {
+        let IntroductionStep::Hello { since } = self.step else { return None };
+        let waited = Duration::from_nanos(clock::now().saturating_sub(since));
+        let text = format!("the program said no hello within {} s", waited.as_secs());
+        let (text, since) = match program.as_ref().and_then(Program::unended_line) {
+            Some(unended) => (format!("{text}: {unended}"), None),
+            None if waited > HELLO_WITHIN => (text, Some(since)),
+            None => return None,
+        };
+        Some(HandshakeError { text, rule: Some(Misbehaviour::Silent), since })
+    }
+
+    /// The result, once nothing more is pending.
     ///
     /// # Errors
     /// Why it cannot take part.
-    pub(super) fn look(&mut self, pid: Option<u32>) -> Result<Option<HandshakeResult>, String> {
-        if let Some(wrong) = self.wrong.take() {
-            return Err(wrong);
+    pub(super) fn look(&mut self, program: &Option<Program>) -> Result<Option<HandshakeResult>, HandshakeError> {
+        if let Some(text) = self.wrong.take() {
+            return Err(HandshakeError { text, rule: None, since: None });
         }
         let now = clock::now();
+        let hello_is_due =
+            matches!(self.step, IntroductionStep::Hello { since } if now > since + HELLO_WITHIN.as_nanos() as Nanos);
+        if hello_is_due && let Some(error) = self.missing_hello(program) {
+            return Err(error);
+        }
         match self.step {
-            IntroductionStep::Hello { until } if now > until => {
-                return Err(format!("the program said no hello within {} s", HELLO_WITHIN.as_secs()));
-            }
             // A program that does not reply has no usable clock.
             IntroductionStep::Sync { until, .. } if now <= until => return Ok(None),
             IntroductionStep::Asked | IntroductionStep::Sync { .. } => {}
@@ -121,7 +145,7 @@ impl Introduction {
         }
         self.step = IntroductionStep::Over;
         let (name, version, can) = self.hello.take().unwrap_or_default();
-        let clock = judge(&self.rounds, pid.and_then(same_namespace));
+        let clock = judge(&self.rounds, program.as_ref().and_then(|program| same_namespace(program.pid())));
         Ok(Some(HandshakeResult::new(name, version, can, clock)))
     }
 }

@@ -2,6 +2,7 @@
 //! sends its orders, decodes its connections, and accepts its writes. It reports to the record and the coordinator what
 //! our own candidates would report themselves. Faults hit the program, and never this process.
 
+mod deadline;
 mod guest;
 mod introduction;
 mod survivors;
@@ -12,10 +13,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use anyhow::bail;
-use hustings_record::{Event, Misbehaviour};
+use hustings_record::{Event, Misbehaviour, Nanos};
 use rustix::process::Signal;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::MissedTickBehavior;
 
 use crate::foreign::beliefs::BeliefOutcome;
 use crate::foreign::intake::Incoming;
@@ -28,13 +29,10 @@ use crate::host::shutdown::{given_up, hung_up};
 use crate::process::clock;
 use crate::protocol::{FromHost, Receiver, ToHost};
 
+use deadline::{LOOK, StopDeadline};
 use guest::HostedProgram;
 use introduction::Introduction;
 
-/// Minimum pause between checks of connections, quiet slots, silent leaders and deadlines.
-const LOOK: Duration = Duration::from_millis(10);
-/// Time for a program to end after the order to stop.
-const STOP_AT_MOST: Duration = Duration::from_secs(5);
 /// Time for late input after a program's end: the ends of its connections, its last log lines.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 /// A report that was flushed before its write is received well within this number of checks. This is not a time: while
@@ -62,6 +60,7 @@ pub(super) async fn serve(
         early: VecDeque::new(),
         enrolled: false,
         leaving: false,
+        deadline: None,
         looks: 0,
     };
     beside.serve(&mut receiver, heard, streams.writes).await
@@ -78,6 +77,8 @@ struct ProgramHost {
     early: VecDeque<(Incoming, u64)>,
     /// It was ordered, or forced, to end: its end is expected.
     leaving: bool,
+    /// Until when a program with the order to stop may run; its writes are answered as usual until then.
+    deadline: Option<StopDeadline>,
     /// Number of checks.
     looks: u64,
 }
@@ -93,37 +94,38 @@ impl ProgramHost {
         let mut introduction = Introduction::begin(&self.guest.spec);
         let mut look = tokio::time::interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        // Until when a program with the order to stop may run; its writes are answered as usual until then.
-        let mut stopped_until = None;
         loop {
             tokio::select! {
                 message = receiver.next() => match message? {
                     None => bail!("the coordinator is gone"),
                     Some(ToHost::Stop) if !self.guest.is_running() => return self.shutdown(receiver).await,
                     Some(ToHost::Stop) => {
+                        let now = clock::now();
                         self.leaving = true;
                         self.guest.stop();
-                        stopped_until = Some(Instant::now() + STOP_AT_MOST);
+                        self.deadline = Some(StopDeadline::from(now));
                     }
                     Some(message) => self.obey(message)?,
                 },
                 what = journal.failed() => return Ok(given_up(&self.shared, what).await),
                 Some(said) = heard.recv() => match said {
-                    ProgramInput::Over { .. } => return self.over(receiver, stopped_until).await,
+                    ProgramInput::Over { .. } => return self.over(receiver, &introduction).await,
                     said if introduction.is_over() => self.heard(said),
                     said => introduction.heard(said, &self.guest.program),
                 },
                 Some(write) = incoming.recv() => self.write(write),
-                () = reached(stopped_until) => return self.over(receiver, stopped_until).await,
                 _ = look.tick() => {
-                    if !introduction.is_over() && stopped_until.is_none() {
-                        match introduction.look(self.guest.pid()) {
+                    if !introduction.is_over() && self.deadline.is_none() {
+                        match introduction.look(&self.guest.program) {
                             Ok(None) => {}
                             Ok(Some(introduced)) => self.introduced(introduced),
-                            Err(what) => return Ok(given_up(&self.shared, self.guest.with_last_words(&what)).await),
+                            Err(error) => return Ok(self.not_introduced(error).await),
                         }
                     }
                     self.look();
+                    if self.deadline.as_ref().is_some_and(StopDeadline::is_over) {
+                        return self.over(receiver, &introduction).await;
+                    }
                 }
             }
         }
@@ -145,6 +147,15 @@ impl ProgramHost {
         if self.enrolled {
             self.guest.stand(&self.shared);
         }
+    }
+
+    /// The program cannot take part, and the run with it.
+    async fn not_introduced(&mut self, error: introduction::HandshakeError) -> bool {
+        let introduction::HandshakeError { text, rule, since } = error;
+        if let Some(rule) = rule {
+            self.broke(None, rule, since, text.clone());
+        }
+        given_up(&self.shared, self.guest.with_last_words(&text)).await
     }
 
     /// Handles the traffic on the connections first, since other input may depend on it. Otherwise the traffic waits
@@ -199,7 +210,13 @@ impl ProgramHost {
         if let Some(outcome) = self.guest.look_at_clock() {
             self.shared.tell(FromHost::Clock { outcome });
         }
-        self.guest.look_at_waits(now).iter().for_each(|event| self.shared.journal.push(event));
+        let wait = self.guest.look_at_waits(now);
+        if let Some((from, to)) = wait {
+            self.shared.journal.push(&Event::Stall { from, to, ran_ns: 0, program: true });
+        }
+        if let Some(deadline) = &mut self.deadline {
+            deadline.check(now, wait.map_or(0, |(from, to)| to - from));
+        }
         let (connected, standing) = self.guest.slots.borrow().standing();
         self.shared.connected.set(connected);
         self.shared.standing.set(standing);
@@ -308,20 +325,35 @@ impl ProgramHost {
     }
 
     fn odd(&mut self, cand: Option<u32>, what: Misbehaviour, text: String) {
+        self.broke(cand, what, None, text);
+    }
+
+    /// Records a broken rule. `since`: when the order came that was not followed in time.
+    fn broke(&mut self, cand: Option<u32>, what: Misbehaviour, since: Option<Nanos>, text: String) {
         let count = self.odd.entry(what).or_default();
         *count += 1;
         if *count <= TOLD_MAX {
-            self.shared.journal.push(&Event::Misbehaved { t: clock::now(), cand, what, text });
+            self.shared.journal.push(&Event::Misbehaved { t: clock::now(), cand, since, what, text });
         }
     }
 
     /// The program has ended by itself or by order, or its time for that is over.
-    async fn over(&mut self, receiver: &mut Receiver, stopped_until: Option<Instant>) -> anyhow::Result<bool> {
-        let left = stopped_until.map_or(STOP_AT_MOST, |until| until.saturating_duration_since(Instant::now()));
-        let (status, killed) = self.guest.ends(left.max(Duration::from_millis(1))).await?;
-        if killed && self.leaving {
-            let text = format!("it was told to stop, and had not ended after {} s", STOP_AT_MOST.as_secs());
-            self.odd(None, Misbehaviour::StopIgnored, text);
+    async fn over(&mut self, receiver: &mut Receiver, introduction: &Introduction) -> anyhow::Result<bool> {
+        // It may have closed its output and run on.
+        self.deadline.get_or_insert_with(|| StopDeadline::from(clock::now()));
+        while !self.deadline.as_ref().is_some_and(StopDeadline::is_over) && !self.guest.ends_within(LOOK).await? {
+            self.look();
+        }
+        // Its end would end its last line, too.
+        let missing_hello = introduction.missing_hello(&self.guest.program);
+        let (status, killed) = self.guest.end().await?;
+        if let Some(deadline) = self.deadline.as_ref().filter(|_| killed && self.leaving) {
+            // A program that has said no hello in time was stopped for that, here or on another host.
+            let (what, since, text) = match missing_hello {
+                Some(error) => (Misbehaviour::Silent, error.since, error.text),
+                None => (Misbehaviour::StopIgnored, Some(deadline.since), deadline.missed()),
+            };
+            self.broke(None, what, since, text);
         }
         tokio::time::sleep(LAST_WORDS).await;
         self.catch_up();
@@ -359,13 +391,5 @@ impl ProgramHost {
         self.shared.tell(FromHost::Bye { closed, unanswered });
         hung_up(receiver).await;
         Ok(true)
-    }
-}
-
-/// Never completes without a deadline.
-async fn reached(until: Option<Instant>) {
-    match until {
-        Some(until) => tokio::time::sleep_until(until).await,
-        None => std::future::pending().await,
     }
 }

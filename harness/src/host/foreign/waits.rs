@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
 
-use hustings_record::{Event, Nanos};
+use hustings_record::Nanos;
 
 use crate::recording::stall::STALL_NS_MIN;
 
@@ -49,9 +49,9 @@ impl Waits {
         Self { pid, looked: 0, listed: 0, threads: BTreeMap::new(), ran: VecDeque::new(), told_until: 0 }
     }
 
-    /// Looks again if it is time to: the longest wait that a thread has had since, without what the program itself ran meanwhile. A
-    /// program whose threads keep each other waiting has nobody else to blame.
-    pub(super) fn look(&mut self, now: Nanos) -> Option<Event> {
+    /// Looks again if it is time to: from when to when the longest wait lasted that a thread has had since, without what the program
+    /// itself ran meanwhile. A program whose threads keep each other waiting has nobody else to blame.
+    pub(super) fn look(&mut self, now: Nanos) -> Option<(Nanos, Nanos)> {
         if now < self.looked + LOOK_NS {
             return None;
         }
@@ -77,7 +77,7 @@ impl Waits {
         let from = (began + meanwhile).max(self.told_until);
         (longest >= STALL_NS_MIN && now.saturating_sub(from) >= STALL_NS_MIN).then(|| {
             self.told_until = now;
-            Event::Stall { from, to: now, ran_ns: 0, program: true }
+            (from, now)
         })
     }
 
@@ -140,7 +140,7 @@ mod tests {
         let (mut waits, until) = (Waits::of(process.0.id()), clock::now() + 1_000_000_000);
         let (mut count, mut sum) = (0, 0);
         while clock::now() < until {
-            if let Some(Event::Stall { from, to, program: true, .. }) = waits.look(clock::now()) {
+            if let Some((from, to)) = waits.look(clock::now()) {
                 assert!(from < to && to <= clock::now());
                 (count, sum) = (count + 1, sum + to - from);
             }

@@ -39,7 +39,7 @@ fn with_unheard_create() -> Slots {
     take(&mut slots, 10, 1, carried_out(&request(1, op_code::CREATE, "/c/g1/old-0000000001"), Some(100)));
     take(&mut slots, 20, 1, carried_out(&request(2, op_code::DELETE, "/c/g1/old-0000000001"), None));
     let create = request(3, op_code::CREATE, &format!("/c/g1/{GUID}"));
-    take(&mut slots, 30, 1, [RelayEvent::Said(DecodedMessage::Asked(create)), RelayEvent::Ended { sound: true }]);
+    take(&mut slots, 30, 1, [RelayEvent::Said(DecodedMessage::Asked(create)), RelayEvent::Ended { failure: None }]);
     take(&mut slots, 40, 2, [established(70)]);
     slots
 }
@@ -97,7 +97,7 @@ fn a_name_that_others_ask_for_too_is_nobody_s_by_a_list() {
     let mut slots = slots(true);
     take(&mut slots, 0, 1, [established(70)]);
     let create = request(3, op_code::CREATE, "/c/g1/n-");
-    take(&mut slots, 30, 1, [RelayEvent::Said(DecodedMessage::Asked(create)), RelayEvent::Ended { sound: true }]);
+    take(&mut slots, 30, 1, [RelayEvent::Said(DecodedMessage::Asked(create)), RelayEvent::Ended { failure: None }]);
     take(&mut slots, 40, 2, [established(70)]);
     assert!(take(&mut slots, 50, 2, list(&["n-0000000001"])).is_empty());
     assert_eq!(rests_on(&slots, Some("n-0000000001")), None);
@@ -119,7 +119,7 @@ fn a_deletion_that_was_not_heard_ends_what_is_known_until_it_is_seen_again() {
         take(&mut slots, 10, 1, carried_out(&request(1, op_code::CREATE, &path), Some(100)));
         slots.resigns(4);
         let delete = RelayEvent::Said(DecodedMessage::Asked(request(2, op_code::DELETE, &path)));
-        take(&mut slots, 20, 1, [delete, RelayEvent::Ended { sound: true }]);
+        take(&mut slots, 20, 1, [delete, RelayEvent::Ended { failure: None }]);
         take(&mut slots, 40, 2, [established(70)]);
         assert_eq!(rests_on(&slots, None), None);
         slots
@@ -209,7 +209,7 @@ fn a_connection_that_goes_and_comes_is_told_and_so_is_another_session() {
     let mut slots = slots(true);
     take(&mut slots, 0, 1, [established(70)]);
     take(&mut slots, 1, 1, carried_out(&request(1, op_code::CREATE, "/c/g1/n-0"), Some(100)));
-    let gone = take(&mut slots, 5, 1, [RelayEvent::Ended { sound: true }]);
+    let gone = take(&mut slots, 5, 1, [RelayEvent::Ended { failure: None }]);
     assert_eq!(gone, [Event::State { t: 5, session: 70, state: SessionState::Disconnected }]);
     let back = take(&mut slots, 6, 2, [established(70)]);
     assert_eq!(back, [Event::State { t: 6, session: 70, state: SessionState::Connected }]);
@@ -236,7 +236,7 @@ fn what_made_no_sense_is_known() {
     let mut slots = slots(true);
     take(&mut slots, 0, 1, [established(70)]);
     assert!(slots.is_sound());
-    take(&mut slots, 3, 1, [RelayEvent::Ended { sound: false }]);
+    take(&mut slots, 3, 1, [RelayEvent::Ended { failure: Some("an answer to nothing".to_owned()) }]);
     assert!(!slots.is_sound() && slots.session(70).unwrap().connections == 0);
     assert_eq!(slots.slot(5).unwrap(), &ObservedSlot::default());
 }
@@ -251,9 +251,22 @@ fn a_client_that_hangs_up_once_it_has_asked_for_the_end_has_left_nothing_behind(
     }
     slots.stop(2);
     let close = RelayEvent::Said(DecodedMessage::Asked(request(2, op_code::CLOSE_SESSION, "")));
-    let ended = take(&mut slots, 3, 1, [close, RelayEvent::Ended { sound: true }]);
+    let ended = take(&mut slots, 3, 1, [close, RelayEvent::Ended { failure: None }]);
     let state = Event::State { t: 1_003, session: 70, state: SessionState::Ended(SessionEnd::Closed) };
     assert_eq!(ended, [state, Event::Left { t: 1_003, cand: 4, session: 70, how: Departure::Stopped }]);
-    take(&mut slots, 3, 2, [RelayEvent::Ended { sound: true }]);
+    take(&mut slots, 3, 2, [RelayEvent::Ended { failure: None }]);
     assert_eq!(slots.left_behind(), (1, 1), "the other one never asked");
+}
+
+#[test]
+fn a_session_whose_connection_cannot_be_read_to_its_end_is_not_told_as_left_behind() {
+    for (sound, left) in [(true, (1, 1)), (false, (0, 0))] {
+        let mut slots = slots(true);
+        take(&mut slots, 0, 1, [established(70)]);
+        take(&mut slots, 1, 1, carried_out(&request(1, op_code::CREATE, "/c/g1/n-0"), Some(170)));
+        slots.stop(2);
+        let failure = (!sound).then(|| "an answer to nothing".to_owned());
+        take(&mut slots, 3, 1, [RelayEvent::Ended { failure }]);
+        assert_eq!(slots.left_behind(), left, "read to its end: {sound}");
+    }
 }

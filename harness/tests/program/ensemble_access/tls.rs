@@ -85,7 +85,8 @@ async fn servers_behind_tls_bear_a_run_with_faults_on_links_and_whoever_is_wrong
         refused(&bench, &words.iter().map(String::as_str).collect::<Vec<_>>(), &[], told);
     };
     let known = "--tls-cert client.pem --tls-key client.key";
-    refuse(&named, &format!("--tls-ca stranger.pem {known}"), &[&named, "by TLS", "UnknownIssuer", "--tls-ca"]);
+    let unsigned = "no authority in --tls-ca stranger.pem has signed the server's certificate";
+    refuse(&named, &format!("--tls-ca stranger.pem {known}"), &[&named, "by TLS", "UnknownIssuer", unsigned]);
     refuse(&named, "--tls-ca ca.pem", &[&named, "by TLS", "--tls-cert"]);
     refuse(&numbered, &format!("--tls-ca ca.pem {known}"), &[&numbered, "not valid for", "--tls-no-hostname-check"]);
     refuse(&named, "", &[&named, "--tls-ca"]);

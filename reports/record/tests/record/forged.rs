@@ -21,17 +21,17 @@ struct SealedRecord {
 
 impl SealedRecord {
     fn new() -> Self {
-        Self::with(&parameters())
+        Self::with(&[parameters()])
     }
 
-    /// Its cells have these parameters.
-    fn with(parameters: &Event) -> Self {
+    /// All writers of its cells tell of this.
+    fn with(events: &[Event]) -> Self {
         let mut manifest = Folder::new(SCHEMA).read().unwrap().manifest;
         let dir = tempfile::tempdir().unwrap();
         let cells = (0..2).map(|index| {
             let name = format!("c{index}");
             fs::create_dir_all(dir.path().join("events").join(&name)).unwrap();
-            let segments = ["coordinator", "observer"].map(|writer| segment(dir.path(), index, writer, parameters));
+            let segments = ["coordinator", "observer"].map(|writer| segment(dir.path(), index, writer, events));
             CellEntry { index, name, complete: true, segments: segments.to_vec() }
         });
         manifest.cells = cells.collect();
@@ -76,12 +76,12 @@ impl SealedRecord {
     }
 }
 
-fn segment(record: &Path, cell: u32, writer: &str, parameters: &Event) -> SegmentEntry {
+fn segment(record: &Path, cell: u32, writer: &str, events: &[Event]) -> SegmentEntry {
     let path = record.join(format!("events/c{cell}/{writer}.jsonl"));
     let (writer, host) = (writer.to_owned(), None);
     let begin =
         Event::Segment { schema: SCHEMA, t: 1, cell, writer, host, generation: 0, pid: 1, clock_uncertainty_ns: 1 };
-    write(&path, &[&[begin, parameters.clone(), Event::End { t: 3 }]]);
+    write(&path, &[&[begin], events, &[Event::End { t: 3 }]]);
     let SealedSegment { path: sealed, bytes, crc, plain } = seal_segment(&path).unwrap();
     fs::remove_file(path).unwrap();
     let file = sealed.strip_prefix(record.join("events")).unwrap().display().to_string();
@@ -140,19 +140,165 @@ fn what_is_listed_twice_is_refused() {
     }
 }
 
+type CellEdit = fn(&mut CellInfo);
+
+/// A record whose cells have these parameters, with these events.
+fn told(info: CellInfo, events: &[Event]) -> SealedRecord {
+    let parameters = Event::Cell { t: 2, info: Box::new(info) };
+    SealedRecord::with(&[&[parameters], events].concat())
+}
+
+/// The parameters of a cell with one group, one host and one candidate.
+fn one_of_each() -> CellInfo {
+    let Event::Cell { info, .. } = parameters() else { panic!("it has parameters") };
+    *info
+}
+
 #[test]
 fn a_cell_with_figures_that_no_run_has_is_refused() {
-    type CellEdit = fn(&mut CellInfo);
-    let edits: [(&str, CellEdit); 3] = [
+    let edits: [(&str, CellEdit); 5] = [
         ("4294967295 candidates", |info| info.candidates_per_group = u32::MAX),
         ("work_interval_ms is 18446744073709551615", |info| info.work_interval_ms = u64::MAX),
         ("rejoin_after_ms is 18446744073709551615", |info| info.rejoin_after_ms = Some(u64::MAX)),
+        ("timeout_asked_ms is 0", |info| info.timeout_asked_ms = 0),
+        ("tick_ms is 0", |info| info.tick_ms = 0),
     ];
     for (what, edit) in edits {
-        let Event::Cell { t, mut info } = parameters() else { panic!("it has parameters") };
+        let mut info = one_of_each();
         edit(&mut info);
-        let refused = SealedRecord::with(&Event::Cell { t, info }).refused();
+        let refused = told(info, &[]).refused();
         assert!(refused.contains(what) && refused.contains("which no run has"), "{refused}");
+    }
+    let session = |timeout_ms| Event::Session { t: 2, session: 1, timeout_ms, asked_ms: 4_000, connect_ns: 1 };
+    let refused = told(one_of_each(), &[session(0)]).refused();
+    assert!(refused.contains("a session has a timeout of 0 ms, which no run has"), "{refused}");
+    assert!(told(one_of_each(), &[session(1)]).read().is_ok());
+}
+
+fn candidate(cand: u32, group: u32) -> Event {
+    Event::Candidate { t: 2, cand, group }
+}
+
+fn ordered(kind: FaultKind, planned: Option<u32>, cands: &[u32]) -> Event {
+    Event::Fault(Box::new(FaultOrder {
+        id: 0,
+        planned,
+        kind,
+        t: 2,
+        intended: 2,
+        for_ms: None,
+        hosts: vec![0],
+        cands: cands.to_vec(),
+        groups: vec![0],
+        servers: Vec::new(),
+        detail: String::new(),
+    }))
+}
+
+#[test]
+fn a_cell_whose_events_name_more_than_it_has_is_refused() {
+    let (none, started) = (FaultKind::None, Event::HostStarted { t: 2, host: 1, generation: 0, pid: 1 });
+    let owner = |group| LeadOwner { from: 2, to: 2, group, session: None, node: None, czxid: None };
+    for (event, what) in [
+        (candidate(0, 1), "it has 1 group, and an event names group 1, counted from 0"),
+        (candidate(1, 0), "it has 1 candidate, and an event names candidate 1, counted from 0"),
+        (started, "it has 1 host, and an event names host 1, counted from 0"),
+        (ordered(none, None, &[0, 7]), "it has 1 candidate, and an event names candidate 7"),
+        (Event::Owner(Box::new(owner(1))), "it has 1 group, and an event names group 1"),
+    ] {
+        let refused = told(one_of_each(), &[event]).refused();
+        assert!(refused.contains("events/c0") && refused.contains(what), "{refused}");
+    }
+    let edits: [(&str, CellEdit); 3] = [
+        ("it has 0 groups", |info| info.groups.clear()),
+        ("it has 0 candidates", |info| info.candidates_per_group = 0),
+        ("it has 0 hosts", |info| info.hosts.clear()),
+    ];
+    let all = [candidate(0, 0), Event::HostStarted { t: 2, host: 0, generation: 0, pid: 1 }];
+    for (what, edit) in edits {
+        let mut info = one_of_each();
+        edit(&mut info);
+        let refused = told(info, &all).refused();
+        assert!(refused.contains(what) && refused.contains("which no run has"), "{refused}");
+    }
+}
+
+#[test]
+fn an_event_may_name_what_a_program_made_up() {
+    let (how, group, by) = (FencingMethod::None, u32::MAX, 9);
+    let events = [
+        candidate(0, 0),
+        Event::Note { t: 2, cand: Some(9), text: String::new() },
+        Event::Fence { t: 2, group, by, old_czxid: 1, old_session: 1, how, done: false },
+    ];
+    assert!(told(one_of_each(), &events).read().is_ok());
+    // A cell about its servers alone.
+    let info = CellInfo { groups: Vec::new(), hosts: Vec::new(), ..one_of_each() };
+    assert!(told(info, &[Event::ServerWatch { t: 2, every_ns: 1 }]).read().is_ok());
+}
+
+fn planned(kinds: &[FaultKind]) -> Event {
+    let intent = |(id, &kind)| FaultIntent { id, kind, intended: 2, for_ms: None, target: String::new() };
+    Event::FaultPlan { t: 2, faults: (0..).zip(kinds).map(intent).collect() }
+}
+
+/// What the reader says of a cell with this fault and these parameters, in a record of this ensemble.
+fn of_fault(
+    fault_kind: FaultKind,
+    parameters: &[(&str, &str)],
+    event: Event,
+    ensemble: EnsembleKind,
+) -> Result<(), String> {
+    let parameters = parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let mut sealed = told(CellInfo { fault_kind, parameters, ..one_of_each() }, &[event]);
+    sealed.manifest.ensemble_kind = ensemble;
+    sealed.keep();
+    sealed.read().map(drop).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_cell_of_another_fault_than_its_events_tell_is_refused() {
+    use EnsembleKind::{Local, Simulated};
+    use FaultKind::{Crash, Expire, Resign};
+    let both = [("fault.kind", "crash"), ("with.kind", "resign")];
+    let alone = &both[..1];
+    for (own, parameters, event, ensemble, what) in [
+        (Crash, alone, planned(&[Resign]), Simulated, "its fault is crash, and its events record resign"),
+        (Crash, &[], planned(&[Resign]), Local, "its fault is crash, and its events record resign"),
+        (FaultKind::None, &[], planned(&[Crash]), Local, "its fault is none, and its events record crash"),
+        (Resign, alone, planned(&[Resign]), Local, "its fault is resign, and by its parameters crash"),
+        (Crash, alone, planned(&[Crash, Resign]), Local, "its fault is crash, and its events record resign too"),
+        (
+            Crash,
+            &both,
+            planned(&[Crash, Expire]),
+            Local,
+            "its fault is crash with resign, and its events record expire",
+        ),
+        (Crash, &both, planned(&[Resign]), Local, "its fault is crash, and its events record resign"),
+        (Crash, alone, ordered(Expire, None, &[0]), Local, "its fault is crash, and its events record expire"),
+        (Crash, alone, ordered(Expire, Some(0), &[0]), Simulated, "its fault is crash, and its events record expire"),
+    ] {
+        let refused = of_fault(own, parameters, event, ensemble).expect_err(what);
+        assert!(refused.contains(what) && refused.contains("which no run has"), "{what}: {refused}");
+    }
+}
+
+#[test]
+fn a_cell_may_have_two_faults_none_or_those_of_a_schedule() {
+    use EnsembleKind::{Local, Simulated};
+    use FaultKind::{Crash, Expire, Resign};
+    let both = [("fault.kind", "crash"), ("with.kind", "resign")];
+    for (own, parameters, event, ensemble) in [
+        (Crash, &both[..], planned(&[Crash, Resign, Crash, Resign]), Local),
+        (Crash, &both, ordered(Crash, Some(0), &[0]), Local),
+        (Crash, &both, planned(&[]), Local),
+        (FaultKind::None, &[], planned(&[]), Local),
+        // Records without parameters do not tell which fault hit with their own.
+        (Crash, &[], planned(&[Crash, Resign]), Local),
+        (Crash, &both[..1], ordered(Expire, None, &[0]), Simulated),
+    ] {
+        assert_eq!(of_fault(own, parameters, event, ensemble), Ok(()), "{own} in {ensemble}");
     }
 }
 

@@ -21,7 +21,7 @@ fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
     for &segment in sites {
         let t = scene.index.observed_until();
         let text = "a line that is no message".to_owned();
-        edits.add(segment, t, Event::Misbehaved { t, cand: None, what: Misbehaviour::Garbage, text });
+        edits.add(segment, t, Event::Misbehaved { t, cand: None, since: None, what: Misbehaviour::Garbage, text });
     }
     edits
 }

@@ -59,7 +59,7 @@ pub(crate) fn banner(summary: &Summary, comparing: Option<&ComparisonReport>) ->
     Banner {
         state: State::of_run(summary, overall(summary, comparing)).into(),
         sides: comparing.map(compared::side_names).unwrap_or_default(),
-        compared: comparing.map(compared::sentence),
+        compared: comparing.map(compared::headline),
         sentence: sentence(summary),
         problems,
         more,
