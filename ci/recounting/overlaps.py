@@ -79,6 +79,19 @@ def figures(cell):
     }
 
 
+def undisturbed(cell):
+    """The longest active overlap, each without the stalls of its two processes, or of one of no host, that did not run for the most of
+    them."""
+    stalls = list(zip(cell.own_stalls, cell.stall_spans, strict=True))
+
+    def left(overlap):
+        hosts = {None} | {term.host for term in overlap.terms}
+        kept = [span for (host, parts, waited), (_, span) in stalls if host in hosts and 2 * waited > spans.total(parts)]
+        return spans.total(spans.minus(overlap.left, spans.union(kept)))
+
+    return max((left(overlap) for overlap in find(cell) if overlap.active > 0), default=0)
+
+
 def lengths_of(active):
     lengths = Samples()
     for overlap in active:

@@ -98,14 +98,18 @@ impl Section for Programs {
 
 /// For how long stalls kept a program from doing in time what it had to since `span` began, if they may be why it did not: its own
 /// waits for a processor, stalls of the process beside it, and of those that its sessions depend on. Without them, more than T/10 of
-/// the time that the protocol gives has to be missing.
+/// the time that the protocol gives has to be missing. A program that ends before that may have given up closing a session that more
+/// than T/10 of stalls held up: no program can wait for that as long as it takes.
 fn kept_from_it(index: &Index<'_>, host: Option<u16>, what: Misbehaviour, span: Span) -> Option<Nanos> {
-    let given = what.time_given()?.as_nanos() as Nanos;
     let hosts: Vec<u16> = host.into_iter().collect();
     let stalls = index.lives.stalls_in(&hosts, span).map(|stall| (stall.from, stall.to));
     let kept = total(&within(&union(stalls.collect()), span));
-    let usable = span.1.saturating_sub(span.0).saturating_sub(kept);
-    (given.saturating_sub(usable) > index.stall_limit()).then_some(kept)
+    let missing = match what.time_given() {
+        Some(given) => (given.as_nanos() as Nanos + kept).saturating_sub(span.1.saturating_sub(span.0)),
+        None if what == Misbehaviour::LeftBehind => kept,
+        None => 0,
+    };
+    (missing > index.stall_limit()).then_some(kept)
 }
 
 fn introduced(index: &Index<'_>) -> Programs {

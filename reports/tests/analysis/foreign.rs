@@ -125,7 +125,9 @@ fn what_stalls_kept_a_program_from_doing_in_time_is_inconclusive_and_everything_
         (StopIgnored, None, &[(1, 97_000, 99_000)], failed, "nobody knows since when"),
         (Silent, Some(70_900), &[(1, 72_000, 81_000)], failed, "it had twenty seconds beside it"),
         (Silent, Some(70_900), &[(1, 72_000, 83_000)], unclear, "it had less"),
-        (LeftBehind, Some(98_000), &[(1, 98_500, 99_000)], failed, "it had ended, and said that it was done"),
+        (LeftBehind, Some(98_000), &[], failed, "it closed nothing"),
+        (LeftBehind, Some(98_000), &[(1, 97_000, 98_300)], failed, "too little of the stall was left"),
+        (LeftBehind, Some(98_000), &[(1, 98_500, 98_800), (1, 99_500, 99_700)], unclear, "closing was held up"),
         (Garbage, Some(98_000), &[(1, 98_500, 99_000)], failed, "no stall makes a program say that"),
     ] {
         assert_eq!(verdict(what, since, stalls), expected, "{what}, {since:?}, {stalls:?}: {why}");

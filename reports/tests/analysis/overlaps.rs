@@ -66,6 +66,28 @@ fn what_a_stall_leaves_of_an_overlap_is_judged() {
 }
 
 #[test]
+fn an_overlap_is_too_long_only_by_what_short_stalls_leave_of_it() {
+    // From 24.2 s until 24.9 s; T/10 is 400 ms, and 600 ms are allowed.
+    let verdict = |host: u16, stalls: &[(u64, u64)], ran_ms: u64| {
+        let mut cell = partition(24_900);
+        cell.info.expect.overlap = Expectation::Any;
+        cell.info.expect.overlap_of_t_max = Some(0.15);
+        for &(from, to) in stalls {
+            cell.host(host).push(Event::Stall { from: ms(from), to: ms(to), ran_ns: ms(ran_ms), program: false });
+        }
+        let summary = cell.summary();
+        assert_eq!(summary.split_brain.active_max_ns / 1_000_000, 698, "short stalls change no length");
+        check(&summary, "split-brain").verdict
+    };
+    let short = [(24_300, 24_360), (24_500, 24_560)];
+    assert_eq!(verdict(0, &[], 0), Fail);
+    assert_eq!(verdict(0, &short[..1], 0), Fail);
+    assert_eq!(verdict(0, &short, 0), Inconclusive);
+    assert_eq!(verdict(0, &short, 50), Fail, "it was busy itself");
+    assert_eq!(verdict(2, &short, 0), Fail, "of another host");
+}
+
+#[test]
 fn an_overlap_of_which_a_stall_leaves_nothing_is_inconclusive() {
     for (host, stall) in [(0, (24_000, 25_000)), (0, (22_000, 24_190)), (1, (24_200, 25_600))] {
         let summary = stalled(host, stall, 24_900).summary();

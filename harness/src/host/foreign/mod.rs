@@ -59,7 +59,7 @@ pub(super) async fn serve(
         odd: BTreeMap::new(),
         early: VecDeque::new(),
         enrolled: false,
-        leaving: false,
+        leaving_since: None,
         deadline: None,
         looks: 0,
     };
@@ -75,8 +75,8 @@ struct ProgramHost {
     enrolled: bool,
     /// Writes without their grant so far, in order, and the check after which the grant counts as missing.
     early: VecDeque<(Incoming, u64)>,
-    /// It was ordered, or forced, to end: its end is expected.
-    leaving: bool,
+    /// Since when it has been ordered, or forced, to end: its end is expected.
+    leaving_since: Option<Nanos>,
     /// Until when a program with the order to stop may run; its writes are answered as usual until then.
     deadline: Option<StopDeadline>,
     /// Number of checks.
@@ -101,7 +101,7 @@ impl ProgramHost {
                     Some(ToHost::Stop) if !self.guest.is_running() => return self.shutdown(receiver).await,
                     Some(ToHost::Stop) => {
                         let now = clock::now();
-                        self.leaving = true;
+                        self.leaving_since.get_or_insert(now);
                         self.guest.stop();
                         self.deadline = Some(StopDeadline::from(now));
                     }
@@ -257,8 +257,9 @@ impl ProgramHost {
             ToHost::Written { cand, answer } => self.guest.written(cand, answer),
             ToHost::SetClock { by_ms } => self.guest.set_clock(&self.shared, by_ms),
             ToHost::Terminate => {
-                self.leaving = true;
-                self.guest.slots.borrow_mut().stop(clock::now());
+                let now = clock::now();
+                self.leaving_since.get_or_insert(now);
+                self.guest.slots.borrow_mut().stop(now);
                 // If it has ended already, the goal is reached.
                 let _ = self.guest.signal(Signal::TERM);
             }
@@ -347,7 +348,7 @@ impl ProgramHost {
         // Its end would end its last line, too.
         let missing_hello = introduction.missing_hello(&self.guest.program);
         let (status, killed) = self.guest.end().await?;
-        if let Some(deadline) = self.deadline.as_ref().filter(|_| killed && self.leaving) {
+        if let Some(deadline) = self.deadline.as_ref().filter(|_| killed && self.leaving_since.is_some()) {
             // A program that has said no hello in time was stopped for that, here or on another host.
             let (what, since, text) = match missing_hello {
                 Some(error) => (Misbehaviour::Silent, error.since, error.text),
@@ -357,10 +358,10 @@ impl ProgramHost {
         }
         tokio::time::sleep(LAST_WORDS).await;
         self.catch_up();
-        if self.leaving {
+        if let Some(since) = self.leaving_since {
             self.look();
             if !killed {
-                self.left_behind();
+                self.left_behind(since);
             }
             return self.shutdown(receiver).await;
         }
@@ -374,11 +375,12 @@ impl ProgramHost {
     }
 
     /// Sessions that are still open although their program ended by order.
-    fn left_behind(&mut self) {
+    fn left_behind(&mut self, since: Nanos) {
         let (open, nodes) = self.guest.slots.borrow().left_behind();
         if open > 0 {
             let text = format!("it ended by order and left {open} sessions open, with {nodes} znodes in the elections");
-            self.odd(None, Misbehaviour::LeftBehind, self.guest.with_last_words(&text));
+            let text = self.guest.with_last_words(&text);
+            self.broke(None, Misbehaviour::LeftBehind, Some(since), text);
         }
     }
 
