@@ -5,10 +5,10 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use hustings::wire::client::{SessionEvent, read_response, read_told, write_request};
-use hustings::wire::reply::{Shape, write_event, write_reply};
+use hustings::wire::client::{SessionEvent, read_response, read_session_event, write_request};
+use hustings::wire::reply::{ReplyFormat, write_event, write_reply};
 use hustings::wire::request::{WireRequest, read_request};
-use hustings_workloads::model::{Acl, CreateKind, Event, EventKind, Life, Request, Response, Stat};
+use hustings_workloads::model::{Acl, CreateKind, Event, EventKind, Request, Response, Stat, ZnodeLifetime};
 
 const XID: i32 = 4_711;
 const ZXID: i64 = 4_294_968_001;
@@ -30,7 +30,7 @@ fn messages() -> Vec<(String, Request, Response)> {
         path: path(),
         data: data.clone(),
         acl: Acl::open(),
-        kind: CreateKind { life: Life::Ephemeral, sequential: true },
+        kind: CreateKind { life: ZnodeLifetime::Ephemeral, sequential: true },
         with_stat: true,
     };
     let children = |count: u32| {
@@ -79,8 +79,8 @@ fn client(c: &mut Criterion) {
         group.bench_function(BenchmarkId::new("write-request", &name), |b| {
             b.iter(|| write_request(XID, black_box(&request)));
         });
-        let frame = write_reply(XID, ZXID, &Ok(response.clone()), &Shape::Plain);
-        let read = || match read_told(black_box(&frame[4..])) {
+        let frame = write_reply(XID, ZXID, &Ok(response.clone()), &ReplyFormat::Plain);
+        let read = || match read_session_event(black_box(&frame[4..])) {
             Ok(SessionEvent::Reply { body, .. }) => read_response(&request, body),
             other => panic!("{name} is no answer: {other:?}"),
         };

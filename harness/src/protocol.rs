@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use futures::{SinkExt, StreamExt};
 use hustings_record::{SessionUse, StepDown};
-use hustings_workloads::driver::{FloorPair, FloorPart, FloorTaken};
+use hustings_workloads::driver::{FloorPair, FloorPart, FloorStamps};
 use hustings_workloads::host::{Predecessor, Token};
 use hustings_workloads::recipes::RecipeKind;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -127,7 +127,7 @@ pub enum FromHost {
     FloorDone {
         part: FloorPart,
         one: FloorPair,
-        taken: FloorTaken,
+        taken: FloorStamps,
     },
     /// Result of `Resign` or `Expire`: when it was sent and answered, or why it failed.
     Done {

@@ -14,7 +14,7 @@ use hustings_record::{Nanos, Record};
 use hustings_reports::analysis::summarise;
 use hustings_reports::check::{CHECKERS, CellSummary};
 use hustings_reports::index::{Index, plausible};
-use hustings_reports::stats::{DurationCounter, Piece, Samples, Tally, sweep};
+use hustings_reports::stats::{BeliefSpan, DurationCounter, Samples, Tally, sweep};
 use hustings_reports::verdict::Verdict;
 use synthetic::{Size, events_max, sizes};
 
@@ -126,8 +126,9 @@ fn statistics(c: &mut Criterion) {
         });
         group.bench_function(BenchmarkId::new("overlaps", count), |b| {
             let long = u64::from(u32::MAX) / count;
-            let piece = |(term, from): (usize, Nanos)| Piece { from, to: from + long, who: (term as u32 % 5, 0), term };
-            let pieces: Vec<Piece> = spread(count).enumerate().map(piece).collect();
+            let piece =
+                |(term, from): (usize, Nanos)| BeliefSpan { from, to: from + long, who: (term as u32 % 5, 0), term };
+            let pieces: Vec<BeliefSpan> = spread(count).enumerate().map(piece).collect();
             b.iter_batched(|| pieces.clone(), |mut pieces| sweep(&mut pieces, 0), BatchSize::PerIteration);
         });
     }

@@ -10,11 +10,11 @@ use crate::excerpts::timelines;
 use crate::excerpts::{correlated_expiry, exceptions, load};
 use crate::index::{Index, plausible};
 use crate::mutations;
-use crate::repetitions::pooling::{KeptSamples, pools};
+use crate::repetitions::pooling::{CellSamples, pools};
 use crate::replay::Playlist;
 use crate::summary::Summary;
 use crate::verdict::Verdict;
-use hustings_record::{CellRecord, Event, Manifest, Nanos, Reading, Record, RecordError, RunState};
+use hustings_record::{CellRecord, Event, Manifest, Nanos, Record, RecordError, RecordReader, RunState};
 
 /// Computes everything that reports show.
 #[must_use]
@@ -35,8 +35,8 @@ pub enum MutationTesting {
 /// The same for a record that is read cell by cell. A cell is in memory only while it is examined.
 ///
 /// # Errors
-/// As for [`Reading::next_cell`].
-pub fn summarise_read(mut reading: Reading, examine: MutationTesting) -> Result<Summary, RecordError> {
+/// As for [`RecordReader::next_cell`].
+pub fn summarise_read(mut reading: RecordReader, examine: MutationTesting) -> Result<Summary, RecordError> {
     let mut looked = AnalysedCells::default();
     while let Some(cell) = reading.next_cell()? {
         looked.add(&reading.manifest, &cell, examine);
@@ -48,7 +48,7 @@ pub fn summarise_read(mut reading: Reading, examine: MutationTesting) -> Result<
 #[derive(Default)]
 struct AnalysedCells {
     cells: Vec<CellSummary>,
-    kept: Vec<Option<KeptSamples>>,
+    kept: Vec<Option<CellSamples>>,
     playlist: Playlist,
     /// How many segments of each cell were read.
     segments: Vec<usize>,
@@ -140,7 +140,7 @@ fn look(
     enters: bool,
     examine: MutationTesting,
     playlist: &mut Playlist,
-) -> (CellSummary, Option<KeptSamples>) {
+) -> (CellSummary, Option<CellSamples>) {
     let (cell, implausible) = plausible(cell);
     let index = Index::new(&cell, implausible);
     let mut summary = judged(&index, |_| true);
@@ -155,6 +155,6 @@ fn look(
     summary.load = load::load(&index);
     summary.exceptions = exceptions::exceptions(&index);
     playlist.offer(&index);
-    let kept = (enters && index.info.repetition.is_some()).then(|| KeptSamples::of(&index));
+    let kept = (enters && index.info.repetition.is_some()).then(|| CellSamples::of(&index));
     (summary, kept)
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::check::CellSummary;
 use crate::summary::Summary;
 use crate::verdict::Verdict;
-use hustings_record::Side;
+use hustings_record::ComparisonSide;
 
 /// One configuration, of one side where a run has two.
 pub(crate) struct Configuration<'a> {
@@ -66,7 +66,7 @@ pub(crate) fn round(cell: &CellSummary) -> u32 {
 
 /// The configurations of a run, in its order, of one side where it has two. Excluded are self-tests, which are about
 /// the harness, and cells without candidates, which have no leaders to lose.
-pub(crate) fn configurations(summary: &Summary, side: Option<Side>) -> Vec<Configuration<'_>> {
+pub(crate) fn configurations(summary: &Summary, side: Option<ComparisonSide>) -> Vec<Configuration<'_>> {
     let mut found: Vec<Configuration<'_>> = Vec::new();
     let judged = summary.cells.iter().filter(|cell| !cell.info.self_test && cell.info.has_candidates());
     for cell in judged.filter(|cell| cell.info.contest.as_ref().map(|contest| contest.side) == side) {
@@ -82,12 +82,14 @@ pub(crate) fn configurations(summary: &Summary, side: Option<Side>) -> Vec<Confi
 /// The configurations that a run is about: where it compares two sides, those of the new one.
 pub(crate) fn of_new_side(summary: &Summary) -> Vec<Configuration<'_>> {
     let contest = summary.cells.iter().any(|cell| cell.info.contest.is_some());
-    configurations(summary, contest.then_some(Side::New))
+    configurations(summary, contest.then_some(ComparisonSide::New))
 }
 
 /// The configurations of both sides, where a run has two.
 pub(crate) fn of_all_sides(summary: &Summary) -> impl Iterator<Item = Configuration<'_>> {
-    [None, Some(Side::Base), Some(Side::New)].into_iter().flat_map(|side| configurations(summary, side))
+    [None, Some(ComparisonSide::Base), Some(ComparisonSide::New)]
+        .into_iter()
+        .flat_map(|side| configurations(summary, side))
 }
 
 /// The record's verdict without repetitions that are left out.
@@ -102,7 +104,7 @@ pub fn decided(summary: &Summary) -> Verdict {
 /// Cells to run again, by their names in the scenario. Fewer repetitions of their configuration are sound than planned,
 /// or at most half, and only stalls prevent a pass. Of two sides both are named: they are run again in turn.
 #[must_use]
-pub fn to_run_again(summary: &Summary) -> BTreeSet<String> {
+pub fn cells_to_repeat(summary: &Summary) -> BTreeSet<String> {
     let mut pairs: BTreeMap<&str, Vec<&CellSummary>> = BTreeMap::new();
     for one in of_all_sides(summary) {
         pairs.entry(one.name).or_default().extend(one.all());

@@ -116,7 +116,7 @@ pub(crate) fn overlaps_briefly(cell: &CellSummary) -> bool {
 
 /// A state as the templates want it.
 #[derive(Serialize)]
-pub(crate) struct Chip {
+pub(crate) struct StateBadge {
     #[serde(skip)]
     pub(crate) state: State,
     pub(crate) words: &'static str,
@@ -124,7 +124,7 @@ pub(crate) struct Chip {
     pub(crate) class: &'static str,
 }
 
-impl From<State> for Chip {
+impl From<State> for StateBadge {
     fn from(state: State) -> Self {
         Self { state, words: state.words(), sign: state.sign(), class: state.class() }
     }

@@ -5,12 +5,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use crate::check::course::Course;
 pub use crate::check::failover::Excess;
+pub use crate::check::failover_timeline::FailoverTimeline;
 pub use crate::check::fan_out::FollowersLost;
 pub use crate::check::injections::{InjectionCost, KaplanMeier};
 pub use crate::check::lists::Listing;
-pub use crate::check::promptness::PromiseKept;
+pub use crate::check::promptness::PromiseResult;
 pub use crate::check::sections::*;
 pub use crate::check::server_elections::{ElectionRole, ServerElection};
 pub use crate::check::server_watch::{ServerBar, ServerFault, ServerWatchSection};

@@ -10,8 +10,8 @@ mod synthetic;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use browser::{Visit, drive, visit};
-use hustings_record::{Damage, Declaration, FanOut, Reading};
+use browser::{RenderedPage, drive, visit};
+use hustings_record::{Damage, Declaration, FanOut, RecordReader};
 use hustings_reports::analysis::{MutationTesting, summarise_read};
 use hustings_reports::render::html;
 use hustings_reports::summary::Summary;
@@ -75,7 +75,7 @@ fn no_page_says_a_word_on_the_console_or_asks_the_network() {
     ];
     for (name, summary) in pages {
         let page = html(&summary).expect("the page is made");
-        let visit: Visit = visit(chromium(), &written(&format!("{name}.html"), &page));
+        let visit: RenderedPage = visit(chromium(), &written(&format!("{name}.html"), &page));
         assert!(visit.console.is_empty(), "{name}: {:?}", visit.console);
         assert!(visit.requests.is_empty(), "{name}: {:?}", visit.requests);
         assert!(visit.dom.contains("How to read it"), "{name}: the page did not come through");
@@ -370,7 +370,7 @@ fn the_page_of_a_long_record_is_hardly_larger_than_that_of_a_short_one() {
     let [short, long] = [20_000, 200_000].map(|events| {
         let folder = tempfile::tempdir().expect("a folder");
         synthetic::write(folder.path(), &synthetic::Size::of_events(events)).expect("a record");
-        let reading = Reading::begin(folder.path(), Damage::Refused).expect("it can be read");
+        let reading = RecordReader::begin(folder.path(), Damage::Refused).expect("it can be read");
         summarise_read(reading, MutationTesting::Nothing).expect("it can be read")
     });
     let size = |summary: &Summary| html(summary).expect("the page is made").len();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hustings_record::Side;
+use hustings_record::ComparisonSide;
 use hustings_workloads::scenario::{Cell, Rounds, ShippedScenario, in_turn, sides};
 
 fn cells(sets: &[&str]) -> Vec<Cell> {
@@ -20,7 +20,7 @@ fn cells_of_one_name_are_pairs_with_names_and_places_of_their_own() {
     for (pair, was) in all.chunks(2).zip(&base) {
         let contests = [0, 1].map(|at| pair[at].contest.clone().unwrap());
         assert!(contests.iter().all(|contest| contest.pair == was.name));
-        assert_eq!(contests.map(|contest| contest.side), [Side::Base, Side::New]);
+        assert_eq!(contests.map(|contest| contest.side), [ComparisonSide::Base, ComparisonSide::New]);
         assert_eq!((pair[0].groups, pair[1].groups), (20, 7));
         assert_eq!((&pair[0].name, pair[0].index), (&was.name, was.index));
     }

@@ -78,7 +78,7 @@ impl<'s> Groups<'s> {
     pub(crate) async fn enrol(&mut self) -> anyhow::Result<Duration> {
         let from = clock::now();
         (0..HOSTS).for_each(|host| self.hosts.enrol(host));
-        let to = self.watch("everybody to stand", |groups| groups.all_stand_and_are_led()).await?;
+        let to = self.watch("everybody to stand", |groups| groups.all_enrolled_and_led()).await?;
         Ok(Duration::from_nanos(to - from))
     }
 
@@ -164,7 +164,7 @@ impl<'s> Groups<'s> {
         (0..self.slots.len()).filter(own).map(|cand| &self.slots[cand])
     }
 
-    fn all_stand_and_are_led(&self) -> Option<Nanos> {
+    fn all_enrolled_and_led(&self) -> Option<Nanos> {
         let mut first: BTreeMap<u32, Nanos> = BTreeMap::new();
         for grant in &self.grants {
             let at = first.entry(self.electorate.group_of(grant.cand)).or_insert(grant.t);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use hustings::access::Access;
 use hustings::client::session::ZkSession;
-use hustings::coordinator::hosts::{HostProcess, Inbound, Inbox};
+use hustings::coordinator::hosts::{HostMessage, HostProcess, Inbox};
 use hustings::process::clock;
 use hustings::protocol::{FromHost, HostCandidates, HostSetUp, ToHost, WriteAnswer};
 use hustings_record::{Event, Nanos, SEGMENT_ENDING, SessionUse};
@@ -88,7 +88,7 @@ pub(crate) struct Hosts<'s> {
     name: String,
     hosts: Vec<Host>,
     heard: Rc<HostReports>,
-    inbox: mpsc::Sender<Inbound>,
+    inbox: mpsc::Sender<HostMessage>,
     serving: JoinHandle<()>,
     faults: u32,
 }
@@ -267,8 +267,8 @@ impl HostReports {
     }
 }
 
-async fn serve(heard: Rc<HostReports>, mut inbound: mpsc::Receiver<Inbound>) {
-    while let Some(Inbound { host, generation, message }) = inbound.recv().await {
+async fn serve(heard: Rc<HostReports>, mut inbound: mpsc::Receiver<HostMessage>) {
+    while let Some(HostMessage { host, generation, message }) = inbound.recv().await {
         heard.take(host, generation, message);
     }
 }

@@ -2,7 +2,7 @@
 //! carried out by the model, on three servers that keep up; nothing brings the decoder or the model down.
 #![no_main]
 
-use hustings::wire::client::read_told;
+use hustings::wire::client::read_session_event;
 use hustings::wire::connect::{read_connect, read_connected};
 use hustings::wire::jute::frame_length;
 use hustings::wire::op_code::XID_EVENT;
@@ -28,7 +28,7 @@ fuzz_target!(|stream: &[u8]| {
     for number in 0..FRAMES_MAX {
         let Some((message, next)) = frame(rest) else { break };
         rest = next;
-        let _ = (read_connected(message), read_told(message));
+        let _ = (read_connected(message), read_session_event(message));
         if number == 0
             && let Ok((ask, _)) = read_connect(message)
         {
@@ -45,7 +45,7 @@ fuzz_target!(|stream: &[u8]| {
                 // Who numbers a request as events are numbered takes its answer for one.
                 for (_, shape) in shapes.iter().filter(|(asked, _)| *asked == xid && xid != XID_EVENT) {
                     let reply = write_reply(xid, zxid, &result, shape);
-                    assert!(read_told(&reply[4..]).is_ok(), "a client reads what a server writes");
+                    assert!(read_session_event(&reply[4..]).is_ok(), "a client reads what a server writes");
                 }
             }
         });

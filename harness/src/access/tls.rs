@@ -81,7 +81,7 @@ impl Tls {
         let builder = if names {
             builder.with_webpki_verifier(verifier)
         } else {
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyName(verifier)))
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(NoHostnameVerification(verifier)))
         };
         let config = match identity {
             Some((certificates, key)) => builder
@@ -213,9 +213,9 @@ impl fmt::Debug for Tls {
 
 /// Accepts a certificate that is valid for another name.
 #[derive(Debug)]
-struct AnyName(Arc<WebPkiServerVerifier>);
+struct NoHostnameVerification(Arc<WebPkiServerVerifier>);
 
-impl ServerCertVerifier for AnyName {
+impl ServerCertVerifier for NoHostnameVerification {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,

@@ -52,21 +52,21 @@ pub fn survey(root: &Path) -> io::Result<Survey> {
         let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
         let Some(run) = name.strip_prefix(FOLDER_PREFIX) else { continue };
         match judge(&path, run) {
-            Ok(Judgement::Dead(leftover)) => found.dead.push(leftover),
-            Ok(Judgement::Alive(owner)) => found.alive.push((path, owner)),
+            Ok(RunFolderState::Dead(leftover)) => found.dead.push(leftover),
+            Ok(RunFolderState::Alive(owner)) => found.alive.push((path, owner)),
             Err(why) => found.unrecognised.push((path, why)),
         }
     }
     Ok(found)
 }
 
-enum Judgement {
+enum RunFolderState {
     Dead(Leftover),
     Alive(FolderOwner),
 }
 
 /// Err is the reason why the folder cannot be classified.
-fn judge(path: &Path, run: &str) -> Result<Judgement, String> {
+fn judge(path: &Path, run: &str) -> Result<RunFolderState, String> {
     let meta = fs::symlink_metadata(path).map_err(|e| e.to_string())?;
     if !meta.is_dir() {
         return Err("not a folder".to_owned());
@@ -85,11 +85,11 @@ fn judge(path: &Path, run: &str) -> Result<Judgement, String> {
     // The lock also detects an owner in another container, whose pid is meaningless here.
     match lock.try_lock() {
         Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Ok(Judgement::Alive(owner)),
+        Err(TryLockError::WouldBlock) => return Ok(RunFolderState::Alive(owner)),
         Err(TryLockError::Error(e)) => return Err(format!("its {OWNER_FILE} cannot be locked: {e}")),
     }
     if (ProcessId { pid: owner.pid, started: owner.started }).is_alive() {
-        return Ok(Judgement::Alive(owner));
+        return Ok(RunFolderState::Alive(owner));
     }
     let notes = |name: &str| match read_notes(&path.join(name)) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(String::new()),
@@ -99,7 +99,13 @@ fn judge(path: &Path, run: &str) -> Result<Judgement, String> {
     let notes = notes(CHILDREN_FILE)?;
     let children =
         notes.lines().filter_map(parse_child).filter(|c| c.is_alive() && is_of(path, &owner, &c.command_line()));
-    Ok(Judgement::Dead(Leftover { children: children.collect(), engine, path: path.to_owned(), owner, _lock: lock }))
+    Ok(RunFolderState::Dead(Leftover {
+        children: children.collect(),
+        engine,
+        path: path.to_owned(),
+        owner,
+        _lock: lock,
+    }))
 }
 
 impl Leftover {

@@ -13,7 +13,7 @@ use zookeeper_client as zk;
 use crate::access::Access;
 use crate::process::clock;
 use crate::wire::connect::read_connect;
-use crate::wire::end::{TakenSession, end_session, tell_all};
+use crate::wire::end::{SessionCredentials, end_session, tell_all};
 use crate::wire::stream::read_frame;
 
 /// Between two attempts by the library.
@@ -36,7 +36,7 @@ pub async fn take_over_and_close(
         Ok(password) => password.map_err(|error| format!("the session's password could not be learned: {error}"))?,
         Err(_) => return Err("the session's password could not be learned in time".into()),
     };
-    let taken = TakenSession { session: info.id().0, password };
+    let taken = SessionCredentials { session: info.id().0, password };
     if access.sasl.is_none() {
         let proof = access.digest.as_ref().map(|secret| secret.text());
         return end_session(cluster, taken, proof, until.saturating_duration_since(Instant::now())).await;

@@ -6,7 +6,7 @@ use hustings_reports::verdict::Verdict;
 use hustings_workloads::adapters::PROTOCOL_DOCUMENT;
 use hustings_workloads::recipes::RecipeKind;
 use hustings_workloads::scenario::{
-    self, TOLD_BY_COMMAND, is_told_by_command, says_where_to_write, unknown_placeholder,
+    self, RESOURCE_PLACEHOLDER, says_where_to_write, unknown_placeholder, uses_placeholders,
 };
 use serde_json::Value;
 
@@ -94,7 +94,7 @@ fn parameter(text: &str) -> Result<(String, Value), String> {
 
 /// The command with `{resource}`, which a run of such a program needs.
 fn complete(line: &[String]) -> Vec<String> {
-    let missing = (!says_where_to_write(line)).then(|| TOLD_BY_COMMAND.to_owned());
+    let missing = (!says_where_to_write(line)).then(|| RESOURCE_PLACEHOLDER.to_owned());
     line.iter().cloned().chain(missing).collect()
 }
 
@@ -103,7 +103,7 @@ fn speaks(line: &[String]) -> anyhow::Result<()> {
     if let Some(problem) = unknown_placeholder(line) {
         bail!(problem);
     }
-    if is_told_by_command(line) {
+    if uses_placeholders(line) {
         bail!(
             "{{connect}}, {{group}}, {{resource}} and {{timeout_ms}} are for programs that do not speak the protocol, and a check needs \
              it; run the program, with {{resource}} for its writes: {} --set election.groups=1",

@@ -5,7 +5,7 @@ use anyhow::Context;
 use crate::access::Access;
 use crate::cleanup::leftovers::{self, Leftover};
 use crate::cmd::access::AccessArgs;
-use crate::cmd::borrowed;
+use crate::cmd::external_cleanup;
 use crate::console::exit::{Exit, Failure, with_codes};
 use crate::console::output::inform;
 use crate::ensemble::docker::residue;
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &CleanArgs) -> Result<Exit, Failure> {
 
 /// Removes a leftover and reports it. Returns false on failure.
 fn clean(leftover: Leftover, keys: &Access, dry_run: bool) -> bool {
-    if !borrowed::clear(&leftover.path, &leftover.owner.run, keys, dry_run) {
+    if !external_cleanup::clear(&leftover.path, &leftover.owner.run, keys, dry_run) {
         return false;
     }
     let (path, run) = (leftover.path.display().to_string(), leftover.owner.run.clone());

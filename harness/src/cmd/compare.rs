@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use hustings_record::EnsembleKind;
 use hustings_reports::analysis::MutationTesting;
-use hustings_reports::compare::{ComparisonReport, Rules, compare, names, noise, overall, sides_of};
+use hustings_reports::compare::{ComparisonReport, ComparisonRules, compare, names, noise, overall, sides_of};
 use hustings_reports::render;
 use hustings_reports::summary::Summary;
 
@@ -67,7 +67,7 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
 
 /// Compares two records, or the two sides of one.
 pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
-    let rules = Rules { alpha: args.alpha, ..rules(args.delta) };
+    let rules = ComparisonRules { alpha: args.alpha, ..rules(args.delta) };
     let only = NameFilter::new(&args.only);
     let wanted = |name: &str| only.wants(name);
     let damage = damage(args.salvage);
@@ -97,8 +97,8 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
 }
 
 /// The tolerance rules: as requested, else the default.
-pub(super) fn rules(delta: Option<f64>) -> Rules {
-    delta.map_or_else(Rules::default, Rules::within)
+pub(super) fn rules(delta: Option<f64>) -> ComparisonRules {
+    delta.map_or_else(ComparisonRules::default, ComparisonRules::within)
 }
 
 /// Comparing a record with itself says nothing. Simulations have no unique names: the same seed is the same run.
@@ -112,7 +112,7 @@ pub(super) fn refuse_one((base, of_base): (&Path, &Summary), (new, of_new): (&Pa
 }
 
 /// Compares the two sides of a run that has just ended. The exit code is that of the run as a whole.
-pub(super) fn of_run(summary: &Summary, rules: Rules, json: bool) -> Result<Exit, Failure> {
+pub(super) fn of_run(summary: &Summary, rules: ComparisonRules, json: bool) -> Result<Exit, Failure> {
     let comparing = sides_of(summary, rules, |_| true).map_err(Failure::usage)?;
     let compared = tell(&comparing, json)?;
     // It uses only the repetitions that are not left out, as the comparison does.

@@ -106,7 +106,7 @@ fn fault(kind: FaultKind) -> String {
     for (is_so, what) in [
         (facts.lets_sessions_expire, "sessions of whom it hits are left to expire"),
         (
-            facts.outwits_recipes,
+            facts.defeats_client_checks,
             "for a moment no recipe can know that it has lost the lead: stale writes are for a fence to stop",
         ),
         (kind.needs_links(), "needs links: hosts reach the servers through proxies"),

@@ -29,7 +29,7 @@ const COMMIT_BYTES_MAX: usize = 200;
 /// Variables in which pipelines provide their commit.
 const COMMIT_VARIABLES: [&str; 2] = ["GITHUB_SHA", "CI_COMMIT_SHA"];
 /// Maximum number of lines on a terminal about items that did not pass.
-const TOLD_MAX: usize = 20;
+const LISTED_MAX: usize = 20;
 
 /// Check a record against limits and a baseline: 0 lets it through, 1 and 3 do not.
 ///
@@ -219,15 +219,15 @@ fn tell(gated: &GateResult, comparing: Option<&ComparisonReport>) {
     if let Some(why) = &gated.hopeless {
         inform!("! {why}");
     }
-    for left in gated.left_out.iter().take(TOLD_MAX) {
+    for left in gated.left_out.iter().take(LISTED_MAX) {
         inform!("- {} is left out: {}", left.cell, left.why);
     }
-    for item in gated.worst_first().take(TOLD_MAX) {
+    for item in gated.worst_first().take(LISTED_MAX) {
         let sign = if item.verdict == Verdict::Fail { "✗" } else { "?" };
         let cell = item.cell.as_deref().unwrap_or("record");
         inform!("{sign} {cell}: {}: {}", item.title(), item.text);
     }
-    let more = gated.worst_first().count().saturating_sub(TOLD_MAX);
+    let more = gated.worst_first().count().saturating_sub(LISTED_MAX);
     if more > 0 {
         inform!("  … and {more} more");
     }

@@ -9,7 +9,7 @@ use hustings_workloads::recipes::RecipeKind;
 use hustings_workloads::scenario::SHIPPED;
 
 use crate::cmd::files::Output;
-use crate::cmd::past;
+use crate::cmd::history;
 use crate::console::exit::{Exit, Failure, with_codes};
 use crate::console::output::{say, say_json};
 
@@ -25,7 +25,7 @@ pub(super) struct ListArgs {
     #[arg(long)]
     runs: bool,
     /// The folder that the records are in
-    #[arg(long, value_name = "DIR", default_value = past::FOLDER, requires = "runs")]
+    #[arg(long, value_name = "DIR", default_value = history::FOLDER, requires = "runs")]
     r#in: PathBuf,
     /// Write a page over all of them; best into the folder, for its links lead from there
     #[arg(long, value_name = "FILE", requires = "runs")]
@@ -38,7 +38,7 @@ pub(super) struct ListArgs {
 /// Prints the list.
 pub(super) fn run(args: &ListArgs) -> Result<Exit, Failure> {
     if args.runs {
-        return past::list(&args.r#in, args.page.as_ref(), args.json);
+        return history::list(&args.r#in, args.page.as_ref(), args.json);
     }
     let parsed = SHIPPED.into_iter().filter_map(|shipped| shipped.parse(&[]).ok());
     let scenarios: Vec<(String, String)> = parsed.map(|s| (s.name, s.summary)).collect();

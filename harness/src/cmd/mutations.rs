@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use hustings_record::words::plural;
-use hustings_record::{Damage, Reading};
+use hustings_record::{Damage, RecordReader};
 use hustings_reports::mutations::{Matrix, SiteOutcome, matrix};
 
 use crate::cmd::files::unread;
@@ -13,7 +13,7 @@ use crate::console::output::{inform, say_json};
 
 /// Applies every mutation to every cell of a record, and reports the results. Writes no files.
 pub(super) fn mutations(folder: &Path, damage: Damage, json: bool) -> Result<Exit, Failure> {
-    let mut reading = Reading::begin(folder, damage).map_err(|error| unread(folder, error, damage))?;
+    let mut reading = RecordReader::begin(folder, damage).map_err(|error| unread(folder, error, damage))?;
     let mut all = Vec::new();
     while let Some(cell) = reading.next_cell().map_err(|error| unread(folder, error, damage))? {
         // A recipe that is broken on purpose is expected to fail.

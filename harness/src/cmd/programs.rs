@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use hustings_workloads::adapters::Adapter;
 use hustings_workloads::scenario::{
-    Cell, ForeignSpec, Scenario, TOLD_BY_COMMAND, is_told_by_command, says_where_to_write,
+    Cell, ForeignSpec, RESOURCE_PLACEHOLDER, Scenario, says_where_to_write, uses_placeholders,
 };
 use rustix::fs::{Access, access};
 use tokio::process::Command;
@@ -34,7 +34,7 @@ pub(super) fn holds_one_candidate(
 ) -> anyhow::Result<()> {
     let cells = scenario.cells();
     let several = cells.iter().find(|cell| cell.candidates() > u64::from(cell.hosts));
-    let Some(cell) = several.filter(|_| is_told_by_command(&spec.command)) else { return Ok(()) };
+    let Some(cell) = several.filter(|_| uses_placeholders(&spec.command)) else { return Ok(()) };
     let size = cell.candidates_per_group.min(cell.hosts.into());
     let to_set = |key: &str, is_varied: bool, value: u32| {
         let section = if is_varied { "matrix" } else { "election" };
@@ -46,7 +46,7 @@ pub(super) fn holds_one_candidate(
         to_set("hosts", matrix.hosts.is_some(), size),
         to_set("candidates_per_group", matrix.candidates_per_group.is_some(), size),
     ];
-    let url = format!(", and {TOLD_BY_COMMAND} to its command, the URL to which it POSTs while it leads");
+    let url = format!(", and {RESOURCE_PLACEHOLDER} to its command, the URL to which it POSTs while it leads");
     let resource = if says_where_to_write(&spec.command) { "" } else { url.as_str() };
     bail!(
         "{option}: {} does not speak the protocol (its command has placeholders), so each of its processes holds one candidate, \

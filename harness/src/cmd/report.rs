@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use hustings_record::words::first_few;
-use hustings_record::{Damage, Reading, Record, RecordError};
+use hustings_record::{Damage, Record, RecordError, RecordReader};
 use hustings_reports::analysis::{MutationTesting, summarise_read};
 use hustings_reports::render;
 use hustings_reports::summary::Summary;
@@ -150,7 +150,7 @@ pub(super) fn read_summary(folder: &Path, damage: Damage, examine: MutationTesti
 }
 
 fn summed(folder: &Path, damage: Damage, examine: MutationTesting) -> Result<Summary, RecordError> {
-    summarise_read(Reading::begin(folder, damage)?, examine)
+    summarise_read(RecordReader::begin(folder, damage)?, examine)
 }
 
 /// Reads a record from its folder.

@@ -8,10 +8,10 @@ use std::time::Duration;
 use anyhow::{Context as _, bail, ensure};
 use clap::Parser as _;
 use hustings_record::words::{as_typed, plural};
-use hustings_record::{Damage, FaultKind, REPETITIONS_MAX, Reading, RunState};
+use hustings_record::{Damage, FaultKind, REPETITIONS_MAX, RecordReader, RunState};
 use hustings_reports::analysis::{MutationTesting, summarise_read};
 use hustings_reports::compare::undecided;
-use hustings_reports::sound::to_run_again;
+use hustings_reports::sound::cells_to_repeat;
 use hustings_reports::summary::Summary;
 use hustings_workloads::plan::plan;
 use hustings_workloads::scenario::{
@@ -185,7 +185,7 @@ struct RunParser {
 
 /// Summary of a record that is still being written, as if its run had ended here.
 fn so_far(record: &Path) -> anyhow::Result<Summary> {
-    let mut reading = Reading::begin(record, Damage::Refused)?;
+    let mut reading = RecordReader::begin(record, Damage::Refused)?;
     reading.manifest.state = RunState::Completed;
     Ok(summarise_read(reading, MutationTesting::Nothing)?)
 }
@@ -393,7 +393,7 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
         exe,
         again: RetrySelectors {
             spoilt: Arc::new(|record| {
-                Ok(to_run_again(&so_far(record)?).into_iter().map(|name| (name, u32::MAX)).collect())
+                Ok(cells_to_repeat(&so_far(record)?).into_iter().map(|name| (name, u32::MAX)).collect())
             }),
             undecided: Arc::new(move |record| {
                 let duration_ms = |of: &str| durations_ms.get(of).copied().unwrap_or_default();

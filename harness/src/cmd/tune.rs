@@ -11,7 +11,8 @@ use hustings_record::{Damage, EnsembleKind, StepDown};
 use hustings_reports::render;
 use hustings_reports::tune::pauses::{self, PauseLog};
 use hustings_reports::tune::{
-    Advice, Client, Curve, ExcludedSessions, Failover, Grade, Question, RunMeasurements, Setting, advise, bands,
+    Advice, Client, Curve, ExcludedSessions, ExpirySettings, Failover, Question, RunMeasurements, TimeoutGrade, advise,
+    bands,
 };
 use hustings_workloads::recipes::RecipeKind;
 
@@ -148,7 +149,7 @@ fn recipe(text: &str) -> Result<RecipeKind, String> {
 }
 
 /// The basis of the answer besides the pauses.
-struct Basis {
+struct TuneInputs {
     curve: Curve,
     failover: Failover,
     reconnect_ms: f64,
@@ -180,7 +181,7 @@ pub(super) async fn run(args: TuneArgs, command: String) -> Result<Exit, Failure
     };
     let basis = match folder {
         Some(folder) => basis_of(folder)?,
-        None => Basis { curve: Curve::Model, failover: Failover::ASSUMED, reconnect_ms: RECONNECT_MS, seen: None },
+        None => TuneInputs { curve: Curve::Model, failover: Failover::ASSUMED, reconnect_ms: RECONNECT_MS, seen: None },
     };
     let advice = advise(&Question {
         log: &log,
@@ -198,9 +199,9 @@ pub(super) async fn run(args: TuneArgs, command: String) -> Result<Exit, Failure
     });
     tell(&args, &log, &advice, basis.seen.as_ref())?;
     Ok(match advice.used.as_ref().unwrap_or(&advice.recommended).grade {
-        Grade::Shown => Exit::Pass,
-        Grade::Estimated => Exit::Inconclusive,
-        Grade::Missed => Exit::Fail,
+        TimeoutGrade::Shown => Exit::Pass,
+        TimeoutGrade::Estimated => Exit::Inconclusive,
+        TimeoutGrade::Missed => Exit::Fail,
     })
 }
 
@@ -308,7 +309,7 @@ async fn measure(args: &TuneArgs, command: String) -> Result<PathBuf, Failure> {
     Ok(out)
 }
 
-fn basis_of(folder: PathBuf) -> Result<Basis, Failure> {
+fn basis_of(folder: PathBuf) -> Result<TuneInputs, Failure> {
     let record = report::read(&folder, Damage::Refused)?;
     let measured = hustings_reports::tune::measured(&record);
     let curve = Curve::fit(&measured.pairs).map_err(|why| {
@@ -325,7 +326,7 @@ fn basis_of(folder: PathBuf) -> Result<Basis, Failure> {
         EnsembleKind::Local | EnsembleKind::Docker | EnsembleKind::External => true,
         EnsembleKind::Embedded | EnsembleKind::Simulated => false,
     };
-    Ok(Basis {
+    Ok(TuneInputs {
         curve,
         failover: measured.failover.unwrap_or(Failover::ASSUMED),
         reconnect_ms: measured.reconnect_ms.unwrap_or(RECONNECT_MS),
@@ -387,7 +388,7 @@ fn measured_on(seen: &MeasuredRecord) -> String {
     let Some(crashes) = &measured.crashes else { return text };
     if let (Some(p50), [(timeout, tick)]) = (crashes.p50, &measured.settings[..]) {
         let reconnect = measured.reconnect_ms.unwrap_or(RECONNECT_MS);
-        let (mean, most) = Setting::of(Client::Rust, *timeout as f64, *tick as f64, reconnect).detection_ms();
+        let (mean, most) = ExpirySettings::of(Client::Rust, *timeout as f64, *tick as f64, reconnect).detection_ms();
         let ms = |ms: f64| duration((ms * 1e6) as u64);
         text.push_str(&format!(
             "\na crash there was followed by the next leader after {} (median of {}; by the formula {} on average, {} at most)",

@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerLoad, ServerMetrics, ServerState};
 use hustings_workloads::driver::{
-    Backend, Effect, EnrolmentProgress, FloorPair, FloorTaken, InjectedFault, Remedy, State, Verification, as_planned,
+    Backend, Effect, EnrolmentProgress, FloorPair, FloorStamps, InjectedFault, Remedy, State, Verification, as_planned,
 };
 use hustings_workloads::plan::{PlannedFault, ResolvedTarget};
 use hustings_workloads::write_gaps::TIMEOUT;
 
 use super::faults;
 use crate::client::session::ZkSession;
-use crate::coordinator::cut_short::CellInterruption;
-use crate::coordinator::hosts::{Weight, process_weight};
+use crate::coordinator::hosts::{ResourceUsage, process_weight};
+use crate::coordinator::interruption::CellInterruption;
 use crate::coordinator::live_cell::LiveCell;
 use crate::coordinator::{floor, set_up, tear_down};
 use crate::ensemble::four_letter::parse_mntr;
@@ -91,7 +91,7 @@ impl Backend for LiveCell {
     fn enrolled(&self) {
         for (&number, host) in self.hosts.by_number.borrow().iter() {
             let weight = host.process.as_ref().and_then(|process| process_weight(process.victim()));
-            if let Some(Weight { rss_kb, threads, .. }) = weight {
+            if let Some(ResourceUsage { rss_kb, threads, .. }) = weight {
                 let (t, candidates, threads) = (clock::now(), host.set_up.candidates.len() as u32, Some(threads));
                 self.journal.push(&Event::HostMemory { t, host: number, rss_kb, candidates, threads });
             }
@@ -180,7 +180,7 @@ impl Backend for LiveCell {
         Ok(said.into_iter().map(|(server, holdings)| (server, holdings.below(self.chroot()))).collect())
     }
 
-    async fn take_floor(&self, one: FloorPair, watches: u16, deletes: u16) -> (FloorTaken, FloorTaken) {
+    async fn take_floor(&self, one: FloorPair, watches: u16, deletes: u16) -> (FloorStamps, FloorStamps) {
         floor::take(self, one, watches, deletes).await
     }
 

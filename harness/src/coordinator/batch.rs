@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::coordinator::hosts::Inbound;
+use crate::coordinator::hosts::HostMessage;
 use crate::protocol::FromHost;
 
 /// Orders writes and fencings by the send timestamps of their hosts. Each host's messages stay in their own order.
-pub(super) fn in_order_of_sending(batch: impl Iterator<Item = Inbound>) -> impl Iterator<Item = Inbound> {
+pub(super) fn in_order_of_sending(batch: impl Iterator<Item = HostMessage>) -> impl Iterator<Item = HostMessage> {
     let mut reached: BTreeMap<u16, u64> = BTreeMap::new();
-    let mut placed: Vec<(u64, Inbound)> = batch
+    let mut placed: Vec<(u64, HostMessage)> = batch
         .map(|inbound| {
             let reached = reached.entry(inbound.host).or_insert(0);
             if let Some(FromHost::Write { sent, .. } | FromHost::Fence { sent, .. }) = &inbound.message {
@@ -28,11 +28,11 @@ mod tests {
 
     use super::*;
 
-    fn from(host: u16, message: FromHost) -> Inbound {
-        Inbound { host, generation: 0, message: Some(message) }
+    fn from(host: u16, message: FromHost) -> HostMessage {
+        HostMessage { host, generation: 0, message: Some(message) }
     }
 
-    fn write(host: u16, sent: u64) -> Inbound {
+    fn write(host: u16, sent: u64) -> HostMessage {
         from(
             host,
             FromHost::Write {
@@ -45,8 +45,8 @@ mod tests {
         )
     }
 
-    fn ordered(batch: Vec<Inbound>) -> Vec<(u16, Option<u64>)> {
-        let sent = |inbound: Inbound| match inbound.message {
+    fn ordered(batch: Vec<HostMessage>) -> Vec<(u16, Option<u64>)> {
+        let sent = |inbound: HostMessage| match inbound.message {
             Some(FromHost::Write { sent, .. }) => (inbound.host, Some(sent)),
             _ => (inbound.host, None),
         };

@@ -7,9 +7,9 @@ use hustings_workloads::driver;
 use hustings_workloads::scenario::Cell;
 use tokio::task::{JoinHandle, spawn_local};
 
-use crate::coordinator::cut_short::{CellInterruption, first_trouble};
 use crate::coordinator::environment::Environment;
 use crate::coordinator::inbox;
+use crate::coordinator::interruption::{CellInterruption, first_trouble};
 use crate::coordinator::live_cell::LiveCell;
 use crate::coordinator::liveness_monitor;
 use crate::links::RunLinks;

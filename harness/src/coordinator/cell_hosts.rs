@@ -15,7 +15,7 @@ use tokio::task::spawn_blocking;
 
 use crate::coordinator::cell_status::CellStatus;
 use crate::coordinator::environment::Environment;
-use crate::coordinator::hosts::{HostProcess, Inbound, process_weight};
+use crate::coordinator::hosts::{HostMessage, HostProcess, process_weight};
 use crate::process::clock;
 use crate::process::procfs::ProcessId;
 use crate::protocol::{HostSetUp, ToHost};
@@ -75,7 +75,7 @@ pub(super) struct CellHosts {
     journal: Journal,
     environment: Rc<Environment>,
     status: Rc<CellStatus>,
-    inbox: mpsc::Sender<Inbound>,
+    inbox: mpsc::Sender<HostMessage>,
 }
 
 impl CellHosts {
@@ -84,7 +84,7 @@ impl CellHosts {
         journal: Journal,
         environment: Rc<Environment>,
         status: Rc<CellStatus>,
-        inbox: mpsc::Sender<Inbound>,
+        inbox: mpsc::Sender<HostMessage>,
     ) -> Self {
         Self { by_number: RefCell::default(), reaping: Mutex::default(), state, journal, environment, status, inbox }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hustings_workloads::driver::{FloorPair, FloorPart, FloorTaken};
+use hustings_workloads::driver::{FloorPair, FloorPart, FloorStamps};
 use tokio::sync::mpsc;
 
 use crate::coordinator::live_cell::LiveCell;
@@ -12,7 +12,7 @@ use crate::protocol::ToHost;
 const AT_MOST: Duration = Duration::from_secs(12);
 
 /// The results of both parts, the deleting one first.
-pub(super) async fn take(cell: &LiveCell, one: FloorPair, watches: u16, deletes: u16) -> (FloorTaken, FloorTaken) {
+pub(super) async fn take(cell: &LiveCell, one: FloorPair, watches: u16, deletes: u16) -> (FloorStamps, FloorStamps) {
     let (sender, mut done) = mpsc::channel(2);
     cell.floor.replace(Some(sender));
     for (host, part) in [(watches, FloorPart::Watch), (deletes, FloorPart::Delete)] {

@@ -10,7 +10,7 @@ use hustings_record::words::plural;
 use hustings_workloads::scenario::Cell;
 
 use crate::console::progress::Progress;
-use crate::coordinator::cut_short::CellInterruption;
+use crate::coordinator::interruption::CellInterruption;
 
 /// Selects the cells to repeat from the record in a folder: their names in the scenario, and the total number of rounds
 /// for each.

@@ -40,7 +40,7 @@ pub struct HostFactory {
 }
 
 /// A message and its sender. None: the connection has ended.
-pub struct Inbound {
+pub struct HostMessage {
     pub host: u16,
     pub generation: u32,
     pub message: Option<FromHost>,
@@ -59,8 +59,8 @@ pub struct HostProcess {
 
 /// The receiving end of all hosts of a cell.
 pub struct Inbox {
-    pub sender: mpsc::Sender<Inbound>,
-    pub receiver: mpsc::Receiver<Inbound>,
+    pub sender: mpsc::Sender<HostMessage>,
+    pub receiver: mpsc::Receiver<HostMessage>,
 }
 
 impl Inbox {
@@ -95,7 +95,7 @@ impl HostFactory {
     pub async fn start(
         &self,
         wanted: Vec<(u16, u32, HostSetUp)>,
-        inbox: &mpsc::Sender<Inbound>,
+        inbox: &mpsc::Sender<HostMessage>,
     ) -> anyhow::Result<Vec<HostProcess>> {
         if wanted.is_empty() {
             return Ok(Vec::new());
@@ -168,7 +168,7 @@ fn introduce(
     set_up: HostSetUp,
     mut sender: Sender,
     mut receiver: Receiver,
-    inbox: mpsc::Sender<Inbound>,
+    inbox: mpsc::Sender<HostMessage>,
 ) -> anyhow::Result<HostProcess> {
     let pid = child.id().context("the host process ended before its set-up")?;
     let (outgoing, mut queue) = mpsc::channel(INBOX_MAX);
@@ -199,7 +199,7 @@ fn introduce(
             if matches!(message, Some(FromHost::Bye { .. })) {
                 shutdown.take();
             }
-            if inbox.send(Inbound { host, generation, message }).await.is_err() || over {
+            if inbox.send(HostMessage { host, generation, message }).await.is_err() || over {
                 return;
             }
         }
@@ -277,7 +277,7 @@ impl HostProcess {
 
 /// Resource usage of a process.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Weight {
+pub(super) struct ResourceUsage {
     /// Resident memory and its peak in KiB.
     pub(super) rss_kb: u64,
     pub(super) rss_max_kb: u64,
@@ -286,12 +286,12 @@ pub(super) struct Weight {
 
 /// Reads the usage. None: the process no longer exists.
 #[must_use]
-pub(super) fn process_weight(pid: u32) -> Option<Weight> {
+pub(super) fn process_weight(pid: u32) -> Option<ResourceUsage> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let field = |name: &str| -> Option<u64> {
         let line = status.lines().find(|line| line.starts_with(name))?;
         line.split_whitespace().nth(1)?.parse().ok()
     };
     let threads = u32::try_from(field("Threads:")?).ok()?;
-    Some(Weight { rss_kb: field("VmRSS:")?, rss_max_kb: field("VmHWM:")?, threads })
+    Some(ResourceUsage { rss_kb: field("VmRSS:")?, rss_max_kb: field("VmHWM:")?, threads })
 }

@@ -8,9 +8,9 @@ use hustings_workloads::host::{Predecessor, Token};
 use tokio::sync::mpsc;
 
 use crate::coordinator::batch::in_order_of_sending;
-use crate::coordinator::hosts::Inbound;
-use crate::coordinator::hung::UnansweredWrite;
+use crate::coordinator::hosts::HostMessage;
 use crate::coordinator::live_cell::LiveCell;
+use crate::coordinator::unanswered_writes::UnansweredWrite;
 use crate::process::clock;
 use crate::protocol::{FromHost, ToHost};
 
@@ -22,10 +22,10 @@ const DEATHS_MAX: usize = 20;
 const BATCH_MAX: usize = 1 << 12;
 
 /// Serves all hosts of a cell until the last sender is gone.
-pub(super) async fn serve(cell: Rc<LiveCell>, mut inbound: mpsc::Receiver<Inbound>) {
+pub(super) async fn serve(cell: Rc<LiveCell>, mut inbound: mpsc::Receiver<HostMessage>) {
     let mut batch = Vec::new();
     while inbound.recv_many(&mut batch, BATCH_MAX).await > 0 {
-        for Inbound { host, generation, message } in in_order_of_sending(batch.drain(..)) {
+        for HostMessage { host, generation, message } in in_order_of_sending(batch.drain(..)) {
             match message {
                 Some(message) => take(&cell, host, generation, message),
                 None => hung_up(&cell, host, generation).await,
@@ -75,7 +75,7 @@ fn take(cell: &Rc<LiveCell>, host: u16, generation: u32, message: FromHost) {
             });
         }
         FromHost::Won { cand } => {
-            if !cell.sync_point.springs(host, generation, cand) {
+            if !cell.sync_point.triggers(host, generation, cand) {
                 cell.hosts.tell(host, generation, ToHost::GoOn { cand });
             }
         }

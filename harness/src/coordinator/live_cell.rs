@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use hustings_workloads::driver::{FloorPair, FloorPart, FloorTaken, State};
+use hustings_workloads::driver::{FloorPair, FloorPart, FloorStamps, State};
 use hustings_workloads::host::Token;
 use hustings_workloads::scenario::{Cell, placement};
 use tokio::sync::mpsc;
@@ -12,19 +12,19 @@ use crate::coordinator::background_tasks::BackgroundTasks;
 use crate::coordinator::cell_hosts::CellHosts;
 use crate::coordinator::cell_status::CellStatus;
 use crate::coordinator::environment::Environment;
-use crate::coordinator::hosts::{Inbound, Inbox};
-use crate::coordinator::hung::{UnansweredWrite, UnansweredWrites};
+use crate::coordinator::hosts::{HostMessage, Inbox};
+use crate::coordinator::observer_task::ObserverTask;
 use crate::coordinator::sync_point::SyncPoint;
-use crate::coordinator::watching::ObserverTask;
+use crate::coordinator::unanswered_writes::{UnansweredWrite, UnansweredWrites};
 use crate::process::clock;
 use crate::protocol::{ToHost, WriteAnswer};
 use crate::recording::journal::Journal;
 
 /// The result of one part of the floor's samples.
-pub(super) type FloorSaid = (FloorPart, FloorPair, FloorTaken);
+pub(super) type FloorReply = (FloorPart, FloorPair, FloorStamps);
 
 /// A cell before its set-up, and the receiver of its hosts' messages.
-pub(super) type NewCell = (Rc<LiveCell>, mpsc::Receiver<Inbound>);
+pub(super) type NewCell = (Rc<LiveCell>, mpsc::Receiver<HostMessage>);
 
 /// The parts of one cell under way. Single-threaded.
 pub(crate) struct LiveCell {
@@ -35,7 +35,7 @@ pub(crate) struct LiveCell {
     pub(super) hosts: CellHosts,
     /// Set by the set-up; without candidates there is nothing to observe.
     pub(super) watching: RefCell<Option<ObserverTask>>,
-    pub(super) floor: RefCell<Option<mpsc::Sender<FloorSaid>>>,
+    pub(super) floor: RefCell<Option<mpsc::Sender<FloorReply>>>,
     pub(super) sync_point: SyncPoint,
     /// Writes that the resource withholds for now.
     pub(super) hung: UnansweredWrites,

@@ -1,40 +1,40 @@
 //! The coordinator: runs the cells of a scenario one after the other, breaks things on time, and writes down what it saw.
 
 pub(crate) mod admin;
-mod again;
 mod backend;
 mod background_tasks;
 mod batch;
 mod cell;
 pub(crate) mod cell_hosts;
 mod cell_status;
-mod chosen;
 mod correction;
-mod cut_short;
-mod debts;
 mod environment;
 mod faults;
 mod floor;
 mod further;
 pub mod hosts;
-mod hung;
 mod inbox;
+mod interruption;
 mod live_cell;
 mod liveness_monitor;
 mod observed_group;
 pub mod observer;
+mod observer_task;
 mod observer_weight;
+mod pending_cleanup;
+mod retry;
 mod run;
 mod run_links;
+mod selection;
 mod set_up;
 mod sync_point;
 mod tear_down;
+mod unanswered_writes;
 pub mod warm;
-mod watching;
 mod winner;
 
-pub use chosen::{CellSelection, ComparisonBase};
 pub(crate) use correction::corrected_by;
 pub use further::RetrySelectors;
 pub use run::{RunError, RunOptions, RunOutcome, run};
 pub(crate) use run_links::most as links_of_largest_cell;
+pub use selection::{CellSelection, ComparisonBase};

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 /// Name and session of every znode that leadership can rest on, by czxid: the oldest one leads.
-pub(super) type Nodes = BTreeMap<i64, (String, i64)>;
+pub(super) type LeadZnodes = BTreeMap<i64, (String, i64)>;
 
 /// A change of which the observer was notified.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub(super) struct OwnershipInterval {
 
 #[derive(Debug, Default)]
 pub(super) struct ObservedGroup {
-    nodes: Nodes,
+    nodes: LeadZnodes,
     /// The czxid last reported as the owner's.
     owner: Option<i64>,
     /// In order of arrival. The first one, a creation, waits for a reply.
@@ -81,7 +81,7 @@ impl ObservedGroup {
     }
 
     /// Sets the znodes as of `to`; no other change was notified since `from`.
-    pub(super) fn read(&mut self, nodes: Nodes, from: u64, to: u64) -> OwnershipInterval {
+    pub(super) fn read(&mut self, nodes: LeadZnodes, from: u64, to: u64) -> OwnershipInterval {
         let from = self.begin_anew(from);
         self.unread = None;
         self.nodes = nodes;
@@ -125,7 +125,7 @@ impl ObservedGroup {
 
 #[cfg(test)]
 mod tests {
-    use super::{Nodes, ObservedChange, ObservedGroup, OwnershipInterval};
+    use super::{LeadZnodes, ObservedChange, ObservedGroup, OwnershipInterval};
 
     fn change(name: &str, created: bool, at: u64) -> ObservedChange {
         ObservedChange { name: name.into(), created, from: at - 1, to: at }
@@ -184,7 +184,7 @@ mod tests {
     fn what_is_read_anew_may_have_been_so_since_before_what_was_not_looked_into() {
         let mut group = ObservedGroup::default();
         group.take(change("a", true, 10));
-        let nodes = || Nodes::from([(1, ("a".to_owned(), 100))]);
+        let nodes = || LeadZnodes::from([(1, ("a".to_owned(), 100))]);
         assert_eq!(group.read(nodes(), 40, 50).from, 9);
         assert!(!group.waits_for(0), "asked before it was read");
 

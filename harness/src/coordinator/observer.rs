@@ -21,7 +21,7 @@ use zookeeper_client as zk;
 
 use crate::access::Access;
 use crate::coordinator::admin;
-use crate::coordinator::observed_group::{Nodes, ObservedChange, ObservedGroup, OwnershipInterval};
+use crate::coordinator::observed_group::{LeadZnodes, ObservedChange, ObservedGroup, OwnershipInterval};
 use crate::process::clock;
 use crate::recording::journal::Journal;
 
@@ -304,16 +304,16 @@ impl Observer {
     }
 
     /// Every znode of a group that leadership can rest on, by czxid, with its name and session.
-    async fn read_group(&self, group: &str) -> Result<Nodes, zk::Error> {
+    async fn read_group(&self, group: &str) -> Result<LeadZnodes, zk::Error> {
         let path = format!("{ROOT}/{group}");
         let names = match self.client.list_children(&path).await {
-            Err(zk::Error::NoNode) => return Ok(Nodes::new()),
+            Err(zk::Error::NoNode) => return Ok(LeadZnodes::new()),
             names => names?,
         };
         let paths = names.into_iter().map(|name| format!("{path}/{name}"));
         let leads: Vec<_> = paths.filter_map(|path| Some((self.locate(&path)?.1, path))).collect();
         let stats = leads.iter().map(|(_, path)| self.client.check_stat(path));
-        let mut nodes = Nodes::new();
+        let mut nodes = LeadZnodes::new();
         for ((name, _), stat) in leads.iter().zip(futures::future::try_join_all(stats).await?) {
             if let Some(stat) = stat {
                 nodes.insert(stat.czxid, (name.clone(), stat.ephemeral_owner));

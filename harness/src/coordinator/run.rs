@@ -15,15 +15,15 @@ use hustings_workloads::scenario::{Cell, Rounds, Scenario, describe_further_roun
 use crate::client::secret::secret;
 use crate::console::exit::{Exit, Failure};
 use crate::console::progress::Progress;
-use crate::coordinator::again::until_it_works;
 use crate::coordinator::cell;
-use crate::coordinator::chosen::{CellSelection, ComparisonBase};
-use crate::coordinator::cut_short::CellInterruption;
 use crate::coordinator::environment::Environment;
 use crate::coordinator::further::{FurtherRounds, RetrySelectors};
 use crate::coordinator::hosts::HostFactory;
+use crate::coordinator::interruption::CellInterruption;
+use crate::coordinator::retry::retry_until_success;
 use crate::coordinator::run_links::ToxiproxyLinks;
-use crate::coordinator::{correction, debts, liveness_monitor, run_links, warm};
+use crate::coordinator::selection::{CellSelection, ComparisonBase};
+use crate::coordinator::{correction, liveness_monitor, pending_cleanup, run_links, warm};
 use crate::ensemble::server_options::{ServerOptions, heap_mb_for};
 use crate::ensemble::start::{EnsembleRequest, EnsembleRequirements, start};
 use crate::ensemble::{Ensemble, external, look};
@@ -33,7 +33,7 @@ use crate::links::LinkError;
 use crate::process::capacity::{Demand, SessionPlacement, check_capacity};
 use crate::process::interrupt::Interrupt;
 use crate::process::{clock, limits, machine, utc};
-use crate::recording::archive::{Archive, KeptScenario};
+use crate::recording::archive::{Archive, ScenarioTexts};
 
 /// Servers that were hit in a cell serve again within this after it.
 const WHOLE_AT_MOST: Duration = Duration::from_secs(30);
@@ -149,10 +149,10 @@ pub async fn run(options: &RunOptions) -> Result<RunOutcome, RunError> {
         result = on_ensembles(&run, &cells) => result,
         () = options.interrupt.second() => Err(stopped_at_once(options)),
     };
-    let owed = debts::settle(work.path(), &run.run_id, &options.request.access()).await;
+    let pending = pending_cleanup::clean_up(work.path(), &run.run_id, &options.request.access()).await;
     progress.finish();
-    if !owed.is_empty() {
-        owed.iter().for_each(|owed| progress.line(&format!("warning: {owed}; `hustings clean` removes them")));
+    if !pending.is_empty() {
+        pending.iter().for_each(|pending| progress.line(&format!("warning: {pending}; `hustings clean` removes them")));
         work.leave();
     } else if let Err(error) = work.remove() {
         // What the run came to matters more.
@@ -210,7 +210,7 @@ async fn on_ensembles(run: &RunContext<'_>, cells: &[Cell]) -> Result<RunOutcome
         end = further_rounds(run, cells, named.as_ref(), record).await;
     }
     if let Some(named) = named
-        && let Err(error) = named.settle().await
+        && let Err(error) = named.release().await
     {
         progress.line(&format!("warning: the links could not be taken down: {error}"));
     }
@@ -277,7 +277,7 @@ async fn on_ensemble(
     let root = format!("{}warm-up", external::prefix(run_id));
     let long = Duration::from_millis(chosen.scenario.ensemble.warm_up_ms);
     let warmed = tokio::select! {
-        warmed = until_it_works(async |number| warm::up(&access, &servers, &format!("{root}-{number}"), long).await) => Some(warmed),
+        warmed = retry_until_success(async |number| warm::up(&access, &servers, &format!("{root}-{number}"), long).await) => Some(warmed),
         died = liveness_monitor::death(&*ensemble) => Some(Err(died.into())),
         () = interrupt.first() => None,
     };
@@ -372,9 +372,9 @@ fn recorded(
         return Ok(archive.clone());
     }
     let manifest = manifest(run, warnings, ensemble);
-    let own = KeptScenario { verbatim: &options.chosen.verbatim, resolved: &options.chosen.resolved };
+    let own = ScenarioTexts { verbatim: &options.chosen.verbatim, resolved: &options.chosen.resolved };
     let against = options.against.as_ref().map(|against| &against.chosen);
-    let against = against.map(|chosen| KeptScenario { verbatim: &chosen.verbatim, resolved: &chosen.resolved });
+    let against = against.map(|chosen| ScenarioTexts { verbatim: &chosen.verbatim, resolved: &chosen.resolved });
     let archive = Archive::create(&options.out, manifest, &own, against.as_ref())?;
     Ok(record.insert(Rc::new(RefCell::new(archive))).clone())
 }

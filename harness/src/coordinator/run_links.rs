@@ -9,7 +9,7 @@ use hustings_workloads::scenario::Cell;
 
 use crate::ensemble::start::EnsembleRequest;
 use crate::ensemble::{Ensemble, four_letter};
-use crate::files::borrowed::Note;
+use crate::files::cleanup_notes::CleanupNote;
 use crate::files::workdir::WorkDir;
 use crate::links::{ExternalToxiproxy, LinkError, RunLinks, borrow, prefix, processes_needed};
 use crate::process::capacity::Limits;
@@ -20,15 +20,15 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// The Toxiproxy that was named, with the note in the run's folder that it is used.
 pub(super) struct ToxiproxyLinks {
     links: Rc<RunLinks>,
-    note: Note,
+    note: CleanupNote,
 }
 
 impl ToxiproxyLinks {
     /// Takes all links of the run away: a cell does that with its own, if it comes so far.
-    pub(super) async fn settle(self) -> Result<(), LinkError> {
+    pub(super) async fn release(self) -> Result<(), LinkError> {
         self.links.depopulate().await?;
         // A note that stays is read again, and finds nothing to remove.
-        let _ = self.note.settle();
+        let _ = self.note.remove();
         Ok(())
     }
 }

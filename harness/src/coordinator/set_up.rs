@@ -8,12 +8,12 @@ use hustings_workloads::driver::{self, Backend as _};
 use hustings_workloads::scenario::{Cell, POLICY_BY_COMMAND, ROOT, placeholder};
 
 use crate::client::session::ZkSession;
-use crate::coordinator::again::until_it_works;
 use crate::coordinator::cell_hosts::{CellHost, writer_name};
-use crate::coordinator::cut_short::CellInterruption;
 use crate::coordinator::environment::Environment;
+use crate::coordinator::interruption::CellInterruption;
 use crate::coordinator::live_cell::LiveCell;
-use crate::coordinator::watching::ObserverTask;
+use crate::coordinator::observer_task::ObserverTask;
+use crate::coordinator::retry::retry_until_success;
 use crate::coordinator::{admin, observer_weight};
 use crate::foreign::adapters::{BUILD_VARIABLE, build_folder, plain_sleep};
 use crate::foreign::faketime;
@@ -26,7 +26,7 @@ pub(super) async fn set_up(live: &LiveCell) -> Result<(), CellInterruption> {
     let (cell, environment) = (&live.state.cell, &live.environment);
     // A cancelled layout leaves only znodes of a chroot that no other cell uses.
     tokio::select! {
-        laid_out = until_it_works(async |_| lay_out(environment, &cell.group_names).await) => laid_out?,
+        laid_out = retry_until_success(async |_| lay_out(environment, &cell.group_names).await) => laid_out?,
         why = live.cut_short() => return Err(why),
     }
     let mut add_segment = |writer: &str| environment.archive.borrow_mut().add_segment(writer);

@@ -21,7 +21,7 @@ struct SyncPointState {
 
 impl SyncPoint {
     /// A candidate has won. True: it is held.
-    pub(super) fn springs(&self, host: u16, generation: u32, cand: u32) -> bool {
+    pub(super) fn triggers(&self, host: u16, generation: u32, cand: u32) -> bool {
         let mut state = self.0.borrow_mut();
         if !state.hosts.contains(&host) {
             return false;
@@ -33,10 +33,10 @@ impl SyncPoint {
     }
 
     /// Arms it on these hosts. The receiver yields the host on which it triggered.
-    pub(super) fn lay(&self, hosts: &[u16]) -> oneshot::Receiver<u16> {
-        let (tell, sprung) = oneshot::channel();
+    pub(super) fn arm(&self, hosts: &[u16]) -> oneshot::Receiver<u16> {
+        let (tell, triggered) = oneshot::channel();
         *self.0.borrow_mut() = SyncPointState { hosts: hosts.to_vec(), tell: Some(tell), held: None };
-        sprung
+        triggered
     }
 
     /// Disarms it. Returns the hosts on which it was armed, and the held candidate: host, generation of its process,

@@ -9,11 +9,11 @@ use crate::protocol::ToHost;
 impl LiveCell {
     /// Arms the sync point on these hosts, and waits until it triggers.
     pub(super) async fn first_winner(&self, hosts: &[u16], until: Nanos) -> Option<u16> {
-        let sprung = self.sync_point.lay(hosts);
+        let triggered = self.sync_point.arm(hosts);
         self.tell_all(hosts, true);
         tokio::select! {
             biased;
-            host = sprung => host.ok(),
+            host = triggered => host.ok(),
             _ = self.status.before_tear_down(clock::sleep_until(until)) => None,
         }
     }

@@ -13,13 +13,13 @@ use serde::Serialize;
 
 pub use watch::{WatchReport, watch};
 
-use crate::ensemble::local::Places;
+use crate::ensemble::local::InstallLocations;
 use crate::files::workdir::temp_root;
 
 /// The places that the checks examine.
 #[derive(Clone, Debug)]
 pub struct Context {
-    pub places: Places,
+    pub places: InstallLocations,
     pub temp_root: PathBuf,
 }
 
@@ -27,7 +27,7 @@ impl Context {
     /// Taken from the environment of this process.
     #[must_use]
     pub fn from_env() -> Self {
-        Self { places: Places::from_env(), temp_root: temp_root() }
+        Self { places: InstallLocations::from_env(), temp_root: temp_root() }
     }
 }
 
@@ -119,12 +119,12 @@ pub fn can_run(findings: &[DoctorFinding]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Context, Status, can_run, examine};
-    use crate::ensemble::local::Places;
+    use crate::ensemble::local::InstallLocations;
 
     #[test]
     fn a_machine_without_java_is_warned_and_every_warning_has_a_remedy() {
         let root = tempfile::tempdir().expect("a temp dir");
-        let findings = examine(&Context { places: Places::default(), temp_root: root.path().to_owned() });
+        let findings = examine(&Context { places: InstallLocations::default(), temp_root: root.path().to_owned() });
         assert!(can_run(&findings), "on embedded servers");
         for finding in &findings {
             assert_eq!(finding.status >= Status::Warning, finding.remedy.is_some(), "{finding:?}");

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::docker::{self, DockerEnsemble, DockerOptions};
 use super::embedded::{EmbeddedEnsemble, EmbeddedOptions};
 use super::external::{ExternalEnsemble, ExternalError, ExternalOptions, ReportedServers, ask_servers};
-use super::local::{self, Install, LocalEnsemble, LocalOptions, Places};
+use super::local::{self, Install, InstallLocations, LocalEnsemble, LocalOptions};
 use super::server_options::ServerOptions;
 use super::{Ensemble, EnsembleError};
 use crate::access::Access;
@@ -287,8 +287,8 @@ fn docker_options(docker: &DockerRequest, needs: EnsembleRequirements) -> Docker
     }
 }
 
-fn places(local: &LocalRequest) -> Places {
-    Places { zookeeper_home: local.zookeeper_home.clone(), ..Places::from_env() }
+fn places(local: &LocalRequest) -> InstallLocations {
+    InstallLocations { zookeeper_home: local.zookeeper_home.clone(), ..InstallLocations::from_env() }
 }
 
 fn local_options(local: &LocalRequest, needs: EnsembleRequirements) -> LocalOptions {

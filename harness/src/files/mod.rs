@@ -1,7 +1,7 @@
 //! Files: those of users, read within bounds and written whole; a run's own folder; notes of what a run has elsewhere.
 
-pub(crate) mod borrowed;
 pub mod bounded;
+pub(crate) mod cleanup_notes;
 pub(crate) mod in_record;
 pub(crate) mod replace;
 pub mod workdir;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use hustings_record::{Event, Grade, Misbehaviour, Nanos, RevokeReason, Token};
+use hustings_record::{Event, EvidenceSource, Misbehaviour, Nanos, RevokeReason, Token};
 
 use super::intake::WriteStatement;
 use super::message::FromProgram;
@@ -29,7 +29,7 @@ pub(crate) type ProtocolViolation = (Misbehaviour, String);
 /// What a slot holds, as observed on its connections.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HeldZnodes {
-    pub(crate) token: Token0,
+    pub(crate) token: PartialToken,
     pub(crate) node: Option<String>,
 }
 
@@ -38,7 +38,7 @@ impl HeldZnodes {
     pub(crate) fn of(session: Option<i64>, node: Option<&EphemeralNode>) -> Self {
         let czxid = node.and_then(|node| node.czxid);
         let session = node.map(|node| node.session).or(session);
-        Self { token: Token0 { czxid, session }, node: node.map(|node| node.name.clone()) }
+        Self { token: PartialToken { czxid, session }, node: node.map(|node| node.name.clone()) }
     }
 }
 
@@ -58,12 +58,12 @@ impl From<HeldZnodes> for TermBasis {
 
 /// A token with parts that may be unknown.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Token0 {
+pub(crate) struct PartialToken {
     pub(crate) czxid: Option<i64>,
     pub(crate) session: Option<i64>,
 }
 
-impl Token0 {
+impl PartialToken {
     /// Fills unknown parts: a czxid of no znode, and session 0.
     pub(crate) fn known(self) -> Token {
         Token { czxid: self.czxid.unwrap_or(Token::UNKNOWN_CZXID), session: self.session.unwrap_or(0) }
@@ -72,7 +72,7 @@ impl Token0 {
 
 /// The terms of all slots of a program.
 pub(crate) struct ProgramBeliefs {
-    by: Grade,
+    by: EvidenceSource,
     silent_ns: Nanos,
     /// Clock uncertainty.
     uncertain_ns: Nanos,
@@ -103,13 +103,18 @@ impl Terms {
 
 impl ProgramBeliefs {
     /// `by`: reports, or effect.
-    pub(crate) fn new(by: Grade, slots: impl Iterator<Item = u32>, every_ms: u64, uncertain_ns: Nanos) -> Self {
+    pub(crate) fn new(
+        by: EvidenceSource,
+        slots: impl Iterator<Item = u32>,
+        every_ms: u64,
+        uncertain_ns: Nanos,
+    ) -> Self {
         let silent_ns = SILENT_NS + SILENT_INTERVALS * every_ms * 1_000_000;
         Self { by, silent_ns, uncertain_ns, slots: slots.map(|slot| (slot, Terms::default())).collect() }
     }
 
     /// The evidence grade of these beliefs.
-    pub(crate) fn by(&self) -> Grade {
+    pub(crate) fn by(&self) -> EvidenceSource {
         self.by
     }
 
@@ -125,7 +130,7 @@ impl ProgramBeliefs {
     ) -> Result<BeliefOutcome, ProtocolViolation> {
         match said {
             FromProgram::Grant { slot, term, t0, t1, node, token, session } => {
-                let own = Token0 { czxid: token.or(held.token.czxid), session: session.or(held.token.session) };
+                let own = PartialToken { czxid: token.or(held.token.czxid), session: session.or(held.token.session) };
                 let lead = TermBasis { token: own.known(), node: node.clone().or_else(|| held.node.clone()) };
                 self.granted(heard, *slot, *term, (*t0, *t1), lead)
             }
@@ -145,7 +150,7 @@ impl ProgramBeliefs {
         lead: TermBasis,
     ) -> Result<BeliefOutcome, ProtocolViolation> {
         self.in_time(heard, slot, times, "grant")?;
-        let by_report = self.by == Grade::Report;
+        let by_report = self.by == EvidenceSource::Report;
         let terms = self.of(slot)?;
         if terms.open.is_some() && by_report {
             return Err((
@@ -177,7 +182,7 @@ impl ProgramBeliefs {
         reason: Option<&str>,
     ) -> Result<BeliefOutcome, ProtocolViolation> {
         self.in_time(heard, slot, times, "revoke")?;
-        let by_report = self.by == Grade::Report;
+        let by_report = self.by == EvidenceSource::Report;
         let terms = self.of(slot)?;
         if !by_report {
             return Ok(BeliefOutcome::default());
@@ -201,7 +206,7 @@ impl ProgramBeliefs {
         what: &str,
     ) -> Result<(), ProtocolViolation> {
         let uncertain = self.uncertain_ns;
-        let report = self.by == Grade::Report;
+        let report = self.by == EvidenceSource::Report;
         let terms = self.of(slot)?;
         let odd = if t0 > t1 {
             Some("ends before it begins")
@@ -235,7 +240,7 @@ impl ProgramBeliefs {
         held: HeldZnodes,
         told: impl Fn(&str) -> Option<i64>,
     ) -> TermBasis {
-        let terms = self.slots.get(&slot).filter(|_| self.by == Grade::Report);
+        let terms = self.slots.get(&slot).filter(|_| self.by == EvidenceSource::Report);
         let of_term = terms.and_then(|terms| {
             let named = said.term.and_then(|term| terms.leads.iter().rev().find(|(known, _)| *known == term));
             named.map(|(_, lead)| lead.clone()).or_else(|| terms.open.clone())
@@ -254,7 +259,7 @@ impl ProgramBeliefs {
     /// It was not.
     pub(crate) fn may_write(&self, slot: u32, term: Option<u32>) -> Result<(), ProtocolViolation> {
         let (Some(terms), Some(term)) = (self.slots.get(&slot), term) else { return Ok(()) };
-        if self.by == Grade::Report && term > terms.last {
+        if self.by == EvidenceSource::Report && term > terms.last {
             let text = format!("slot {slot} wrote in term {term}, whose grant it had not reported by then");
             return Err((Misbehaviour::UnknownTerm, text));
         }
@@ -264,7 +269,7 @@ impl ProgramBeliefs {
     /// Notes a slot's write with this token at `t`, if writes are the only evidence.
     pub(crate) fn wrote(&mut self, t: Nanos, slot: u32, lead: &TermBasis) -> BeliefOutcome {
         let mut told = BeliefOutcome::default();
-        if self.by == Grade::Report {
+        if self.by == EvidenceSource::Report {
             return told;
         }
         let Some(terms) = self.slots.get_mut(&slot) else { return told };
@@ -284,7 +289,7 @@ impl ProgramBeliefs {
 
     /// Ends the terms of slots without recent writes, if writes are the only evidence.
     pub(crate) fn fall_silent(&mut self, now: Nanos) -> Vec<BeliefOutcome> {
-        if self.by == Grade::Report {
+        if self.by == EvidenceSource::Report {
             return Vec::new();
         }
         let silent = self.slots.iter_mut().filter(|(_, terms)| terms.wrote + self.silent_ns < now);

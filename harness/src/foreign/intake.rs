@@ -50,7 +50,7 @@ pub struct WriteStatement {
 
 /// A received write that waits for its reply.
 #[derive(Debug)]
-pub struct Incoming {
+pub struct PendingWrite {
     pub t: Nanos,
     pub slot: u32,
     pub said: WriteStatement,
@@ -88,7 +88,7 @@ pub struct Intake {
 
 struct IntakeState {
     slots: HashMap<String, u32>,
-    tell: mpsc::Sender<Incoming>,
+    tell: mpsc::Sender<PendingWrite>,
     /// By slot: the second, and the writes in it.
     rates: Mutex<HashMap<u32, (Nanos, u32)>>,
 }
@@ -98,7 +98,7 @@ impl Intake {
     ///
     /// # Errors
     /// There is no port, or there are no random bytes.
-    pub async fn open(slots: impl IntoIterator<Item = u32>) -> anyhow::Result<(Self, mpsc::Receiver<Incoming>)> {
+    pub async fn open(slots: impl IntoIterator<Item = u32>) -> anyhow::Result<(Self, mpsc::Receiver<PendingWrite>)> {
         let listener = TcpListener::bind("127.0.0.1:0").await.context("no port for the programs' writes")?;
         let address = listener.local_addr()?;
         let paths: BTreeMap<u32, String> =
@@ -142,7 +142,7 @@ async fn write(State(shared): State<Arc<IntakeState>>, Path(path): Path<String>,
         return refused(StatusCode::TOO_MANY_REQUESTS, "a slot may write 2000 times a second");
     }
     let (answer, answered) = oneshot::channel();
-    if shared.tell.try_send(Incoming { t, slot, said, answer }).is_err() {
+    if shared.tell.try_send(PendingWrite { t, slot, said, answer }).is_err() {
         return refused(StatusCode::SERVICE_UNAVAILABLE, "the resource is not there");
     }
     match tokio::time::timeout(ANSWERED_WITHIN, answered).await {
@@ -183,7 +183,7 @@ mod tests {
         assert!(three != four && intake.url(5).is_none());
         let takes = tokio::spawn(async move {
             let mut all = Vec::new();
-            while let Some(Incoming { slot, said, answer, .. }) = incoming.recv().await {
+            while let Some(PendingWrite { slot, said, answer, .. }) = incoming.recv().await {
                 let fenced = if slot == 3 { FenceDecision::Taken } else { FenceDecision::Refused };
                 answer.send(ResourceAnswer { seq: all.len() as u64, fenced }).unwrap();
                 all.push((slot, said));

@@ -30,7 +30,7 @@ const LAST_LINE_CHARS: usize = 400;
 /// Queue size for orders that the program has not read.
 const ORDERS_MAX: usize = 1 << 12;
 /// Queue size for received lines: within this and its pipe, a program never waits for the harness.
-const HEARD_MAX: usize = 1 << 14;
+const INPUT_QUEUE_MAX: usize = 1 << 14;
 /// Messages per second without information on leadership; further ones are dropped.
 const CHATTER_A_SECOND: u32 = 1_000;
 const SECOND_NS: Nanos = 1_000_000_000;
@@ -109,7 +109,7 @@ impl Program {
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else { anyhow::bail!("{name} has no pipes") };
         let (orders, queue) = mpsc::channel(ORDERS_MAX);
-        let (tell, heard) = mpsc::channel(HEARD_MAX);
+        let (tell, heard) = mpsc::channel(INPUT_QUEUE_MAX);
         let last_words: Rc<RefCell<VecDeque<String>>> = Rc::default();
         let lines = StreamLines::of(stdout);
         let unended = lines.unended();
@@ -214,12 +214,12 @@ async fn speak(mut stdin: ChildStdin, mut orders: mpsc::Receiver<ToProgram>) {
 
 /// Counts messages without information on leadership, second by second.
 #[derive(Default)]
-struct Chatter {
+struct MessageRateLimit {
     second: Nanos,
     count: u32,
 }
 
-impl Chatter {
+impl MessageRateLimit {
     /// Filters the input: drops messages above the limit per second, and reports that once.
     fn taken(&mut self, t: Nanos, heard: ProgramInput) -> Option<ProgramInput> {
         if !heard.is_chatter() {
@@ -238,7 +238,7 @@ impl Chatter {
 }
 
 async fn listen(mut lines: StreamLines<impl AsyncRead + Unpin>, tell: mpsc::Sender<ProgramInput>) {
-    let mut chatter = Chatter::default();
+    let mut chatter = MessageRateLimit::default();
     let unended = lines.unended();
     while let Some(line) = lines.next().await {
         let t = clock::now();

@@ -1,6 +1,6 @@
 //! Placeholders in the words of a command.
 
-use hustings_workloads::scenario::{TOLD_BY_COMMAND, placeholder};
+use hustings_workloads::scenario::{RESOURCE_PLACEHOLDER, placeholder};
 
 /// The values for a program that gets them only by its command.
 pub(crate) struct CommandValues {
@@ -20,7 +20,7 @@ impl CommandValues {
             &[
                 (placeholder::CONNECT, connect),
                 (placeholder::GROUP, group),
-                (TOLD_BY_COMMAND, resource),
+                (RESOURCE_PLACEHOLDER, resource),
                 (placeholder::TIMEOUT_MS, timeout),
             ],
         )

@@ -17,9 +17,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinSet, spawn_local};
 
-use crate::foreign::intake::Incoming;
+use crate::foreign::intake::PendingWrite;
 use crate::host::paths::{Paths, Streams};
-use crate::host::process::{HostProcess, HostShared, Outgoing};
+use crate::host::process::{HostProcess, HostShared, QueuedMessage};
 use crate::host::shutdown::{given_up, hung_up};
 use crate::host::slot::HostSlot;
 use crate::host::{expire, floor, foreign};
@@ -145,7 +145,7 @@ struct HostState {
     sessions: Rc<Sessions<HostProcess>>,
     stop: watch::Sender<bool>,
     /// What comes in from candidates that write as programs do.
-    writes: Option<mpsc::Receiver<Incoming>>,
+    writes: Option<mpsc::Receiver<PendingWrite>>,
     slots: BTreeMap<u32, (Rc<HostSlot>, mpsc::Sender<Order>)>,
     lives: JoinSet<SessionClosure>,
     ended: EndedCandidates,
@@ -156,7 +156,7 @@ impl HostState {
         shared: Rc<HostShared>,
         recipe: RecipeKind,
         generation: u32,
-        (stop, writes): (watch::Sender<bool>, Option<mpsc::Receiver<Incoming>>),
+        (stop, writes): (watch::Sender<bool>, Option<mpsc::Receiver<PendingWrite>>),
     ) -> Self {
         let set_up = &shared.set_up;
         let process = Rc::new(HostProcess(shared.clone()));
@@ -245,7 +245,7 @@ impl HostState {
     }
 
     /// A candidate's write has come in.
-    fn take(&self, write: Incoming) -> anyhow::Result<()> {
+    fn take(&self, write: PendingWrite) -> anyhow::Result<()> {
         self.slot(write.slot)?.0.wrote(write);
         Ok(())
     }
@@ -329,14 +329,14 @@ impl EndedCandidates {
 }
 
 /// The next write; never, if none come in here.
-async fn next(writes: &mut Option<mpsc::Receiver<Incoming>>) -> Option<Incoming> {
+async fn next(writes: &mut Option<mpsc::Receiver<PendingWrite>>) -> Option<PendingWrite> {
     match writes {
         Some(writes) => writes.recv().await,
         None => std::future::pending().await,
     }
 }
 
-async fn send_all(mut queue: mpsc::Receiver<Outgoing>, mut sender: Sender) {
+async fn send_all(mut queue: mpsc::Receiver<QueuedMessage>, mut sender: Sender) {
     while let Some(outgoing) = queue.recv().await {
         let Some(message) = outgoing.message() else { continue };
         if sender.send(&message).await.is_err() {

@@ -11,7 +11,7 @@ use tokio::runtime::Builder;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::LocalSet;
 
-use crate::foreign::intake::{Incoming, Intake, WriteStatement};
+use crate::foreign::intake::{Intake, PendingWrite, WriteStatement};
 use crate::foreign::resource::Resource;
 use crate::process::clock;
 use crate::witness::{Relay, RelayCallback, RelayEvent, RelayLines};
@@ -34,7 +34,7 @@ pub(super) struct Paths {
 /// Input from the paths.
 pub(super) struct Streams {
     /// Writes of candidates.
-    pub(super) writes: mpsc::Receiver<Incoming>,
+    pub(super) writes: mpsc::Receiver<PendingWrite>,
     /// Traffic on their connections. Each event is queued here before the data is forwarded. So it is available here
     /// before any consequence can be observed.
     pub(super) passed: mpsc::UnboundedReceiver<PathEvent>,
@@ -110,7 +110,7 @@ impl PathHandles {
         candidates: &[u32],
         lines: &Arc<RelayLines>,
         tell: RelayCallback,
-    ) -> anyhow::Result<(Self, mpsc::Receiver<Incoming>)> {
+    ) -> anyhow::Result<(Self, mpsc::Receiver<PendingWrite>)> {
         let (theirs, their_cluster) = Relay::open_before(cluster, lines, &tell).await?;
         let unheard: RelayCallback = Rc::new(|_, _| {});
         let (own, own_cluster) = Relay::open_before(cluster, &Arc::default(), &unheard).await?;
@@ -166,7 +166,7 @@ mod tests {
         );
 
         let takes = async {
-            let Incoming { slot, said, answer, .. } = writes.recv().await.expect("a write");
+            let PendingWrite { slot, said, answer, .. } = writes.recv().await.expect("a write");
             answer.send(ResourceAnswer { seq: 0, fenced: FenceDecision::Taken }).expect("who asked is there");
             (slot, said.token, said.t)
         };

@@ -23,7 +23,7 @@ pub(super) struct HostShared {
     /// The paths of programs, if its candidates use them.
     pub(super) paths: Option<Paths>,
     pub(super) journal: Journal,
-    pub(super) outgoing: mpsc::Sender<Outgoing>,
+    pub(super) outgoing: mpsc::Sender<QueuedMessage>,
     pub(super) fences: RefCell<BTreeMap<u64, oneshot::Sender<Option<String>>>>,
     pub(super) fence_requests: Cell<u64>,
     /// Whether candidates that have won report that and wait; the candidates that currently wait.
@@ -37,13 +37,13 @@ pub(super) struct HostShared {
 }
 
 /// An entry of the queue to the coordinator.
-pub(super) enum Outgoing {
+pub(super) enum QueuedMessage {
     Message(FromHost),
     /// A message that is built and stamped when its turn comes. None: nothing is sent.
     Later(Box<dyn FnOnce() -> Option<FromHost>>),
 }
 
-impl Outgoing {
+impl QueuedMessage {
     /// The message to send now.
     pub(super) fn message(self) -> Option<FromHost> {
         match self {
@@ -67,10 +67,10 @@ impl HostShared {
     /// Queues a message. A lost message would leave the coordinator permanently wrong (a belief that ended, a write
     /// without a reply), so it ends the host.
     pub(super) fn tell(&self, message: FromHost) {
-        self.send(Outgoing::Message(message));
+        self.send(QueuedMessage::Message(message));
     }
 
-    pub(super) fn send(&self, outgoing: Outgoing) {
+    pub(super) fn send(&self, outgoing: QueuedMessage) {
         if self.outgoing.try_send(outgoing).is_err() && !*self.stopping.borrow() {
             self.journal.flush();
             self.journal.fail("a message to the coordinator was lost: its queue is full or it is gone");

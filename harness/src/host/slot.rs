@@ -12,8 +12,8 @@ use rand_chacha::ChaCha8Rng;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use crate::client::session::ZkSession;
-use crate::foreign::intake::{Incoming, ResourceAnswer};
-use crate::host::process::{HostProcess, HostShared, Outgoing};
+use crate::foreign::intake::{PendingWrite, ResourceAnswer};
+use crate::host::process::{HostProcess, HostShared, QueuedMessage};
 use crate::process::clock;
 use crate::protocol::{FromHost, WriteAnswer};
 
@@ -80,7 +80,7 @@ impl HostSlot {
     }
 
     /// Passes on its write that arrived over the path of programs.
-    pub(super) fn wrote(&self, write: Incoming) {
+    pub(super) fn wrote(&self, write: PendingWrite) {
         // Without one, no task waits for the reply any more.
         let Some(token) = self.write_under_way.get() else { return };
         self.asked.replace(Some(write.answer));
@@ -234,7 +234,7 @@ impl driver::Slot for HostSlot {
         if self.shared.paths.is_some() {
             tokio::task::spawn_local(async move { slot.write_as_programs_do(token, change).await });
         } else {
-            self.shared.send(Outgoing::Later(Box::new(move || slot.send_write(token, change))));
+            self.shared.send(QueuedMessage::Later(Box::new(move || slot.send_write(token, change))));
         }
     }
 

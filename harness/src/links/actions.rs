@@ -21,7 +21,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// The times between which a change took effect.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bracket {
+pub(super) struct ChangeBounds {
     pub(super) from: u64,
     pub(super) to: u64,
 }
@@ -39,7 +39,7 @@ fn handle<'a>(proxies: &'a HashMap<String, Proxy>, link: &Link) -> Result<&'a Pr
 }
 
 /// Adds these toxics to each link. On failure it removes them from all links.
-pub(super) fn inject(controls: &[Control], links: &[Link], wanted: &[Toxic]) -> Result<Bracket, LinkError> {
+pub(super) fn inject(controls: &[Control], links: &[Link], wanted: &[Toxic]) -> Result<ChangeBounds, LinkError> {
     let mut plan = Vec::new();
     for (control, here) in by_api(controls, links) {
         let proxies = control.all()?;
@@ -59,7 +59,7 @@ pub(super) fn inject(controls: &[Control], links: &[Link], wanted: &[Toxic]) -> 
     });
     let to = clock::now();
     match done {
-        Ok(()) => Ok(Bracket { from, to }),
+        Ok(()) => Ok(ChangeBounds { from, to }),
         Err(error) => {
             take_back(controls, links, wanted);
             Err(error)
@@ -128,7 +128,7 @@ fn without(proxy: &Proxy, unwanted: &[Toxic]) -> Result<Toxics, LinkError> {
 }
 
 /// Removes all toxics from the links.
-pub(super) fn heal(controls: &[Control], links: &[Link]) -> Result<Bracket, LinkError> {
+pub(super) fn heal(controls: &[Control], links: &[Link]) -> Result<ChangeBounds, LinkError> {
     let mut plan = Vec::new();
     for (control, here) in by_api(controls, links) {
         plan.push((control, here, control.all()?));
@@ -140,7 +140,7 @@ pub(super) fn heal(controls: &[Control], links: &[Link]) -> Result<Bracket, Link
         }
         control.expect_toxics(here.iter().map(|link| (link.name.as_str(), Toxics::new())))?;
     }
-    Ok(Bracket { from, to: clock::now() })
+    Ok(ChangeBounds { from, to: clock::now() })
 }
 
 /// Result of a reset of connections.
@@ -152,7 +152,7 @@ pub(super) struct ConnectionResets {
 }
 
 /// Resets all connections of the links. Embedded proxies only.
-pub(super) fn reset(controls: &[Control], links: &[Link]) -> Result<(Bracket, ConnectionResets), LinkError> {
+pub(super) fn reset(controls: &[Control], links: &[Link]) -> Result<(ChangeBounds, ConnectionResets), LinkError> {
     let from = clock::now();
     let mut waiting = Vec::new();
     let mut gone = ConnectionResets::default();
@@ -174,7 +174,7 @@ pub(super) fn reset(controls: &[Control], links: &[Link]) -> Result<(Bracket, Co
         }
         gone.links_left = left.iter().map(|(_, link, _): &(&Control, &Link, u64)| link.name.clone()).collect();
         if left.is_empty() || Instant::now() >= deadline {
-            return Ok((Bracket { from, to: clock::now() }, gone));
+            return Ok((ChangeBounds { from, to: clock::now() }, gone));
         }
         waiting = left;
         std::thread::sleep(LOOK_EVERY);
@@ -182,7 +182,7 @@ pub(super) fn reset(controls: &[Control], links: &[Link]) -> Result<(Bracket, Co
 }
 
 /// Closes all connections by closing and reopening the ports, which a real Toxiproxy supports.
-pub(super) fn reopen(controls: &[Control], links: &[Link]) -> Result<Bracket, LinkError> {
+pub(super) fn reopen(controls: &[Control], links: &[Link]) -> Result<ChangeBounds, LinkError> {
     let from = clock::now();
     for (control, here) in by_api(controls, links) {
         let proxies = control.all()?;
@@ -203,7 +203,7 @@ pub(super) fn reopen(controls: &[Control], links: &[Link]) -> Result<Bracket, Li
             }
         }
     }
-    Ok(Bracket { from, to: clock::now() })
+    Ok(ChangeBounds { from, to: clock::now() })
 }
 
 fn brief(control: &Control, link: &Link) -> Result<ProxyStats, LinkError> {

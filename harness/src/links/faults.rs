@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use futures::future::{join_all, join3};
-use hustings_record::{CutLink, Direction, ResetLink, WholeLink};
+use hustings_record::{Direction, HealedLink, PartitionedLink, ResetLink};
 
 use crate::process::lock::lock;
 use crate::proxy::stats::ProxyStats;
@@ -76,7 +76,7 @@ impl RunLinks {
         before: &mut [LinkBaseline],
         direction: Direction,
         limit: Duration,
-    ) -> Result<Vec<CutLink>, LinkError> {
+    ) -> Result<Vec<PartitionedLink>, LinkError> {
         let first = self.counters(links).await?;
         let mut tries_left = SILENCE_TRIES;
         loop {
@@ -97,7 +97,7 @@ impl RunLinks {
     }
 
     /// Probes every link, on its old and on a new connection, and its server directly, all concurrently.
-    async fn listen(&self, links: &[Link], before: &mut [LinkBaseline], limit: Duration) -> Vec<CutLink> {
+    async fn listen(&self, links: &[Link], before: &mut [LinkBaseline], limit: Duration) -> Vec<PartitionedLink> {
         let question = &self.question[..];
         let past: Vec<_> = links.iter().map(|link| self.layout().past(link)).collect();
         let asked = links.iter().zip(before).zip(past).map(async |((link, before), past)| {
@@ -114,7 +114,7 @@ impl RunLinks {
             let new = probe::ask(link.endpoint, question, limit);
             let (old, new, direct) = join3(old, new, direct).await;
             let ((host, server), before) = (link.ends, before.answer.asked);
-            CutLink { host, server, before, old, new: new.asked, direct: direct.asked, bytes: None }
+            PartitionedLink { host, server, before, old, new: new.asked, direct: direct.asked, bytes: None }
         });
         join_all(asked).await
     }
@@ -135,7 +135,7 @@ impl RunLinks {
         let limit = |expected: &bool| if *expected { HEALED_LIMIT } else { BEFORE_LIMIT };
         let asked: Vec<_> = endpoints(&links).into_iter().zip(expected.iter().map(limit)).collect();
         let answers = probe::ask_until_answered(&asked, &self.question).await;
-        let seen = links.iter().zip(&expected).zip(&answers).map(|((link, due), after)| WholeLink {
+        let seen = links.iter().zip(&expected).zip(&answers).map(|((link, due), after)| HealedLink {
             host: link.ends.0,
             server: link.ends.1,
             due: *due,
@@ -185,7 +185,7 @@ impl RunLinks {
         what: &'static str,
         links: &[Link],
         toxics: Vec<Toxic>,
-    ) -> Result<actions::Bracket, LinkError> {
+    ) -> Result<actions::ChangeBounds, LinkError> {
         let links = links.to_vec();
         let inject = move |controls: &mut Vec<Control>| actions::inject(controls, &links, &toxics);
         self.caller.call(what, CALL_LIMIT, inject).await

@@ -9,7 +9,7 @@ use hustings_workloads::driver::lost_replies;
 use crate::proxy::stats::LostReply;
 
 use super::actions;
-use super::actions::Bracket;
+use super::actions::ChangeBounds;
 use super::control::Control;
 use super::driver::{BEFORE_LIMIT, CALL_LIMIT, RunLinks, endpoints};
 use super::error::LinkError;
@@ -56,7 +56,7 @@ impl RunLinks {
 }
 
 /// Verified: an answer was held back.
-fn verification(armed: Bracket, hosts: &[u16], lost: &[LostReply], links: usize) -> LinkVerification {
+fn verification(armed: ChangeBounds, hosts: &[u16], lost: &[LostReply], links: usize) -> LinkVerification {
     let held_back = |reply: &LostReply| {
         let LostReply { at, xid, path, zxid, .. } = reply.clone();
         WithheldReply { at, xid, path, zxid }

@@ -6,7 +6,6 @@
 mod actions;
 mod caller;
 mod control;
-mod debt;
 mod driver;
 mod error;
 mod faults;
@@ -15,6 +14,7 @@ mod layout;
 mod lost_replies;
 mod mesh;
 mod probe;
+mod proxy_cleanup;
 mod slow;
 mod stranger;
 mod touches;
@@ -22,11 +22,11 @@ mod toxics;
 mod tunnel;
 mod verification;
 
-pub(crate) use debt::{borrow, prefix, proxy_debt};
 pub use driver::{ExternalToxiproxy, RunLinks};
 pub use error::LinkError;
 pub use layout::{descriptors_needed, processes_needed};
 pub(crate) use mesh::{Mesh, PeerLink};
+pub(crate) use proxy_cleanup::{borrow, pending_proxy_cleanup, prefix};
 pub(crate) use stranger::{VersionAnswer, version_at};
 pub use touches::Touches;
 pub use tunnel::Tunnel;

@@ -65,7 +65,7 @@ mod tests {
     use super::{ANSWER_BYTES_MAX, VersionAnswer, WITHIN, version_at};
 
     /// What is told of a program that reads a request, answers so, and closes. None: it never answers.
-    fn told_of(answer: Option<&'static str>) -> Option<VersionAnswer> {
+    fn version_answer(answer: Option<&'static str>) -> Option<VersionAnswer> {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let api = listener.local_addr().expect("its address");
         let served = thread::spawn(move || {
@@ -84,23 +84,23 @@ mod tests {
     #[test]
     fn another_program_is_told_by_what_it_answers() {
         let other = |told: &str| Some(VersionAnswer::Other(told.to_owned()));
-        assert_eq!(told_of(Some("SSH-2.0-OpenSSH_9.2\r\n")), other("answers \"SSH-2.0-OpenSSH_9.2\""));
-        assert_eq!(told_of(Some("\u{1b}[2J\nmore")), other("answers \"\\u{1b}[2J\""));
-        assert_eq!(told_of(Some("")), other("closes the connection without an answer"));
+        assert_eq!(version_answer(Some("SSH-2.0-OpenSSH_9.2\r\n")), other("answers \"SSH-2.0-OpenSSH_9.2\""));
+        assert_eq!(version_answer(Some("\u{1b}[2J\nmore")), other("answers \"\\u{1b}[2J\""));
+        assert_eq!(version_answer(Some("")), other("closes the connection without an answer"));
         let missing = "HTTP/1.1 404 Not Found\r\nServer: other\r\n\r\n404 page not found";
-        assert_eq!(told_of(Some(missing)), other("answers \"HTTP/1.1 404 Not Found\""));
+        assert_eq!(version_answer(Some(missing)), other("answers \"HTTP/1.1 404 Not Found\""));
     }
 
     #[test]
     fn a_toxiproxy_is_told_by_its_version() {
         let toxiproxy = |told: &str| Some(VersionAnswer::Toxiproxy(told.to_owned()));
-        assert_eq!(told_of(Some("HTTP/1.0 200 OK\r\n\r\n{\"version\": \"2.9.0\"}\n")), toxiproxy("2.9.0"));
-        assert_eq!(told_of(Some("HTTP/1.0 200 OK\r\n\r\n2.1.4")), toxiproxy("2.1.4"));
+        assert_eq!(version_answer(Some("HTTP/1.0 200 OK\r\n\r\n{\"version\": \"2.9.0\"}\n")), toxiproxy("2.9.0"));
+        assert_eq!(version_answer(Some("HTTP/1.0 200 OK\r\n\r\n2.1.4")), toxiproxy("2.1.4"));
     }
 
     #[test]
     fn of_what_does_not_answer_nothing_is_told() {
-        assert_eq!(told_of(None), None);
+        assert_eq!(version_answer(None), None);
         let nobody = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address");
         assert_eq!(version_at(nobody), None);
     }

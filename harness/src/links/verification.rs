@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use hustings_record::{
-    CutLink, Direction, Evidence, FaultKind, Nanos, Probe, ProbeAnswer, ProbeTimes, ResetLink, Slowness,
-    VerificationStage, WholeLink,
+    Direction, Evidence, FaultKind, HealedLink, Nanos, PartitionedLink, Probe, ProbeAnswer, ProbeTimes, ResetLink,
+    Slowness, VerificationStage,
 };
 use hustings_workloads::faults::LinkSlowdown;
 
-use super::actions::Bracket;
+use super::actions::ChangeBounds;
 use super::layout::Link;
 use super::probe::{ProbeFlow, Reply, Timing};
 use super::toxics::{spelled, toxiproxy_rate};
@@ -29,7 +29,7 @@ pub struct LinkVerification {
 }
 
 impl LinkVerification {
-    fn new(bracket: Bracket, verified: bool, evidence: String, seen: Evidence) -> Self {
+    fn new(bracket: ChangeBounds, verified: bool, evidence: String, seen: Evidence) -> Self {
         Self { from: bracket.from, to: bracket.to, verified, evidence, seen }
     }
 }
@@ -51,9 +51,9 @@ fn cutting(direction: Direction) -> FaultKind {
 /// Verified: every link answered before, none answers now on old or new connections, every server answers directly, and
 /// no passed bytes were counted.
 pub(super) fn partition(
-    bracket: Bracket,
+    bracket: ChangeBounds,
     (toxic, direction): (&str, Direction),
-    links: Vec<CutLink>,
+    links: Vec<PartitionedLink>,
     limit: Duration,
 ) -> LinkVerification {
     let before = count(&links, |link| answered(&link.before));
@@ -89,7 +89,7 @@ pub(super) fn partition(
 }
 
 /// Verified: every link that answered before its fault answers again.
-pub(super) fn heal(bracket: Bracket, links: Vec<WholeLink>, answers: &[Reply]) -> LinkVerification {
+pub(super) fn heal(bracket: ChangeBounds, links: Vec<HealedLink>, answers: &[Reply]) -> LinkVerification {
     let due = count(&links, |link| link.due);
     let came = count(&links, |link| link.due && answered(&link.after));
     let slowest = answers.iter().filter_map(Reply::after).max();
@@ -106,7 +106,7 @@ pub(super) fn heal(bracket: Bracket, links: Vec<WholeLink>, answers: &[Reply]) -
 }
 
 /// Verified: old connections were observed to close on every link.
-pub(super) fn disconnect(bracket: Bracket, told: Option<u64>, links: Vec<ResetLink>) -> LinkVerification {
+pub(super) fn disconnect(bracket: ChangeBounds, told: Option<u64>, links: Vec<ResetLink>) -> LinkVerification {
     let stood = count(&links, |link| link.closed.is_some());
     let closed = count(&links, |link| link.closed == Some(true));
     let left = count(&links, |link| link.left);
@@ -174,7 +174,7 @@ type ProbedLink<'p> = (&'p Link, &'p Timing, &'p Timing);
 /// probes are later by the minimum that the toxics add, per direction if the proxy reports it. Their spread is at least
 /// a quarter of the jitter. Long ones are as late as the rate requires. Smaller effects are only read back.
 pub(super) fn slow(
-    bracket: Bracket,
+    bracket: ChangeBounds,
     how: &LinkSlowdown,
     (links, question): (&[Link], usize),
     before: &[Timing],

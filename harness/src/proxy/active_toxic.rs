@@ -35,7 +35,7 @@ pub(super) enum StreamEnd {
 
 /// The connection ends at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ConnectionFate {
+pub(super) enum ConnectionEnd {
     Close,
     Reset,
 }
@@ -50,7 +50,7 @@ pub(super) enum ToxicStep {
     Wait(u64),
     /// No step until an item arrives.
     Idle,
-    Fate(ConnectionFate),
+    Fate(ConnectionEnd),
 }
 
 pub(super) struct ActiveToxic {
@@ -181,7 +181,7 @@ impl ActiveToxic {
         match (dropped, after_ms) {
             (1.., _) => ToxicStep::Dropped(dropped),
             (0, 0) => ToxicStep::Idle,
-            (0, _) if due <= now => ToxicStep::Fate(ConnectionFate::Close),
+            (0, _) if due <= now => ToxicStep::Fate(ConnectionEnd::Close),
             (0, _) => ToxicStep::Wait(due),
         }
     }
@@ -192,7 +192,7 @@ impl ActiveToxic {
         }
         let due = self.due.unwrap_or(now + after_ms * MS);
         self.due = Some(due);
-        if due <= now { ToxicStep::Fate(ConnectionFate::Reset) } else { ToxicStep::Wait(due) }
+        if due <= now { ToxicStep::Fate(ConnectionEnd::Reset) } else { ToxicStep::Wait(due) }
     }
 
     fn slicer(&mut self, slicer: Slicer, now: u64) -> ToxicStep {

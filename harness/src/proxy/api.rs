@@ -12,12 +12,12 @@ use axum::{Json, Router};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::api_listener::bounded;
 use super::body::said;
 use super::error::ApiError;
-use super::front::bounded;
 use super::registry::{ProxyChange, Registry};
 use super::request::ProxyRequest;
-use super::shared::Extent;
+use super::shared::StatsScope;
 
 /// The Toxiproxy release whose API this is.
 const SPEAKS: &str = "2.12.0";
@@ -61,8 +61,8 @@ async fn no_browsers(request: Request, next: Next) -> Response {
 
 /// Selects the connections in the answer: `?brief=true` for none, `?closed_after=NANOSECONDS` to omit those that closed
 /// earlier.
-fn extent(query: Option<&str>) -> Result<Extent, ApiError> {
-    let mut extent = Extent::default();
+fn extent(query: Option<&str>) -> Result<StatsScope, ApiError> {
+    let mut extent = StatsScope::default();
     for part in query.unwrap_or_default().split('&').filter(|part| !part.is_empty()) {
         match part.split_once('=') {
             Some(("brief", value)) => extent.brief = value.parse().map_err(ApiError::bad_body)?,

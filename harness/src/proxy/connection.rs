@@ -9,9 +9,9 @@ use tokio::sync::Notify;
 use crate::process::clock;
 use crate::process::lock::lock;
 
-use super::active_toxic::ConnectionFate;
+use super::active_toxic::ConnectionEnd;
 use super::counters::Counters;
-use super::reading::Reading;
+use super::reading::CreateTracker;
 use super::stats::{ConnectionStats, DirectionStats, hex};
 use super::tap::Tap;
 use super::toxic::Stream;
@@ -30,7 +30,7 @@ pub(super) struct ProxyConnection {
     held_up: AtomicBool,
     held_down: AtomicBool,
     head: Mutex<Vec<u8>>,
-    pub(super) reading: Mutex<Reading>,
+    pub(super) reading: Mutex<CreateTracker>,
     /// Records the traffic, if recording is on.
     pub(super) tap: Option<Tap>,
     order: AtomicU8,
@@ -57,17 +57,17 @@ impl ProxyConnection {
     }
 
     /// Orders the connection to end.
-    pub(super) fn end(&self, fate: ConnectionFate) {
-        self.order.store(if fate == ConnectionFate::Reset { 2 } else { 1 }, Relaxed);
+    pub(super) fn end(&self, fate: ConnectionEnd) {
+        self.order.store(if fate == ConnectionEnd::Reset { 2 } else { 1 }, Relaxed);
         self.ordered.notify_one();
     }
 
-    pub(super) async fn told_to_end(&self) -> ConnectionFate {
+    pub(super) async fn end_requested(&self) -> ConnectionEnd {
         loop {
             match self.order.load(Relaxed) {
                 0 => self.ordered.notified().await,
-                1 => return ConnectionFate::Close,
-                _ => return ConnectionFate::Reset,
+                1 => return ConnectionEnd::Close,
+                _ => return ConnectionEnd::Reset,
             }
         }
     }

@@ -23,12 +23,12 @@
 
 mod active_toxic;
 mod api;
+mod api_listener;
 mod body;
+mod closed_port;
 mod connection;
 mod counters;
-mod door;
 mod error;
-mod front;
 mod greeting;
 mod pipeline;
 mod places;
@@ -81,7 +81,7 @@ impl ProxyServer {
     /// # Errors
     /// The address cannot be bound (taken, not local, not allowed).
     pub fn bind(options: Options) -> io::Result<Self> {
-        Ok(Self { listener: door::listen(options.listen)?, options, taps: Taps::default() })
+        Ok(Self { listener: closed_port::listen(options.listen)?, options, taps: Taps::default() })
     }
 
     /// Access to recordings of the traffic.
@@ -107,6 +107,6 @@ impl ProxyServer {
         let router =
             api::router(Registry::new(self.options.lie.clone(), self.options.seed, self.taps), self.options.plain);
         let service = router.into_make_service_with_connect_info::<places::ApiPlace>();
-        axum::serve(front::Front::new(self.listener), service).await
+        axum::serve(api_listener::ApiListener::new(self.listener), service).await
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::active_toxic::{ActiveToxic, ConnectionFate, Item, ToxicStep};
+use super::active_toxic::{ActiveToxic, ConnectionEnd, Item, ToxicStep};
 use super::toxic::{Stream, Toxic, ToxicKind};
 
 /// Limits of bytes and items that wait in one direction of one connection while toxics act on it.
@@ -67,7 +67,7 @@ pub(super) struct PipelineStep {
     /// When the next item is due, if any waits for its time.
     pub(super) wake: Option<u64>,
     pub(super) dropped: usize,
-    pub(super) fate: Option<ConnectionFate>,
+    pub(super) fate: Option<ConnectionEnd>,
 }
 
 impl Pipeline {
@@ -76,14 +76,14 @@ impl Pipeline {
     }
 
     /// Adopts a changed chain. Err: a removed toxic closes the connection.
-    pub(super) fn adopt(&mut self, toxics: &[Arc<Toxic>], now: u64) -> Result<(), ConnectionFate> {
+    pub(super) fn adopt(&mut self, toxics: &[Arc<Toxic>], now: u64) -> Result<(), ConnectionEnd> {
         let mut old = std::mem::take(&mut self.active);
         let mut fate = Ok(());
         while let Some(mut gone) =
             old.iter().rposition(|s| toxics.iter().all(|t| t.serial != s.toxic.serial)).map(|at| (at, old.remove(at)))
         {
             if gone.1.hits && matches!(gone.1.toxic.kind, ToxicKind::Timeout(_)) {
-                fate = Err(ConnectionFate::Close);
+                fate = Err(ConnectionEnd::Close);
             }
             // Items queued in a removed toxic follow directly after those queued in front of it.
             let next = old.get_mut(gone.0).map_or(&mut self.ready, |active| &mut active.queue);
@@ -280,8 +280,8 @@ mod tests {
         pipeline.push(data(b"lost", 0));
         let turn = pipeline.turn(MS);
         assert_eq!((turn.dropped, turn.wake, turn.fate), (4, Some(5 * MS), None));
-        assert_eq!(pipeline.turn(5 * MS).fate, Some(ConnectionFate::Close));
-        assert_eq!(pipeline.adopt(&[], 0), Err(ConnectionFate::Close));
+        assert_eq!(pipeline.turn(5 * MS).fate, Some(ConnectionEnd::Close));
+        assert_eq!(pipeline.adopt(&[], 0), Err(ConnectionEnd::Close));
     }
 
     /// All output of a plain greeting for this input, cut in two at `cut`, followed by the end of the connection.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 
-use super::door;
+use super::closed_port;
 use super::error::ApiError;
 
 /// A DNS query can take any time. The request that needs its answer does not wait longer than this.
@@ -22,7 +22,7 @@ pub(super) struct BoundPort {
 
 impl BoundPort {
     pub(super) fn bind(address: SocketAddr) -> io::Result<Self> {
-        let listener = door::listen(address)?;
+        let listener = closed_port::listen(address)?;
         let address = listener.local_addr()?;
         Ok(Self { listener: Arc::new(listener), address })
     }

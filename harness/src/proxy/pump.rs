@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use crate::process::clock;
 use crate::process::lock::lock;
 
-use super::active_toxic::{ConnectionFate, Item, StreamEnd, ToxicAction};
+use super::active_toxic::{ConnectionEnd, Item, StreamEnd, ToxicAction};
 use super::connection::ProxyConnection;
 use super::counters::Counters;
 use super::pipeline::{Chain, Pipeline};
@@ -34,7 +34,7 @@ pub(super) enum DirectionEnd {
     /// Its end was forwarded; or its receiver has gone, which the other direction will detect.
     Finished,
     /// The whole connection ends.
-    Fate(ConnectionFate),
+    Fate(ConnectionEnd),
 }
 
 pub(super) struct Pump<'a> {
@@ -108,7 +108,7 @@ impl<'a> Pump<'a> {
     }
 
     /// Checks before any read or write whether a hold stops this direction.
-    fn adopt(&mut self) -> Result<(), ConnectionFate> {
+    fn adopt(&mut self) -> Result<(), ConnectionEnd> {
         let chain = Arc::clone(&self.chain.borrow_and_update());
         if self.adopted.as_ref().is_some_and(|adopted| Arc::ptr_eq(adopted, &chain)) {
             return Ok(());
@@ -232,10 +232,10 @@ impl<'a> Pump<'a> {
             match what {
                 ToxicAction::End(StreamEnd::Eof) => return PumpFlow::Ended(self.pass_eof()),
                 ToxicAction::End(StreamEnd::Reset) => {
-                    return PumpFlow::Ended(DirectionEnd::Fate(ConnectionFate::Reset));
+                    return PumpFlow::Ended(DirectionEnd::Fate(ConnectionEnd::Reset));
                 }
                 ToxicAction::End(StreamEnd::Close) => {
-                    return PumpFlow::Ended(DirectionEnd::Fate(ConnectionFate::Close));
+                    return PumpFlow::Ended(DirectionEnd::Fate(ConnectionEnd::Close));
                 }
                 ToxicAction::Data(mut data) => {
                     let n = match self.write(&data, now) {
@@ -279,7 +279,7 @@ impl<'a> Pump<'a> {
         match rustix::net::shutdown(self.sink, Shutdown::Write).map_err(io::Error::from) {
             Ok(()) => DirectionEnd::Finished,
             Err(error) if error.kind() == ErrorKind::NotConnected => DirectionEnd::Finished,
-            Err(_) => DirectionEnd::Fate(ConnectionFate::Close),
+            Err(_) => DirectionEnd::Fate(ConnectionEnd::Close),
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use crate::wire::heads::{FramePlace, Heads, LENGTH, int};
+use crate::wire::frame_headers::{FrameHeaders, FramePlace, LENGTH, int};
 use crate::wire::op_code;
 
 /// A frame's length, a request's id and its operation (i32 each).
@@ -17,9 +17,9 @@ const CREATES_MAX: usize = 1_024;
 
 /// The decoding state of one connection.
 #[derive(Debug, Default)]
-pub(super) struct Reading {
-    up: Heads,
-    down: Heads,
+pub(super) struct CreateTracker {
+    up: FrameHeaders,
+    down: FrameHeaders,
     /// Creates without an answer so far: request ids and paths.
     creates: VecDeque<(i32, String)>,
 }
@@ -33,7 +33,7 @@ pub(super) struct ExecutedCreate {
     pub(super) zxid: i64,
 }
 
-impl Reading {
+impl CreateTracker {
     /// Processes data from a client.
     pub(super) fn up(&mut self, data: &[u8]) {
         let creates = &mut self.creates;
@@ -125,7 +125,7 @@ mod tests {
         let (up, down) = session();
         let whole = down.len() - reply(3, 9, 0).len();
         for size in 1..=down.len() {
-            let mut reading = Reading::default();
+            let mut reading = CreateTracker::default();
             up.chunks(size).for_each(|chunk| reading.up(chunk));
             let (mut passed, mut seen) = (0, Vec::new());
             for chunk in down.chunks(size) {
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn nothing_is_kept_back_unless_it_is_wanted() {
         let (up, down) = session();
-        let mut reading = Reading::default();
+        let mut reading = CreateTracker::default();
         reading.up(&up);
         assert_eq!(reading.down(&down, |_| false), None);
         assert!(reading.creates.is_empty());
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn what_is_no_session_is_left_alone() {
         let (_, down) = session();
-        let mut reading = Reading::default();
+        let mut reading = CreateTracker::default();
         reading.up(b"ruok and then some");
         assert!(reading.up.is_other());
         assert_eq!(reading.down(&down, |_| true), None);

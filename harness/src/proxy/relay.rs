@@ -11,14 +11,14 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tracing::warn;
 
-use super::active_toxic::ConnectionFate;
-use super::door::{self, Door};
+use super::active_toxic::ConnectionEnd;
+use super::closed_port::{self, ClosedPort};
 use super::error::ApiError;
 use super::pipeline::Chain;
 use super::port::{BoundPort, look_up};
 use super::request::ProxyRequest;
 use super::serve::serve;
-use super::shared::{Extent, ProxyShared, next_id};
+use super::shared::{ProxyShared, StatsScope, next_id};
 use super::stats::{DisconnectReply, ProxyStats};
 use super::tap::Taps;
 use super::toxic::{Stream, Toxic, ToxicKind};
@@ -112,7 +112,7 @@ impl Relay {
     /// Closes the port and all connections. When it returns, the port is free, or its successor's.
     pub(super) async fn stop(&mut self) {
         self.close_port().await;
-        self.shared.end_all(ConnectionFate::Close);
+        self.shared.end_all(ConnectionEnd::Close);
     }
 
     /// Closes the port. Connections stay.
@@ -122,13 +122,13 @@ impl Relay {
         // The expected result is a cancellation error.
         let _ = acceptor.await;
         if Arc::strong_count(&port.listener) > 1 {
-            door::clear(&port.listener);
+            closed_port::clear(&port.listener);
         }
     }
 
     /// Resets all connections.
     pub(super) fn disconnect(&self) -> DisconnectReply {
-        let reset = if self.lie { self.shared.open() } else { self.shared.end_all(ConnectionFate::Reset) };
+        let reset = if self.lie { self.shared.open() } else { self.shared.end_all(ConnectionEnd::Reset) };
         DisconnectReply { reset, below: next_id() }
     }
 
@@ -189,7 +189,7 @@ impl Relay {
         self.shared.publish(chain);
     }
 
-    pub(super) fn stats(&self, extent: Extent) -> ProxyStats {
+    pub(super) fn stats(&self, extent: StatsScope) -> ProxyStats {
         self.shared.stats(extent)
     }
 }
@@ -220,7 +220,7 @@ async fn shut_out(
     chain: &mut watch::Receiver<Arc<Chain>>,
     welcome: impl Fn(TcpStream),
 ) -> io::Result<()> {
-    let (door, before) = Door::shut(listener).await?;
+    let (door, before) = ClosedPort::shut(listener).await?;
     before.into_iter().for_each(&welcome);
     // The sender lives as long as its proxy, and this task does not outlive the proxy.
     let _ = chain.wait_for(|chain| !chain.holds_all()).await;

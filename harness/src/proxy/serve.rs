@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tracing::{debug, warn};
 
-use super::active_toxic::ConnectionFate;
+use super::active_toxic::ConnectionEnd;
 use super::connection::ProxyConnection;
 use super::pipeline::Chain;
 use super::pump::{DirectionEnd, Pump};
@@ -34,10 +34,10 @@ pub(super) async fn serve(client: TcpStream, shared: Arc<ProxyShared>, upstream:
     }
     let connection = shared.admit(client);
     let fate = tokio::select! {
-        fate = connection.told_to_end() => fate,
+        fate = connection.end_requested() => fate,
         fate = carry(&connection, &shared, &upstream) => fate,
     };
-    if fate == ConnectionFate::Reset {
+    if fate == ConnectionEnd::Reset {
         for socket in [Some(&connection.client), connection.server.get()].into_iter().flatten() {
             if let Err(error) = socket.set_zero_linger() {
                 debug!(%error, "a connection is closed instead of reset");
@@ -47,9 +47,9 @@ pub(super) async fn serve(client: TcpStream, shared: Arc<ProxyShared>, upstream:
     shared.dismiss(&connection);
 }
 
-async fn carry(connection: &ProxyConnection, shared: &ProxyShared, upstream: &str) -> ConnectionFate {
+async fn carry(connection: &ProxyConnection, shared: &ProxyShared, upstream: &str) -> ConnectionEnd {
     let mut chain = shared.chain();
-    let Some(server) = reach(connection, &mut chain, shared, upstream).await else { return ConnectionFate::Close };
+    let Some(server) = reach(connection, &mut chain, shared, upstream).await else { return ConnectionEnd::Close };
     let server = connection.server.get_or_init(|| server);
     let ways = [(Stream::Upstream, &connection.client, server), (Stream::Downstream, server, &connection.client)];
     let [up, down] =
@@ -92,7 +92,7 @@ async fn other_half(
     connection: &ProxyConnection,
     first: DirectionEnd,
     mut other: impl Future<Output = DirectionEnd> + Unpin,
-) -> ConnectionFate {
+) -> ConnectionEnd {
     if let DirectionEnd::Fate(fate) = first {
         return fate;
     }
@@ -101,9 +101,9 @@ async fn other_half(
     loop {
         match tokio::time::timeout(HALF_OPEN_LIMIT, &mut other).await {
             Ok(DirectionEnd::Fate(fate)) => return fate,
-            Ok(DirectionEnd::Finished) => return ConnectionFate::Close,
+            Ok(DirectionEnd::Finished) => return ConnectionEnd::Close,
             Err(_) if connection.is_held() => {}
-            Err(_) if moved() == before => return ConnectionFate::Close,
+            Err(_) if moved() == before => return ConnectionEnd::Close,
             Err(_) => before = moved(),
         }
     }

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use crate::process::clock;
 use crate::process::lock::lock;
 
-use super::active_toxic::ConnectionFate;
+use super::active_toxic::ConnectionEnd;
 use super::connection::ProxyConnection;
 use super::counters::Counters;
 use super::pipeline::Chain;
@@ -132,13 +132,13 @@ impl ProxyShared {
     }
 
     /// Orders all connections to end, and returns their number.
-    pub(super) fn end_all(&self, fate: ConnectionFate) -> u64 {
+    pub(super) fn end_all(&self, fate: ConnectionEnd) -> u64 {
         let connections = lock(&self.connections);
         connections.values().for_each(|connection| connection.end(fate));
         connections.len() as u64
     }
 
-    pub(super) fn stats(&self, extent: Extent) -> ProxyStats {
+    pub(super) fn stats(&self, extent: StatsScope) -> ProxyStats {
         let open = lock(&self.connections);
         let recent = lock(&self.recent);
         let [mut up, mut down] = [self.up.stats(0), self.down.stats(0)];
@@ -172,7 +172,7 @@ impl ProxyShared {
 
 /// The connections that statistics list.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Extent {
+pub(super) struct StatsScope {
     /// No connections.
     pub(super) brief: bool,
     /// Omits connections that closed before this time.

@@ -26,10 +26,10 @@ pub struct TapEvent {
 
 /// The recorder of all proxies of a process, if any.
 #[derive(Clone, Debug, Default)]
-pub struct Taps(Arc<Inner>);
+pub struct Taps(Arc<TapState>);
 
 #[derive(Debug, Default)]
-struct Inner {
+struct TapState {
     listener: Mutex<Option<mpsc::Sender<TapEvent>>>,
     lost: AtomicU64,
 }

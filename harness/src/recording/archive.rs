@@ -26,7 +26,7 @@ const RESOLVED: &str = "# ---- resolved, with --set and --seed";
 pub type AddSegment<'a> = &'a mut dyn FnMut(&str) -> anyhow::Result<PathBuf>;
 
 /// A scenario as it was given, and with all changes.
-pub struct KeptScenario<'a> {
+pub struct ScenarioTexts<'a> {
     pub verbatim: &'a str,
     pub resolved: &'a str,
 }
@@ -106,8 +106,8 @@ impl Archive {
     pub fn create(
         folder: &Path,
         manifest: Manifest,
-        scenario: &KeptScenario<'_>,
-        against: Option<&KeptScenario<'_>>,
+        scenario: &ScenarioTexts<'_>,
+        against: Option<&ScenarioTexts<'_>>,
     ) -> anyhow::Result<Self> {
         Self::check(folder)?;
         let events = folder.join("events");
@@ -121,8 +121,8 @@ impl Archive {
     }
 
     /// Stores a scenario as part of the record.
-    fn keep_scenario(&mut self, name: &str, scenario: &KeptScenario<'_>) -> anyhow::Result<()> {
-        let KeptScenario { verbatim, resolved } = scenario;
+    fn keep_scenario(&mut self, name: &str, scenario: &ScenarioTexts<'_>) -> anyhow::Result<()> {
+        let ScenarioTexts { verbatim, resolved } = scenario;
         let scenario = format!("{verbatim}\n{RESOLVED}\n{}", commented(resolved));
         let path = self.folder.join(name);
         std::fs::write(&path, &scenario).map_err(WriteError::record(&path))?;

@@ -16,9 +16,9 @@ const FLUSH_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A segment to which many tasks of one thread write.
 #[derive(Clone)]
-pub struct Journal(Rc<Inner>);
+pub struct Journal(Rc<JournalState>);
 
-struct Inner {
+struct JournalState {
     path: PathBuf,
     writer: RefCell<SegmentWriter>,
     /// The last event has been written.
@@ -55,7 +55,7 @@ impl Journal {
             clock_uncertainty_ns: clock::uncertainty(),
         })?;
         writer.flush()?;
-        Ok(Self(Rc::new(Inner {
+        Ok(Self(Rc::new(JournalState {
             path: path.to_owned(),
             writer: RefCell::new(writer),
             ended: Cell::new(false),

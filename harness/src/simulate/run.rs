@@ -16,7 +16,7 @@ use hustings_workloads::simulation::{Simulation, Timing, simulate};
 use super::recorder::Recorder;
 use crate::console::progress::Progress;
 use crate::process::clock;
-use crate::recording::archive::{Archive, KeptScenario};
+use crate::recording::archive::{Archive, ScenarioTexts};
 
 /// The simulation's input and output.
 pub struct SimulateOptions {
@@ -37,7 +37,7 @@ pub struct SimulateOptions {
 /// # Errors
 /// The record cannot be written. Then nothing of it is left.
 pub fn run(options: &SimulateOptions, progress: &Progress) -> anyhow::Result<(u64, u64)> {
-    let scenario = KeptScenario { verbatim: &options.verbatim, resolved: &options.resolved };
+    let scenario = ScenarioTexts { verbatim: &options.verbatim, resolved: &options.resolved };
     let archive = Rc::new(RefCell::new(Archive::create(&options.out, manifest(options), &scenario, None)?));
     // A partial record could be mistaken for a complete one, and the same simulation can be repeated.
     every_cell(options, progress, &archive).inspect_err(|_| archive.borrow().discard())

@@ -1,7 +1,7 @@
 //! The client side: writing requests and reading answers.
 
 use hustings_workloads::model::{
-    Code, CreateKind, Event, EventKind, Life, Read, Request, Response, TransactionStep, WatcherType, Zxid,
+    Code, CreateKind, Event, EventKind, Read, Request, Response, TransactionStep, WatcherType, ZnodeLifetime, Zxid,
 };
 
 use super::jute::{Reader, WireError, Writer};
@@ -89,7 +89,7 @@ pub fn write_ping() -> Vec<u8> {
 ///
 /// # Errors
 /// The bytes are not such a message.
-pub fn read_told(message: &[u8]) -> Result<SessionEvent<'_>, WireError> {
+pub fn read_session_event(message: &[u8]) -> Result<SessionEvent<'_>, WireError> {
     let mut from = Reader::new(message);
     let (xid, zxid, error) = (from.int()?, from.long()?, from.int()?);
     if xid != op_code::XID_EVENT {
@@ -240,7 +240,7 @@ fn op_of(request: &Request) -> i32 {
 
 fn op_of_create(kind: CreateKind, with_stat: bool) -> i32 {
     match (kind.life, with_stat) {
-        (Life::Container, true) => op_code::CREATE_CONTAINER,
+        (ZnodeLifetime::Container, true) => op_code::CREATE_CONTAINER,
         (_, true) => op_code::CREATE2,
         (_, false) => op_code::CREATE,
     }

@@ -43,7 +43,7 @@ enum CloseAnswer {
 
 /// Another client's session, and the password that permits taking it over.
 #[derive(Clone, Copy, Debug)]
-pub struct TakenSession {
+pub struct SessionCredentials {
     pub session: SessionId,
     pub password: [u8; 16],
 }
@@ -56,7 +56,7 @@ pub struct TakenSession {
 /// The session had already ended, or no server confirmed its end in time.
 pub async fn end_session(
     cluster: &str,
-    taken: TakenSession,
+    taken: SessionCredentials,
     proof: Option<&str>,
     within: Duration,
 ) -> Result<(Nanos, Nanos), String> {
@@ -105,12 +105,12 @@ pub async fn end_session(
 }
 
 /// Makes all servers of `cluster` check whether a client is still connected with an ended session.
-pub async fn tell_all(cluster: &str, ended: TakenSession, until: Instant) {
+pub async fn tell_all(cluster: &str, ended: SessionCredentials, until: Instant) {
     tell_survivors(&addresses(cluster).collect(), &both_requests(ended, None), until).await;
 }
 
 /// The requests that take a session over and close it.
-fn both_requests(TakenSession { session, password }: TakenSession, proof: Option<&str>) -> Vec<u8> {
+fn both_requests(SessionCredentials { session, password }: SessionCredentials, proof: Option<&str>) -> Vec<u8> {
     let connect = Connect { session, password, timeout_ms: TIMEOUT_MS, ..Connect::default() };
     let add_auth = |proof: &str| Request::AddAuth { scheme: "digest".to_owned(), id: proof.to_owned() };
     let known = proof.map(|proof| write_request(op_code::XID_AUTH, &add_auth(proof))).unwrap_or_default();
@@ -203,7 +203,7 @@ mod tests {
             }
             std::future::pending::<()>().await;
         };
-        let taken = TakenSession { session: 7, password: [1; 16] };
+        let taken = SessionCredentials { session: 7, password: [1; 16] };
         tokio::select! {
             biased;
             ended = end_session(&addr, taken, None, Duration::from_millis(400)) => ended,

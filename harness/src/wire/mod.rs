@@ -4,7 +4,7 @@ pub mod auth;
 pub mod client;
 pub mod connect;
 pub mod end;
-pub mod heads;
+pub mod frame_headers;
 pub mod jute;
 pub mod op_code;
 pub mod records;

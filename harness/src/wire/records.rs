@@ -1,6 +1,6 @@
 //! Records that several messages contain.
 
-use hustings_workloads::model::{Acl, CreateKind, Life, Stat};
+use hustings_workloads::model::{Acl, CreateKind, Stat, ZnodeLifetime};
 
 use super::jute::{Reader, WireError, Writer};
 
@@ -47,9 +47,9 @@ pub(crate) fn write_stat(to: &mut Writer, stat: &Stat) {
 /// The kind that the flags of a create mean, for requests with or without a TTL.
 pub(super) fn kind(flags: i32, has_ttl: bool) -> Result<CreateKind, CreateKindError> {
     let (life, sequential) = match (flags, has_ttl) {
-        (0 | 2, false) => (Life::Persistent, flags == 2),
-        (1 | 3, false) => (Life::Ephemeral, flags == 3),
-        (4, false) => (Life::Container, false),
+        (0 | 2, false) => (ZnodeLifetime::Persistent, flags == 2),
+        (1 | 3, false) => (ZnodeLifetime::Ephemeral, flags == 3),
+        (4, false) => (ZnodeLifetime::Container, false),
         (5 | 6, _) => return Err(CreateKindError::SwitchedOff),
         _ => return Err(CreateKindError::Ever),
     };
@@ -58,8 +58,8 @@ pub(super) fn kind(flags: i32, has_ttl: bool) -> Result<CreateKind, CreateKindEr
 
 pub(super) fn flags(kind: CreateKind) -> i32 {
     match kind.life {
-        Life::Persistent => i32::from(kind.sequential) * 2,
-        Life::Ephemeral => 1 + i32::from(kind.sequential) * 2,
-        Life::Container => 4,
+        ZnodeLifetime::Persistent => i32::from(kind.sequential) * 2,
+        ZnodeLifetime::Ephemeral => 1 + i32::from(kind.sequential) * 2,
+        ZnodeLifetime::Container => 4,
     }
 }

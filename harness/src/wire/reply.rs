@@ -8,7 +8,7 @@ use super::records::{write_acl, write_stat};
 
 /// The format of the answer to a request, if it does not follow from the response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Shape {
+pub enum ReplyFormat {
     #[default]
     Plain,
     /// It repeats the error code of its header.
@@ -21,10 +21,10 @@ pub enum Shape {
 
 /// The frame that answers request `xid`.
 #[must_use]
-pub fn write_reply(xid: i32, zxid: Zxid, result: &Result<Response, Code>, shape: &Shape) -> Vec<u8> {
+pub fn write_reply(xid: i32, zxid: Zxid, result: &Result<Response, Code>, shape: &ReplyFormat) -> Vec<u8> {
     let mut to = Writer::default();
     let code = result.as_ref().err().copied().unwrap_or(Code::Ok);
-    let zxid = if *shape == Shape::Timeless { 0 } else { zxid };
+    let zxid = if *shape == ReplyFormat::Timeless { 0 } else { zxid };
     to.int(xid).long(zxid).int(code.number());
     if let Ok(response) = result {
         write_response(&mut to, response, shape);
@@ -64,10 +64,10 @@ pub fn write_event(event: &Event) -> Vec<u8> {
     to.frame()
 }
 
-fn write_response(to: &mut Writer, response: &Response, shape: &Shape) {
+fn write_response(to: &mut Writer, response: &Response, shape: &ReplyFormat) {
     match response {
         Response::Done => {
-            if *shape == Shape::WithError {
+            if *shape == ReplyFormat::WithError {
                 to.int(Code::Ok.number());
             }
         }
@@ -102,7 +102,7 @@ fn write_response(to: &mut Writer, response: &Response, shape: &Shape) {
                     Ok(response) => {
                         let is_data = matches!(response, Response::Data { .. });
                         write_head(to, if is_data { op_code::GET_DATA } else { op_code::GET_CHILDREN }, 0);
-                        write_response(to, response, &Shape::Plain);
+                        write_response(to, response, &ReplyFormat::Plain);
                     }
                     Err(code) => write_failed(to, *code),
                 }
@@ -112,8 +112,8 @@ fn write_response(to: &mut Writer, response: &Response, shape: &Shape) {
     }
 }
 
-fn write_steps(to: &mut Writer, steps: &[Response], shape: &Shape) {
-    let ops = if let Shape::Multi(ops) = shape { ops.as_slice() } else { &[] };
+fn write_steps(to: &mut Writer, steps: &[Response], shape: &ReplyFormat) {
+    let ops = if let ReplyFormat::Multi(ops) = shape { ops.as_slice() } else { &[] };
     for (place, step) in steps.iter().enumerate() {
         let op = match step {
             Response::Created { stat: None, .. } => op_code::CREATE,
@@ -123,7 +123,7 @@ fn write_steps(to: &mut Writer, steps: &[Response], shape: &Shape) {
             _ => ops.get(place).copied().unwrap_or(op_code::DELETE),
         };
         write_head(to, op, 0);
-        write_response(to, step, &Shape::Plain);
+        write_response(to, step, &ReplyFormat::Plain);
     }
     write_end(to);
 }

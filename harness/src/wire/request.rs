@@ -1,11 +1,11 @@
 //! Requests within a session, as servers read them.
 
-use hustings_workloads::model::{Code, Life, Read, Request, TransactionStep, WatcherType, Watches};
+use hustings_workloads::model::{Code, Read, Request, TransactionStep, WatcherType, Watches, ZnodeLifetime};
 
 use super::jute::{Reader, WireError};
 use super::op_code;
 use super::records::{CreateKindError, kind, read_acl};
-use super::reply::Shape;
+use super::reply::ReplyFormat;
 
 /// A client's request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub enum WireRequest {
     /// Proves an identity of some scheme.
     Auth { scheme: String, proof: Vec<u8> },
     /// To be executed. The answer has this format.
-    Request(Request, Shape),
+    Request(Request, ReplyFormat),
     /// It requests something impossible. The answer is this code.
     Refused(Code),
     /// It is not a message of its operation. The answer is `MarshallingError`.
@@ -95,7 +95,7 @@ fn read_reconfig(from: &mut Reader<'_>) -> Result<Code, WireError> {
     Ok(Code::ReconfigDisabled)
 }
 
-fn read_body(op: i32, from: &mut Reader<'_>) -> Result<(Request, Shape), RequestDefect> {
+fn read_body(op: i32, from: &mut Reader<'_>) -> Result<(Request, ReplyFormat), RequestDefect> {
     let request = match op {
         op_code::CREATE | op_code::CREATE2 | op_code::CREATE_CONTAINER | op_code::CREATE_TTL => {
             alone(read_step(op, from)?)?
@@ -121,7 +121,7 @@ fn read_body(op: i32, from: &mut Reader<'_>) -> Result<(Request, Shape), Request
                 1 => true,
                 value => return Err(RequestDefect::Wire(WireError::Value { what: "a mode of watching", value })),
             };
-            return Ok((Request::AddWatch { path, recursive }, Shape::WithError));
+            return Ok((Request::AddWatch { path, recursive }, ReplyFormat::WithError));
         }
         op_code::CHECK_WATCHES | op_code::REMOVE_WATCHES => {
             let path = if op == op_code::CHECK_WATCHES { from.path()? } else { from.string()? };
@@ -141,7 +141,7 @@ fn read_body(op: i32, from: &mut Reader<'_>) -> Result<(Request, Shape), Request
         op_code::CREATE_SESSION => return Err(RequestDefect::Refused(Code::MarshallingError)),
         _ => return Err(RequestDefect::Operation),
     };
-    Ok((request, Shape::Plain))
+    Ok((request, ReplyFormat::Plain))
 }
 
 fn read_watches(from: &mut Reader<'_>, has_persistent: bool) -> Result<Request, WireError> {
@@ -165,18 +165,18 @@ fn next_op(from: &mut Reader<'_>) -> Result<Option<i32>, WireError> {
     Ok((!done).then_some(op))
 }
 
-fn read_multi(from: &mut Reader<'_>) -> Result<(Request, Shape), RequestDefect> {
+fn read_multi(from: &mut Reader<'_>) -> Result<(Request, ReplyFormat), RequestDefect> {
     let (mut steps, mut ops) = (Vec::new(), Vec::new());
     while let Some(op) = next_op(from)? {
         let mut step = read_step(op, from)?;
         if let TransactionStep::Create { kind, with_stat, .. } = &mut step {
             // Here servers select the answer by the kind of the znode, not by the operation.
-            *with_stat = kind.life == Life::Container;
+            *with_stat = kind.life == ZnodeLifetime::Container;
         }
         steps.push(step);
         ops.push(op);
     }
-    Ok((Request::Multi(steps), Shape::Multi(ops)))
+    Ok((Request::Multi(steps), ReplyFormat::Multi(ops)))
 }
 
 fn read_reads(from: &mut Reader<'_>) -> Result<Vec<Read>, WireError> {

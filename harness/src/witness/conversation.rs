@@ -4,10 +4,10 @@
 use std::collections::VecDeque;
 
 use hustings_record::WatchEvent;
-use hustings_workloads::model::{ConnectResponse, Life, Request, Stat};
+use hustings_workloads::model::{ConnectResponse, Request, Stat, ZnodeLifetime};
 
 use crate::wire::connect::{read_connect_head, read_connected};
-use crate::wire::heads::{FramePlace, Heads, LENGTH, int};
+use crate::wire::frame_headers::{FrameHeaders, FramePlace, LENGTH, int};
 use crate::wire::jute::{Reader, WireError};
 use crate::wire::op_code;
 use crate::wire::records::read_stat;
@@ -90,8 +90,8 @@ const WORD_BYTES: usize = 4;
 /// Decodes one connection, both ways.
 #[derive(Debug, Default)]
 pub struct Conversation {
-    up: Heads,
-    down: Heads,
+    up: FrameHeaders,
+    down: FrameHeaders,
     /// The session that the client claims, 0 for none, and its requested timeout.
     had: (i64, i32),
     asked: VecDeque<PendingRequest>,
@@ -240,7 +240,7 @@ fn asked_by(asked: &mut VecDeque<PendingRequest>, xid: i32) -> Option<PendingReq
 
 fn lives_with_its_session(head: &[u8]) -> bool {
     let request = read_request(&head[LENGTH..]).map(|(_, ask)| ask);
-    matches!(request, Ok(WireRequest::Request(Request::Create { kind, .. }, _)) if kind.life == Life::Ephemeral)
+    matches!(request, Ok(WireRequest::Request(Request::Create { kind, .. }, _)) if kind.life == ZnodeLifetime::Ephemeral)
 }
 
 fn established(head: &[u8], (had, asked_ms): (i64, i32)) -> Option<DecodedMessage> {

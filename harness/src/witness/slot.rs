@@ -9,7 +9,7 @@ const SEQUENCE_DIGITS: usize = 10;
 /// A requested name with this many hexadecimal digits before its sequence number is unique to its requester.
 const GUID_DIGITS: usize = 32;
 /// Maximum number of tracked creates of a slot without a reply.
-const UNHEARD_MAX: usize = 16;
+const UNANSWERED_MAX: usize = 16;
 /// Maximum number of tracked names of a slot's znodes.
 const HAD_MAX: usize = 4_096;
 
@@ -51,7 +51,7 @@ pub struct ObservedSlot {
     /// The names of all znodes that it ever had here, up to a maximum number.
     had: BTreeSet<String>,
     /// Names that it requested without a reply: these znodes may exist.
-    unheard: Vec<String>,
+    unanswered: Vec<String>,
     /// When the last request about its election came.
     pub asked_at: Option<Nanos>,
     /// It is enrolled under that session: it has a znode there, or needs none until it leads.
@@ -76,7 +76,7 @@ impl ObservedSlot {
         let mut sure = self.nodes.iter().rev().filter(|node| node.is_sure());
         match named {
             Some(name) => sure.find(|node| node.name == name),
-            None if self.unheard.is_empty() => sure.next(),
+            None if self.unanswered.is_empty() => sure.next(),
             None => None,
         }
     }
@@ -84,7 +84,7 @@ impl ObservedSlot {
     /// The znode that it certainly has, if `named` is one that it never had. None: it may have had that one.
     #[must_use]
     pub fn contradicts(&self, named: &str) -> Option<&EphemeralNode> {
-        let may_be = self.unheard.iter().any(|asked| named.starts_with(asked.as_str()));
+        let may_be = self.unanswered.iter().any(|asked| named.starts_with(asked.as_str()));
         let unknown = self.had.contains(named) || self.had.len() >= HAD_MAX || may_be;
         self.rests_on(None).filter(|_| !unknown)
     }
@@ -108,14 +108,14 @@ impl ObservedSlot {
     }
 
     /// Notes a request for a znode of this name that will get no reply.
-    pub(super) fn makes_unheard(&mut self, name: String) {
-        if self.unheard.len() < UNHEARD_MAX && !self.unheard.contains(&name) {
-            self.unheard.push(name);
+    pub(super) fn note_unanswered_create(&mut self, name: String) {
+        if self.unanswered.len() < UNANSWERED_MAX && !self.unanswered.contains(&name) {
+            self.unanswered.push(name);
         }
     }
 
     /// Notes a deletion requested at `sent` that will get no reply.
-    pub(super) fn deletes_unheard(&mut self, name: &str, sent: Nanos) {
+    pub(super) fn note_unanswered_delete(&mut self, name: &str, sent: Nanos) {
         self.nodes.iter_mut().filter(|node| node.name == name).for_each(|node| _ = node.given_back.get_or_insert(sent));
     }
 
@@ -123,7 +123,7 @@ impl ObservedSlot {
     pub(super) fn keep_session(&mut self, is_kept: impl Fn(i64) -> bool) {
         self.nodes.retain(|node| is_kept(node.session));
         if self.session.is_none_or(|session| !is_kept(session)) {
-            self.unheard.clear();
+            self.unanswered.clear();
         }
     }
 
@@ -134,7 +134,7 @@ impl ObservedSlot {
         let is_new = known.as_ref().is_none_or(|known| known.czxid != Some(czxid));
         if is_new {
             self.last = Some(node.clone());
-            self.unheard.clear();
+            self.unanswered.clear();
         }
         match known {
             Some(known) => *known = node,
@@ -151,9 +151,9 @@ impl ObservedSlot {
         self.nodes.iter_mut().filter(|node| is_there(node)).for_each(|node| node.given_back = None);
         let gone = self.nodes.iter().filter(|node| node.session == session && !is_there(node));
         let gone = gone.map(|node| node.name.clone()).collect();
-        let mut own = names.iter().filter(|name| self.unheard.iter().any(|asked| is_made_of(name, asked)));
+        let mut own = names.iter().filter(|name| self.unanswered.iter().any(|asked| is_made_of(name, asked)));
         let (Some(name), None) = (own.next(), own.next()) else { return (gone, None) };
-        self.unheard.clear();
+        self.unanswered.clear();
         let is_new = !self.nodes.iter().any(|node| node.name == *name);
         if is_new {
             self.nodes.push(EphemeralNode::new(name.clone(), None, session));

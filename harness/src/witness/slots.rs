@@ -326,7 +326,7 @@ impl Slots {
         for (_, (sent, asked)) in lost {
             let Some((cand, name)) = self.of(&asked.path) else { continue };
             let Some(seen) = self.slots.get_mut(&cand) else { continue };
-            if asked.ephemeral { seen.makes_unheard(name) } else { seen.deletes_unheard(&name, sent) }
+            if asked.ephemeral { seen.note_unanswered_create(name) } else { seen.note_unanswered_delete(&name, sent) }
         }
     }
 
@@ -365,8 +365,8 @@ impl Slots {
     ) {
         let stopping = self.stopped.is_some();
         let Some(seen) = self.slots.get_mut(&cand) else { return };
-        let Some((unheard, has_another)) = seen.takes_out(name, session) else { return };
-        let Some(sent) = unheard.or(given_back).filter(|_| !has_another) else { return };
+        let Some((unanswered, has_another)) = seen.takes_out(name, session) else { return };
+        let Some(sent) = unanswered.or(given_back).filter(|_| !has_another) else { return };
         let times = (sent, t);
         seen.gave_back = Some(times);
         if std::mem::take(&mut seen.stands) {

@@ -4,11 +4,11 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use hustings::wire::client::{SessionEvent, code, read_response, read_told, write_request};
+use hustings::wire::client::{SessionEvent, code, read_response, read_session_event, write_request};
 use hustings::wire::connect::{read_connected, write_connect};
 use hustings::wire::jute::Writer;
 use hustings::wire::stream::read_frame;
-use hustings_workloads::model::{Acl, Code, Connect, ConnectResponse, CreateKind, Life, Request, Response};
+use hustings_workloads::model::{Acl, Code, Connect, ConnectResponse, CreateKind, Request, Response, ZnodeLifetime};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -59,7 +59,9 @@ impl RawConnection {
         self.send(request).await?;
         loop {
             let message = timeout(SOON, read_frame(&mut self.stream)).await??;
-            if let SessionEvent::Reply { xid, error, body, .. } = read_told(&message).map_err(io::Error::other)? {
+            if let SessionEvent::Reply { xid, error, body, .. } =
+                read_session_event(&message).map_err(io::Error::other)?
+            {
                 assert_eq!(xid, self.xid, "answers come in order");
                 return match error {
                     0 => Ok(Ok(read_response(request, body).map_err(io::Error::other)?)),
@@ -70,7 +72,12 @@ impl RawConnection {
     }
 
     /// Creates a znode.
-    pub(crate) async fn create(&mut self, path: &str, data: &[u8], life: Life) -> io::Result<Result<Response, Code>> {
+    pub(crate) async fn create(
+        &mut self,
+        path: &str,
+        data: &[u8],
+        life: ZnodeLifetime,
+    ) -> io::Result<Result<Response, Code>> {
         let kind = CreateKind { life, sequential: false };
         let (path, data) = (path.to_owned(), data.to_owned());
         self.ask(&Request::Create { path, data, acl: Acl::open(), kind, with_stat: false }).await

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use hustings::ensemble::embedded::EmbeddedEnsemble;
 use hustings::ensemble::four_letter::{mode, parse_mntr};
 use hustings::ensemble::{Ensemble as _, ServerControl as _};
-use hustings_workloads::model::{Life, Request};
+use hustings_workloads::model::{Request, ZnodeLifetime};
 use tokio::io::AsyncReadExt as _;
 use tokio::time::{sleep, timeout};
 
@@ -47,7 +47,7 @@ fn a_killed_leader_is_succeeded_and_sessions_and_data_go_on() {
         let servers = ensemble.servers();
         let old = leader(&until(ensemble, "a leader", all_serve).await).expect("a leader");
         let mut client = RawConnection::open(servers[old as usize - 1], 4_000).await.expect("a session");
-        client.create("/kept", b"data", Life::Ephemeral).await.expect("answered").expect("created");
+        client.create("/kept", b"data", ZnodeLifetime::Ephemeral).await.expect("answered").expect("created");
         let seen = ensemble.kill(old).await.expect("killed");
         assert!(seen.contains("refused"), "{seen}");
         let read = timeout(SOON, client.stream.read(&mut [0; 1])).await.expect("told");
@@ -88,7 +88,7 @@ fn all_servers_killed_and_started_again_have_what_they_had() {
     on_servers(3, 200, async |ensemble| {
         let servers = ensemble.servers();
         let mut client = RawConnection::open(servers[0], 4_000).await.expect("a session");
-        client.create("/kept", b"data", Life::Persistent).await.expect("answered").expect("created");
+        client.create("/kept", b"data", ZnodeLifetime::Persistent).await.expect("answered").expect("created");
         for server in 1..=3 {
             ensemble.kill(server).await.expect("killed");
         }

@@ -2,7 +2,7 @@
 
 mod client;
 mod faults;
-mod harm;
+mod misbehaving_clients;
 
 use std::path::PathBuf;
 

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::run_support::Bench;
 use hustings_record::{CellRecord, Event, Record};
-use hustings_reports::replay::{Replay, WalkKind};
+use hustings_reports::replay::{Replay, WalkThroughKind};
 use serde_json::Value;
 
 /// Names of the group's candidates that believe to lead at `t`, from the events alone.
@@ -75,8 +75,8 @@ fn the_last_step_of_each_group_shows_the_records_last_leader() {
     let ran = bench.run(&["simulate", "quick", "--out", "record", "--json"]).expect(0);
     let (summary, record) = (ran.summary(), Record::read(&bench.path("record")).expect("it can be read"));
     let walks = |replay: &Replay| replay.walks.iter().map(|walk| walk.kind).collect::<Vec<_>>();
-    let shown: Vec<WalkKind> = summary.replays.iter().flat_map(walks).collect();
-    let kinds = [WalkKind::JoinAndElect, WalkKind::LeaderDies, WalkKind::MiddleDies];
+    let shown: Vec<WalkThroughKind> = summary.replays.iter().flat_map(walks).collect();
+    let kinds = [WalkThroughKind::JoinAndElect, WalkThroughKind::LeaderDies, WalkThroughKind::MiddleDies];
     assert!(kinds.iter().all(|kind| shown.contains(kind)), "a crash shows all of them: {shown:?}");
     for width in [1300, 400] {
         let groups = groups_of(&bench.path("record/report.html"), width);

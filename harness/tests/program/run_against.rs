@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::run_support::{Bench, EXE, summary_of};
-use hustings_record::Side;
+use hustings_record::ComparisonSide;
 use serde_json::Value;
 
 const POLLED: &str = r#"
@@ -64,9 +64,10 @@ fn what_became_slower_on_one_side_is_found_there_alone() {
     assert_eq!((ran.code, &found["in_turn"]), (1, &true.into()), "{}", ran.err);
 
     let summary = summary_of(&bench.path("record"));
-    let sides: Vec<Side> = summary.cells.iter().filter_map(|cell| Some(cell.info.contest.as_ref()?.side)).collect();
+    let sides: Vec<ComparisonSide> =
+        summary.cells.iter().filter_map(|cell| Some(cell.info.contest.as_ref()?.side)).collect();
     assert_eq!(sides.len(), 12);
-    assert_eq!(sides.iter().filter(|side| **side == Side::Base).count(), 6);
+    assert_eq!(sides.iter().filter(|side| **side == ComparisonSide::Base).count(), 6);
     assert!(bench.path("record/against.toml").exists() && summary.manifest.files.contains_key("against.toml"));
     // Whoever has the record finds the same.
     let again = bench.run(&["compare", "record", "--json"]).expect(1);

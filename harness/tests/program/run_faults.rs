@@ -102,23 +102,23 @@ fn candidates_that_share_a_session_share_its_end_and_not_a_resignation() {
     ran.fails_nothing();
     ran.summary().cells.iter().for_each(assert_verified_and_whole);
 
-    let expire = Shared::of(&events(&bench.path("record"), 0));
+    let expire = SharedSessionCounts::of(&events(&bench.path("record"), 0));
     let on_host = 6;
     assert_eq!(expire.hit, [on_host], "one fault, and all candidates of the host in its blast radius");
     assert_eq!(expire.sessions, 4, "one a host, and another one for the host whose session was ended");
     assert_eq!(expire.incarnations, 3 * on_host + on_host, "all of that host's candidates live again");
-    let resign = Shared::of(&events(&bench.path("record"), 1));
+    let resign = SharedSessionCounts::of(&events(&bench.path("record"), 1));
     assert_eq!((resign.hit, resign.sessions, resign.incarnations), (vec![1], 3, 3 * on_host));
 }
 
 /// The number of candidates that each fault hit, and the sessions and incarnations of a cell.
-struct Shared {
+struct SharedSessionCounts {
     hit: Vec<usize>,
     sessions: usize,
     incarnations: usize,
 }
 
-impl Shared {
+impl SharedSessionCounts {
     fn of(events: &[Event]) -> Self {
         let hit =
             events.iter().filter_map(|e| if let Event::Fault(fault) = e { Some(fault.cands.len()) } else { None });

@@ -72,7 +72,12 @@ fault = "jump"
         assert_eq!(cell.info.has_equal_paths(), !is_program, "{}", cell.info.name);
         assert!(cell.writes.total > 0 && !cell.faults.verifications.is_empty(), "{}", cell.info.name);
         assert!(cell.handovers.completed > 0 || cell.info.fault == "jump", "{}", cell.info.name);
-        assert_eq!(check(cell, "split-brain").rests_on, [hustings_record::Grade::Report], "{}", cell.info.name);
+        assert_eq!(
+            check(cell, "split-brain").rests_on,
+            [hustings_record::EvidenceSource::Report],
+            "{}",
+            cell.info.name
+        );
     }
     let jumped = cell(&summary, "queue-jump");
     let is_verified = jumped.faults.verifications.iter().all(|r| r.kind == FaultKind::ClockStep && r.verified);

@@ -1,13 +1,13 @@
 //! `ZkSession` on real servers passes the conformance suite of `Session`.
 
-use crate::arm::{LinkedArm, TICK_MS, check_the_stage};
+use crate::arm::{LinkedTarget, TICK_MS, check_the_stage};
 use crate::real_support::{ServerStage, on_one_thread};
 use hustings_workloads::conformance::check_all;
 
 #[test]
 fn a_session_on_real_servers_conforms() {
     on_one_thread(async {
-        let arm = LinkedArm::on(<ServerStage>::set_up(TICK_MS).await);
+        let arm = LinkedTarget::on(<ServerStage>::set_up(TICK_MS).await);
         let done = check_all(&arm).await;
         check_the_stage(&arm.stage).await;
         arm.stage.tear_down().await;

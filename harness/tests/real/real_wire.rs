@@ -4,13 +4,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use hustings::wire::auth::digest;
-use hustings::wire::client::{SessionEvent, code, read_response, read_told, write_ping, write_request};
+use hustings::wire::client::{SessionEvent, code, read_response, read_session_event, write_ping, write_request};
 use hustings::wire::connect::{read_connected, write_connect};
 use hustings::wire::op_code;
 use hustings::wire::stream::read_frame;
 use hustings_workloads::model::{
-    Acl, Code, Connect, ConnectResponse, CreateKind, Event, Life, Read, Request, Response, Stat, TransactionStep,
-    WatcherType, Watches, Zxid,
+    Acl, Code, Connect, ConnectResponse, CreateKind, Event, Read, Request, Response, Stat, TransactionStep,
+    WatcherType, Watches, ZnodeLifetime, Zxid,
 };
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
@@ -82,7 +82,7 @@ async fn transcript(server: SocketAddr) -> Vec<(String, Vec<ServerMessage>)> {
                 heard.push(ServerMessage::Ended);
                 break;
             };
-            heard.push(match read_told(&message).expect("a message") {
+            heard.push(match read_session_event(&message).expect("a message") {
                 // All results of the request arrive before the answer to the ping after it.
                 SessionEvent::Reply { xid: PING, .. } if answered => break,
                 SessionEvent::Event(event) => ServerMessage::Told(event),
@@ -173,7 +173,7 @@ fn sorted(mut names: Vec<String>) -> Vec<String> {
     names
 }
 
-fn create(path: &str, life: Life, sequential: bool, with_stat: bool) -> SentMessage {
+fn create(path: &str, life: ZnodeLifetime, sequential: bool, with_stat: bool) -> SentMessage {
     let kind = CreateKind { life, sequential };
     Request::Create { path: path.into(), data: b"data".to_vec(), acl: Acl::open(), kind, with_stat }.into()
 }
@@ -197,22 +197,22 @@ fn trees() -> Vec<SentMessage> {
     let children = |of: &str, with_stat| Request::GetChildren { path: path(of), watch: false, with_stat }.into();
     vec![
         exists("/"),
-        create("/a", Life::Persistent, false, false),
-        create("/a", Life::Persistent, false, true),
-        create("/a/b", Life::Ephemeral, false, true),
-        create("/a/b/c", Life::Persistent, false, false),
-        create("/none/c", Life::Persistent, false, false),
-        create("/a/s-", Life::Persistent, true, true),
-        create("/a/s-", Life::Ephemeral, true, false),
-        create("/a/", Life::Persistent, true, false),
-        create("/a/", Life::Persistent, false, false),
-        create("relative", Life::Persistent, false, false),
-        create("/a//b", Life::Persistent, false, false),
-        create("/a/../b", Life::Persistent, false, false),
-        create("/a/\u{0}", Life::Persistent, false, false),
-        create("/", Life::Persistent, false, false),
-        create("/container", Life::Container, false, true),
-        create("/container/x", Life::Persistent, false, false),
+        create("/a", ZnodeLifetime::Persistent, false, false),
+        create("/a", ZnodeLifetime::Persistent, false, true),
+        create("/a/b", ZnodeLifetime::Ephemeral, false, true),
+        create("/a/b/c", ZnodeLifetime::Persistent, false, false),
+        create("/none/c", ZnodeLifetime::Persistent, false, false),
+        create("/a/s-", ZnodeLifetime::Persistent, true, true),
+        create("/a/s-", ZnodeLifetime::Ephemeral, true, false),
+        create("/a/", ZnodeLifetime::Persistent, true, false),
+        create("/a/", ZnodeLifetime::Persistent, false, false),
+        create("relative", ZnodeLifetime::Persistent, false, false),
+        create("/a//b", ZnodeLifetime::Persistent, false, false),
+        create("/a/../b", ZnodeLifetime::Persistent, false, false),
+        create("/a/\u{0}", ZnodeLifetime::Persistent, false, false),
+        create("/", ZnodeLifetime::Persistent, false, false),
+        create("/container", ZnodeLifetime::Container, false, true),
+        create("/container/x", ZnodeLifetime::Persistent, false, false),
         exists("/container"),
         exists("/a"),
         exists("/a/b"),
@@ -258,7 +258,7 @@ fn watches() -> Vec<SentMessage> {
         persistent_recursive: vec![],
     };
     vec![
-        create("/w", Life::Persistent, false, false),
+        create("/w", ZnodeLifetime::Persistent, false, false),
         Request::Exists { path: path("/w"), watch: true }.into(),
         Request::GetData { path: path("/w"), watch: true }.into(),
         Request::GetChildren { path: path("/w"), watch: true, with_stat: false }.into(),
@@ -266,7 +266,7 @@ fn watches() -> Vec<SentMessage> {
         remove("/w", WatcherType::Data, true),
         remove("/w", WatcherType::Children, true),
         remove("/none", WatcherType::Any, true),
-        create("/w/new", Life::Persistent, false, false),
+        create("/w/new", ZnodeLifetime::Persistent, false, false),
         set("/w"),
         set("/w"),
         Request::Exists { path: path("/w/new"), watch: true }.into(),
@@ -277,19 +277,19 @@ fn watches() -> Vec<SentMessage> {
         remove("/w", WatcherType::Data, false),
         set("/w"),
         Request::AddWatch { path: path("/w"), recursive: true }.into(),
-        create("/w/deep", Life::Persistent, false, false),
-        create("/w/deep/er", Life::Persistent, false, false),
+        create("/w/deep", ZnodeLifetime::Persistent, false, false),
+        create("/w/deep/er", ZnodeLifetime::Persistent, false, false),
         set("/w/deep/er"),
         delete("/w/deep/er"),
         delete("/w/deep"),
         remove("/w", WatcherType::Any, false),
         Request::AddWatch { path: path("/w"), recursive: false }.into(),
-        create("/w/deep", Life::Persistent, false, false),
+        create("/w/deep", ZnodeLifetime::Persistent, false, false),
         set("/w"),
         delete("/w/deep"),
         remove("/w", WatcherType::Any, false),
         Request::SetWatches(Box::new(old)).into(),
-        create("/w/later", Life::Persistent, false, false),
+        create("/w/later", ZnodeLifetime::Persistent, false, false),
         delete("/w/later"),
         delete("/w"),
     ]
@@ -306,24 +306,27 @@ fn transactions() -> Vec<SentMessage> {
     let check = |of: &str, version| TransactionStep::Check { path: path(of), version };
     vec![
         Request::Multi(vec![
-            step("/t", Life::Persistent, false),
-            step("/t/u", Life::Ephemeral, true),
+            step("/t", ZnodeLifetime::Persistent, false),
+            step("/t/u", ZnodeLifetime::Ephemeral, true),
             TransactionStep::SetData { path: path("/t"), data: vec![1, 2], version: 0 },
             check("/t", 1),
             TransactionStep::Delete { path: path("/t/u"), version: -1 },
         ])
         .into(),
         Request::Multi(vec![
-            step("/t/v", Life::Persistent, false),
+            step("/t/v", ZnodeLifetime::Persistent, false),
             check("/t", 9),
-            step("/t/w", Life::Persistent, false),
+            step("/t/w", ZnodeLifetime::Persistent, false),
         ])
         .into(),
         Request::Multi(vec![check("/none", -1)]).into(),
         Request::Multi(vec![]).into(),
-        Request::Multi(vec![step("/t/container", Life::Container, true), step("/t/plain", Life::Persistent, true)])
-            .into(),
-        Request::Multi(vec![step("/t", Life::Persistent, false)]).into(),
+        Request::Multi(vec![
+            step("/t/container", ZnodeLifetime::Container, true),
+            step("/t/plain", ZnodeLifetime::Persistent, true),
+        ])
+        .into(),
+        Request::Multi(vec![step("/t", ZnodeLifetime::Persistent, false)]).into(),
         Request::MultiRead(vec![
             Read::Data { path: path("/t") },
             Read::Children { path: path("/a") },

@@ -51,49 +51,49 @@ impl RelayWitness {
     }
 
     /// The actions by session, below this path.
-    fn deeds(&self, path: &str) -> BTreeMap<i64, SessionActions> {
+    fn actions(&self, path: &str) -> BTreeMap<i64, SessionActions> {
         let name = |of: &str| of.strip_prefix(path).map(|rest| rest.trim_start_matches('/').to_owned());
-        let (mut sessions, mut deeds) = (BTreeMap::new(), BTreeMap::<i64, SessionActions>::new());
+        let (mut sessions, mut actions) = (BTreeMap::new(), BTreeMap::<i64, SessionActions>::new());
         for (connection, what) in self.heard.borrow().iter() {
             match what {
                 RelayEvent::Said(DecodedMessage::Established { session, timeout_ms, .. }) => {
                     sessions.insert(*connection, *session);
-                    deeds.entry(*session).or_default().timeout_ms = *timeout_ms as u64;
+                    actions.entry(*session).or_default().timeout_ms = *timeout_ms as u64;
                 }
                 RelayEvent::Said(DecodedMessage::Answered {
                     asked, zxid, shows: ReplyContent::Made(created), ..
                 }) if asked.ephemeral => {
-                    let deeds = deeds.get_mut(&sessions[connection]).expect("established");
-                    deeds.created.extend(name(created).map(|name| (name, *zxid)));
+                    let actions = actions.get_mut(&sessions[connection]).expect("established");
+                    actions.created.extend(name(created).map(|name| (name, *zxid)));
                 }
                 RelayEvent::Said(DecodedMessage::Woken { path, kind }) => {
-                    let deeds = deeds.get_mut(&sessions[connection]).expect("established");
-                    deeds.woken.extend(name(path).map(|name| (name, *kind)));
+                    let actions = actions.get_mut(&sessions[connection]).expect("established");
+                    actions.woken.extend(name(path).map(|name| (name, *kind)));
                 }
                 RelayEvent::Ended { failure } => assert_eq!(*failure, None, "connection {connection} made no sense"),
                 _ => {}
             }
         }
-        deeds
+        actions
     }
 }
 
 /// The same, from the candidate's reports.
 fn own(group: &Group<'_>, cand: u32, timeout_ms: u64) -> SessionActions {
-    let mut deeds = SessionActions { timeout_ms, ..SessionActions::default() };
-    for (_, event) in group.hall.events.borrow().iter().filter(|(who, _)| *who == cand) {
+    let mut actions = SessionActions { timeout_ms, ..SessionActions::default() };
+    for (_, event) in group.shared.events.borrow().iter().filter(|(who, _)| *who == cand) {
         match event {
-            Event::Joined { node: Some(node), czxid: Some(czxid), .. } => deeds.created.push((node.clone(), *czxid)),
+            Event::Joined { node: Some(node), czxid: Some(czxid), .. } => actions.created.push((node.clone(), *czxid)),
             Event::Grant { node, czxid, .. } if group.election.recipe.is_lock() => {
-                deeds.created.push((node.clone(), *czxid));
+                actions.created.push((node.clone(), *czxid));
             }
             Event::Notified { node, kind, .. } if !matches!(kind, WatchEvent::Ended(_)) => {
-                deeds.woken.push((node.clone(), *kind));
+                actions.woken.push((node.clone(), *kind));
             }
             _ => {}
         }
     }
-    deeds
+    actions
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn what_is_read_off_connections_is_what_candidates_say_of_themselves() {
             group.expire(second).await;
             group.departs(second).await;
             group.has_one_leader().await;
-            let read = witness.deeds(&group.election.path);
+            let read = witness.actions(&group.election.path);
             assert!(!read.is_empty());
             for cand in 0..4 {
                 let session = group.session(cand);

@@ -2,7 +2,7 @@
 
 mod strategies;
 
-use hustings::wire::client::{SessionEvent, read_response, read_told, write_ping, write_request};
+use hustings::wire::client::{SessionEvent, read_response, read_session_event, write_ping, write_request};
 use hustings::wire::connect::{read_connect, read_connected, write_connect, write_connected};
 use hustings::wire::jute::{FRAME_BYTES_MAX, WireError, frame_length};
 use hustings::wire::op_code;
@@ -47,7 +47,7 @@ proptest! {
     ) {
         let Ok((_, WireRequest::Request(_, shape))) = read_request(message(&write_request(xid, &request))) else { return Ok(()) };
         let frame = write_reply(xid, zxid, &Ok(response.clone()), &shape);
-        let told = read_told(message(&frame)).expect("read");
+        let told = read_session_event(message(&frame)).expect("read");
         let SessionEvent::Reply { xid: read_xid, zxid: read_zxid, error: 0, body } = told else { panic!("{told:?}") };
         prop_assert_eq!((read_xid, read_zxid), (xid, zxid));
         prop_assert_eq!(read_response(&request, body), Ok(response));
@@ -67,7 +67,7 @@ proptest! {
     fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200), op in any_op()) {
         let _ = read_connect(&bytes);
         let _ = read_connected(&bytes);
-        let _ = read_told(&bytes);
+        let _ = read_session_event(&bytes);
         let _ = read_request(&bytes);
         let mut with_op = [1_i32.to_be_bytes(), op.to_be_bytes()].concat();
         with_op.extend(bytes);
@@ -138,6 +138,6 @@ fn a_connect_request_of_an_old_client_has_no_byte_for_read_only() {
 #[test]
 fn an_event_is_told_as_servers_before_3_9_do() {
     let frame = write_event(&Event { kind: EventKind::Deleted, path: "/a".into(), zxid: 77 });
-    let told = read_told(message(&frame)).expect("read");
+    let told = read_session_event(message(&frame)).expect("read");
     assert_eq!(told, SessionEvent::Event(Event { kind: EventKind::Deleted, path: "/a".into(), zxid: -1 }));
 }

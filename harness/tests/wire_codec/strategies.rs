@@ -1,7 +1,7 @@
 //! All requests that can be written, and matching answers.
 
 use hustings_workloads::model::{
-    Acl, Code, CreateKind, Life, Read, Request, Response, Stat, TransactionStep, WatcherType, Watches,
+    Acl, Code, CreateKind, Read, Request, Response, Stat, TransactionStep, WatcherType, Watches, ZnodeLifetime,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -22,9 +22,9 @@ fn acl() -> impl Strategy<Value = Vec<Acl>> {
 /// A kind, and whether the stat is requested.
 fn kind() -> impl Strategy<Value = (CreateKind, bool)> {
     let life = prop_oneof![
-        (Just(Life::Persistent), any::<bool>(), any::<bool>()),
-        (Just(Life::Ephemeral), any::<bool>(), any::<bool>()),
-        (Just(Life::Container), Just(false), any::<bool>()),
+        (Just(ZnodeLifetime::Persistent), any::<bool>(), any::<bool>()),
+        (Just(ZnodeLifetime::Ephemeral), any::<bool>(), any::<bool>()),
+        (Just(ZnodeLifetime::Container), Just(false), any::<bool>()),
     ];
     life.prop_map(|(life, sequential, with_stat)| (CreateKind { life, sequential }, with_stat))
 }
@@ -33,7 +33,7 @@ fn step() -> impl Strategy<Value = TransactionStep> {
     prop_oneof![
         // Within a transaction the kind determines whether the answer has the stat.
         (path(), data(), acl(), kind()).prop_map(|(path, data, acl, (kind, _))| {
-            let with_stat = kind.life == Life::Container;
+            let with_stat = kind.life == ZnodeLifetime::Container;
             TransactionStep::Create { path, data, acl, kind, with_stat }
         }),
         (path(), any::<i32>()).prop_map(|(path, version)| TransactionStep::Delete { path, version }),

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::caught::FindingKind;
-use crate::contest::Contest;
+use crate::contest::PairMember;
 use crate::declaration::Declaration;
 use crate::expect::{Expect, FanOut};
 use crate::fault::FaultKind;
@@ -33,7 +33,7 @@ pub struct CellInfo {
     pub repetition: Option<Repetition>,
     /// Which side it is on; None where no two are compared with each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub contest: Option<Contest>,
+    pub contest: Option<PairMember>,
     pub recipe: String,
     /// What the recipe declares. None: not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,16 +7,16 @@ use crate::names::names;
 
 /// A cell's part in a comparison within one run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Contest {
+pub struct PairMember {
     /// What both sides of the pair are called: the name of the base's cell.
     pub pair: String,
-    pub side: Side,
+    pub side: ComparisonSide,
 }
 
 /// What is compared with what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Side {
+pub enum ComparisonSide {
     /// What was there before.
     Base,
     /// What is compared with it.
@@ -24,5 +24,5 @@ pub enum Side {
 }
 
 names! {
-    Side { Base = "base", New = "new" }
+    ComparisonSide { Base = "base", New = "new" }
 }

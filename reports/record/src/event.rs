@@ -276,7 +276,7 @@ pub enum Event {
 impl Event {
     /// Whether it is an action of a candidate or its client, or a notification to them: hosts and links record it.
     #[must_use]
-    pub fn is_deed(&self) -> bool {
+    pub fn is_candidate_activity(&self) -> bool {
         matches!(
             self,
             Self::Session { .. }

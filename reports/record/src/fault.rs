@@ -35,10 +35,10 @@ pub struct FaultFacts {
     /// Sessions expire because their touches stop.
     pub lets_sessions_expire: bool,
     /// Candidates that it hits are not notified, or are notified late, that they have lost the lead.
-    pub deafens: bool,
+    pub suppresses_watch_events: bool,
     /// Candidates that it hits may act for a moment after they lost the lead, whatever the recipe: a stopped process
     /// resumes, or a session ends while its owner still believes in it.
-    pub outwits_recipes: bool,
+    pub defeats_client_checks: bool,
     /// When the servers elect a new leader after it hit the current one.
     pub elects: ElectionTrigger,
     /// Effect on the counters of the servers that it hits.
@@ -46,7 +46,7 @@ pub struct FaultFacts {
     /// A leader that it hits may keep the lead without any effect.
     pub withholds_effect: bool,
     /// It waits for a trigger, at most as long as it lasts. Until then, candidates that may trigger it are unaffected.
-    pub lies_in_wait: bool,
+    pub waits_at_sync_point: bool,
     /// It acts on servers alone, so a host of its target may be down or under another fault.
     pub needs_no_host: bool,
     /// State that the servers it hits report when queried. None: the same as before, or it hits no server.
@@ -59,9 +59,10 @@ impl FaultFacts {
     /// Whether its targets keep all their abilities while it lasts: they run, send and receive.
     #[must_use]
     pub fn leaves_all_able(&self) -> bool {
-        let out = self.takes_out || self.deafens || self.cuts.is_some() || self.process != ProcessFate::Kept;
-        let lead = self.leads != LeadLoss::NotSure || self.lets_sessions_expire || self.outwits_recipes;
-        self.until_healed && !out && !lead && !self.lies_in_wait && self.hits != TargetClass::Servers
+        let out =
+            self.takes_out || self.suppresses_watch_events || self.cuts.is_some() || self.process != ProcessFate::Kept;
+        let lead = self.leads != LeadLoss::NotSure || self.lets_sessions_expire || self.defeats_client_checks;
+        self.until_healed && !out && !lead && !self.waits_at_sync_point && self.hits != TargetClass::Servers
     }
 }
 
@@ -124,7 +125,7 @@ pub enum LeadLoss {
 
 /// A candidate whose znode was deleted by another client waits this long before it enrols again, so that a deletion of
 /// the whole election can complete.
-pub const STANDS_ANEW_AFTER_MS: u64 = 200;
+pub const ENROLS_AGAIN_AFTER_MS: u64 = 200;
 
 /// When the ensemble elects a leader after a fault on the current one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,12 +162,12 @@ const BLANK: FaultFacts = FaultFacts {
     process: ProcessFate::Kept,
     leads: LeadLoss::NotSure,
     lets_sessions_expire: false,
-    deafens: false,
-    outwits_recipes: false,
+    suppresses_watch_events: false,
+    defeats_client_checks: false,
     elects: ElectionTrigger::Never,
     counters: Counters::Kept,
     withholds_effect: false,
-    lies_in_wait: false,
+    waits_at_sync_point: false,
     needs_no_host: false,
     leaves: None,
     proof: "there is nothing to prove",
@@ -177,7 +178,7 @@ const PARTITION: FaultFacts = FaultFacts {
     takes_out: true,
     lasts: DurationRule::Must,
     until_healed: true,
-    deafens: true,
+    suppresses_watch_events: true,
     proof: "every link answers before it and none during it, no byte is counted on its way, and every server answers past its links",
     ..ON_LINKS
 };
@@ -246,14 +247,14 @@ kinds! {
     /// The session is ended by the server at once.
     Expire = "expire", "an expiry by force",
         hits: TargetClass::Candidates, leads: LeadLoss::Always,
-        outwits_recipes: true,
+        defeats_client_checks: true,
         proof: "a second connection takes the session over and its close is answered";
         ..BLANK
 
     /// The znode of a leader's group is deleted with all that is in it, and made again.
     ParentDelete = "parent-delete", "the deletion of a group's znode",
         hits: TargetClass::Candidates, leads: LeadLoss::Anew,
-        outwits_recipes: true, needs_no_host: true,
+        defeats_client_checks: true, needs_no_host: true,
         proof: "the transaction is answered, and the group's znode is another one";
         ..BLANK
 
@@ -262,7 +263,7 @@ kinds! {
 
     /// A create is carried out, and the answer to it never arrives: its connection is closed instead.
     LostReply = "lost-reply", "a lost reply",
-        links: LinkNeed::Reading, lasts: DurationRule::Must, until_healed: true, lies_in_wait: true,
+        links: LinkNeed::Reading, lasts: DurationRule::Must, until_healed: true, waits_at_sync_point: true,
         proof: "the link held back the answer to a create that had been carried out, and closed its connection";
         ..ON_LINKS
 
@@ -281,15 +282,15 @@ kinds! {
 
     /// Latency, jitter, bandwidth.
     Slow = "slow", "a slow link",
-        lasts: DurationRule::Must, until_healed: true, deafens: true,
+        lasts: DurationRule::Must, until_healed: true, suppresses_watch_events: true,
         proof: "every toxic is read back, and probes take as much longer as they must";
         ..ON_LINKS
 
     /// The host's process is stopped and continued.
     Pause = "pause", "a pause",
         hits: TargetClass::Hosts, takes_out: true, links: LinkNeed::Useful, lasts: DurationRule::Must, until_healed: true,
-        process: ProcessFate::Stopped, leads: LeadLoss::IfLongerThanTimeout, lets_sessions_expire: true, deafens: true,
-        outwits_recipes: true,
+        process: ProcessFate::Stopped, leads: LeadLoss::IfLongerThanTimeout, lets_sessions_expire: true, suppresses_watch_events: true,
+        defeats_client_checks: true,
         proof: "the kernel says that the process is stopped";
         ..BLANK
 
@@ -378,7 +379,7 @@ impl FaultKind {
     /// once could not be told apart.
     #[must_use]
     pub fn exempts_hosts(self) -> bool {
-        self.hits_hosts() && self.facts().lasts != DurationRule::No && !self.facts().lies_in_wait
+        self.hits_hosts() && self.facts().lasts != DurationRule::No && !self.facts().waits_at_sync_point
     }
 
     /// True for the three kinds of partition.

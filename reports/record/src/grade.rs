@@ -8,7 +8,7 @@ use crate::names::names;
 /// Whose word is taken. The first trusts the fewest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Grade {
+pub enum EvidenceSource {
     /// What the kernel says of a process.
     Process,
     /// The order in which writes came to the resource: nobody need be trusted.
@@ -19,4 +19,4 @@ pub enum Grade {
     Report,
 }
 
-names! { Grade { Process = "process", Effect = "effect", Wire = "wire", Report = "report" } }
+names! { EvidenceSource { Process = "process", Effect = "effect", Wire = "wire", Report = "report" } }

@@ -12,6 +12,7 @@ mod declaration;
 mod direction;
 mod ensemble;
 mod event;
+mod evidence;
 mod expect;
 mod fault;
 mod files;
@@ -27,7 +28,6 @@ mod plan;
 mod program;
 mod reader;
 mod repetition;
-mod seen;
 mod segment;
 mod server;
 mod session;
@@ -39,17 +39,21 @@ pub mod words;
 pub use candidate::{Departure, RevokeReason, Token};
 pub use caught::FindingKind;
 pub use cell::{CellInfo, Fencing, FencingMethod, LinkUse, PROGRAM_PARAMETER, SessionUse};
-pub use contest::{Contest, Side};
+pub use contest::{ComparisonSide, PairMember};
 pub use declaration::Declaration;
 pub use direction::Direction;
 pub use ensemble::EnsembleKind;
 pub use event::Event;
+pub use evidence::{
+    Evidence, HealedLink, ModelledLink, PartitionedLink, Probe, ProbeAnswer, ProbeTimes, ResetLink, Slowness,
+    WithheldReply,
+};
 pub use expect::{Expect, Expectation, FanOut};
 pub use fault::{
-    Counters, DurationRule, ElectionTrigger, FaultFacts, FaultKind, LeadLoss, LinkNeed, ProcessFate,
-    STANDS_ANEW_AFTER_MS, TargetClass, Touch, UnknownFaultKind, VerificationStage,
+    Counters, DurationRule, ENROLS_AGAIN_AFTER_MS, ElectionTrigger, FaultFacts, FaultKind, LeadLoss, LinkNeed,
+    ProcessFate, TargetClass, Touch, UnknownFaultKind, VerificationStage,
 };
-pub use grade::Grade;
+pub use grade::EvidenceSource;
 pub use holdings::Holdings;
 pub use manifest::{BASE_BUILD, CellEntry, MANIFEST_FILE, Machine, Manifest, RunState, SCHEMA, SegmentEntry, sum_of};
 pub use misbehaviour::{Misbehaviour, STOP_AT_MOST};
@@ -58,11 +62,8 @@ pub use observed::{LeadOwner, ObserverWeight};
 pub use phase::Phase;
 pub use plan::{FaultIntent, WithheldReason, overran};
 pub use program::ProgramInfo;
-pub use reader::{CellRecord, Damage, Reading, Record, RecordError, SegmentRecord};
+pub use reader::{CellRecord, Damage, Record, RecordError, RecordReader, SegmentRecord};
 pub use repetition::{REPETITIONS_MAX, Repetition};
-pub use seen::{
-    CutLink, Evidence, ModelledLink, Probe, ProbeAnswer, ProbeTimes, ResetLink, Slowness, WholeLink, WithheldReply,
-};
 pub use segment::{
     SEALED_ENDING, SEGMENT_ENDING, SealedSegment, SegmentError, SegmentWriter, TornTail, read_segment, seal_segment,
 };

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::grade::Grade;
+use crate::grade::EvidenceSource;
 use crate::nanos::Nanos;
 
 /// The program, as it introduces itself. What it did is read off its connections; what it believes is known by its own word
@@ -15,7 +15,7 @@ pub struct ProgramInfo {
     pub version: String,
     /// What it says that it can do.
     pub can: Vec<String>,
-    pub belief: Grade,
+    pub belief: EvidenceSource,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }

@@ -117,19 +117,19 @@ impl Record {
     /// # Errors
     /// As [`read`](Self::read). The manifest itself must be unchanged.
     pub fn read_but(folder: &Path, damage: Damage) -> Result<Self, RecordError> {
-        let mut reading = Reading::begin(folder, damage)?;
+        let mut reading = RecordReader::begin(folder, damage)?;
         let mut cells = Vec::new();
         while let Some(cell) = reading.next_cell()? {
             cells.push(cell);
         }
-        let Reading { manifest, notes, changed, .. } = reading;
+        let RecordReader { manifest, notes, changed, .. } = reading;
         Ok(Self { manifest, cells, notes, changed })
     }
 }
 
 /// A record that is read cell by cell, so that no more than one needs to be in memory.
 #[derive(Debug)]
-pub struct Reading {
+pub struct RecordReader {
     pub manifest: Manifest,
     /// Data that the reader has dropped or repaired so far.
     pub notes: Vec<String>,
@@ -141,7 +141,7 @@ pub struct Reading {
     read: usize,
 }
 
-impl Reading {
+impl RecordReader {
     /// Reads the manifest of the record in `folder`, and checks the files there.
     ///
     /// # Errors
@@ -358,7 +358,7 @@ impl CellRecord {
     /// All events of all segments, each with its segment, in the order of the segments. Candidate events that links
     /// recorded are left out: hosts record the same events, and they would count twice.
     pub fn events(&self) -> impl Iterator<Item = (&SegmentRecord, &Event)> {
-        let told = |s: &SegmentRecord, e: &Event| s.host.is_some() || !e.is_deed();
+        let told = |s: &SegmentRecord, e: &Event| s.host.is_some() || !e.is_candidate_activity();
         self.segments.iter().flat_map(move |s| s.events.iter().filter(move |e| told(s, e)).map(move |e| (s, e)))
     }
 }

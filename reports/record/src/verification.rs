@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::evidence::Evidence;
 use crate::fault::{FaultKind, Touch, VerificationStage};
 use crate::nanos::Nanos;
-use crate::seen::Evidence;
 
 /// A fault was ordered. `cands` are all candidates it may hit, `groups` the groups whose leader it was aimed at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

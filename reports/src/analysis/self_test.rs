@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::check::Section as _;
 use crate::summary::{
-    CellSummary, CheckResult, FanOutSection, Handovers, Leaderless, Listing, Ownership, Participation, Promptness,
+    CellSummary, CheckResult, FanOutSection, Handovers, LeaderlessTime, Listing, Ownership, Participation, Promptness,
     SplitBrain, StrayWrites, Writes,
 };
 use crate::verdict::Verdict;
 use hustings_record::words::plural;
-use hustings_record::{FindingKind, Side};
+use hustings_record::{ComparisonSide, FindingKind};
 
 /// Name of the check that it adds to a cell.
 const NAME: &str = "self-test";
@@ -45,7 +45,7 @@ fn checkers(caught: FindingKind) -> &'static [&'static str] {
         FindingKind::Overlap => &[SplitBrain::NAME, Ownership::NAME],
         FindingKind::StaleWrite => &[Writes::NAME],
         FindingKind::StrayWrite => &[StrayWrites::NAME],
-        FindingKind::Leaderless => &[Leaderless::NAME],
+        FindingKind::Leaderless => &[LeaderlessTime::NAME],
         FindingKind::Orphan => &[Ownership::NAME, Participation::NAME],
         FindingKind::Watches => &[Participation::NAME],
         FindingKind::FanOut => &[FanOutSection::NAME],
@@ -98,7 +98,7 @@ pub(super) fn judge(cell: &mut CellSummary) {
 /// cell of a recipe suffices, since not every fault gives its defect an opportunity. The cells of another recipe, or of
 /// the other side of a comparison, show nothing about it.
 pub(super) fn doubts(cells: &[CellSummary]) -> Vec<String> {
-    let mut broken: BTreeMap<(Option<Side>, &str), Vec<&CellSummary>> = BTreeMap::new();
+    let mut broken: BTreeMap<(Option<ComparisonSide>, &str), Vec<&CellSummary>> = BTreeMap::new();
     for cell in cells.iter().filter(|cell| cell.info.self_test) {
         let side = cell.info.contest.as_ref().map(|contest| contest.side);
         broken.entry((side, cell.info.recipe.as_str())).or_default().push(cell);

@@ -14,7 +14,7 @@ use crate::index::{Index, ResourceWrite, Term, WriteKey};
 use crate::stats::spans::{Span, total, union, without};
 use crate::stats::{DurationCounter, Quantiles};
 use hustings_record::words::duration;
-use hustings_record::{Grade, Nanos};
+use hustings_record::{EvidenceSource, Nanos};
 
 /// A leader is silent if it attempts no write for this many intervals plus the margin for a busy machine.
 const SILENT_INTERVALS: u64 = 10;
@@ -55,7 +55,7 @@ pub struct EffectSection {
 impl Section for EffectSection {
     const NAME: &'static str = "effect";
     const ABOUT: &'static str = "Did leaders do their work: were their writes sent, and accepted?";
-    const RESTS_ON: &'static [Grade] = &[Grade::Effect];
+    const RESTS_ON: &'static [EvidenceSource] = &[EvidenceSource::Effect];
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();

@@ -8,7 +8,7 @@ use super::section::Section;
 use crate::index::Index;
 use crate::stats::{Distribution, Samples};
 use hustings_record::words::{duration, setting_ms};
-use hustings_record::{Event, Grade, Nanos, Phase};
+use hustings_record::{Event, EvidenceSource, Nanos, Phase};
 
 /// What it took until every group was led.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,7 +31,7 @@ pub struct Enrolment {
 impl Section for Enrolment {
     const NAME: &'static str = "enrolment";
     const ABOUT: &'static str = "Did everybody come to stand before the measuring began, and how fast?";
-    const RESTS_ON: &'static [Grade] = &[Grade::Wire];
+    const RESTS_ON: &'static [EvidenceSource] = &[EvidenceSource::Wire];
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();

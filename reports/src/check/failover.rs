@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::course::Course;
+use super::failover_timeline::FailoverTimeline;
 use super::finding::Finding;
 use super::phases::FailoverPhase::{
     Act, Decide, Detect, FromIntended, OverFloor, OverNaive, OverRestarted, Release, Spread, Whole,
@@ -15,7 +15,7 @@ use super::section::Section;
 use crate::index::Index;
 use crate::stats::{Distribution, Tail};
 use hustings_record::words::{duration, plural};
-use hustings_record::{FaultKind, Grade, Nanos};
+use hustings_record::{EvidenceSource, FaultKind, Nanos};
 
 /// Latencies of planned handovers, by phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,7 +50,7 @@ pub struct Failover {
     pub floor: Option<Distribution>,
     /// The failover in the middle, moment by moment; None where censoring hides the median.
     #[serde(default)]
-    pub course: Option<Course>,
+    pub course: Option<FailoverTimeline>,
     /// Samples of the floor that came to nothing. Those whose deletion was sent stay in it, longer than what was seen.
     #[serde(default)]
     pub floor_failed: u64,
@@ -97,7 +97,7 @@ impl Failover {
         Self {
             void: phases.void,
             beside_pauses: phases.beside_pauses,
-            course: Course::middle(phases.courses, whole.as_ref().and_then(|whole| whole.p50)),
+            course: FailoverTimeline::middle(phases.courses, whole.as_ref().and_then(|whole| whole.p50)),
             whole,
             from_intended,
             release,
@@ -124,7 +124,7 @@ impl Failover {
 impl Section for Failover {
     const NAME: &'static str = "failover";
     const ABOUT: &'static str = "How long from the loss of a lead to the next grant, by phase, and above the floor.";
-    const RESTS_ON: &'static [Grade] = &[Grade::Report];
+    const RESTS_ON: &'static [EvidenceSource] = &[EvidenceSource::Report];
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();

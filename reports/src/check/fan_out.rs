@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::asked::asks_at_most;
-use super::doubt::fail_unless_stalled;
 use super::finding::Finding;
+use super::request_limit::asks_at_most;
 use super::section::Section;
-use super::wakes::{Range, expected, wakes};
+use super::stall_confounder::fail_unless_stalled;
+use super::wakes::{WakeRange, expected, wakes};
 use super::words::moment;
 use crate::index::{EDGE_NS, Index, LossWakeUps, Notice, Wakes};
 use crate::stats::{Distribution, Samples, lower_median};
-use hustings_record::{Grade, Nanos, WatchEvent};
+use hustings_record::{EvidenceSource, Nanos, WatchEvent};
 
 /// Whom losses woke, against what the recipe declares. A wake-up is a notification of any kind about anything but the candidate's
 /// own znode; who is woken twice counts twice.
@@ -57,7 +57,7 @@ impl Section for FanOutSection {
     const NAME: &'static str = "fan-out";
     const ABOUT: &'static str =
         "Does a loss wake as many candidates, and cause as many requests, as the recipe declares?";
-    const RESTS_ON: &'static [Grade] = &[Grade::Wire];
+    const RESTS_ON: &'static [EvidenceSource] = &[EvidenceSource::Wire];
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
@@ -131,8 +131,8 @@ impl Tally {
         Some((*self.woken.first()?, lower_median(&self.woken)?, *self.woken.last()?))
     }
 
-    fn promise(&mut self, range: &Range) {
-        let Range { least, most, .. } = *range;
+    fn promise(&mut self, range: &WakeRange) {
+        let WakeRange { least, most, .. } = *range;
         self.promised = Some(self.promised.map_or((least, most), |p| (p.0.min(least), p.1.max(most))));
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::testability::Testability;
 use crate::verdict::Verdict;
-use hustings_record::{Expectation, Grade};
+use hustings_record::{EvidenceSource, Expectation};
 
 /// Maximum of detail lines, so that a report stays readable.
 const DETAILS_MAX: usize = 20;
@@ -23,7 +23,7 @@ pub struct CheckResult {
     pub unsafe_as_expected: bool,
     /// Whom one has to trust for it; nobody but the harness where there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rests_on: Vec<Grade>,
+    pub rests_on: Vec<EvidenceSource>,
     /// It is inconclusive for nothing but stalls of the harness: the same again, undisturbed, would tell.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_stalls: bool,
@@ -113,7 +113,7 @@ impl<S> Finding<S> {
     }
 
     /// The result for the report, under the checker's name, and the section.
-    pub(super) fn into_parts(mut self, name: &str, rests_on: Vec<Grade>) -> (CheckResult, S) {
+    pub(super) fn into_parts(mut self, name: &str, rests_on: Vec<EvidenceSource>) -> (CheckResult, S) {
         self.details.sort_by_key(|d| std::cmp::Reverse(d.0));
         if self.details.len() > DETAILS_MAX {
             let more = self.details.len() - (DETAILS_MAX - 1);

@@ -9,10 +9,10 @@ use super::finding::Finding;
 use super::section::Section;
 use super::words::moment;
 use crate::index::{Index, OwnershipInterval, Term};
-use hustings_record::{Grade, Nanos};
+use hustings_record::{EvidenceSource, Nanos};
 
 /// Longest delay of the observer's notification after the leader's.
-const TOLD_LATE_NS: Nanos = 500_000_000;
+const NOTIFICATION_DELAY_NS: Nanos = 500_000_000;
 
 /// Grants and the znodes that they name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -28,7 +28,7 @@ pub struct GrantTokens {
 impl Section for GrantTokens {
     const NAME: &'static str = "grant-tokens";
     const ABOUT: &'static str = "Is the token of every grant that of its own znode by the wire?";
-    const RESTS_ON: &'static [Grade] = &[Grade::Wire, Grade::Report];
+    const RESTS_ON: &'static [EvidenceSource] = &[EvidenceSource::Wire, EvidenceSource::Report];
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::<Self>::default();
@@ -97,6 +97,6 @@ fn led_by_another<'i>(index: &'i Index<'_>, term: &Term<'_>) -> Option<&'i Owner
         index.intervals.within(term.group, believed).filter(|interval| interval.session == Some(term.session));
     others.find(|interval| {
         let (from, to) = (interval.span.0.max(believed.0), interval.span.1.min(believed.1));
-        interval.czxid.is_some() && to.saturating_sub(from) > TOLD_LATE_NS
+        interval.czxid.is_some() && to.saturating_sub(from) > NOTIFICATION_DELAY_NS
     })
 }

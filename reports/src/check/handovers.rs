@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::doubt::did_not_run;
 use super::evidence::evidence;
 use super::finding::Finding;
 use super::section::Section;
+use super::stall_confounder::did_not_run;
 use super::words::{moment, under_way};
 use crate::index::{Ending, Fault, Index, LeaderChange, Loss, LossOutcome, Stall};
 use hustings_record::words::plural;
-use hustings_record::{Expectation, Grade, Nanos, RevokeReason};
+use hustings_record::{EvidenceSource, Expectation, Nanos, RevokeReason};
 
 /// Limit of lost terms listed individually.
-const LOST_TOLD_MAX: usize = 5;
+const LOST_LISTED_MAX: usize = 5;
 /// Limit of unplanned handovers listed individually.
 const UNPLANNED_TOLD_MAX: usize = 10;
 
@@ -76,7 +76,7 @@ impl Handovers {
 impl Section for Handovers {
     const NAME: &'static str = "handovers";
     const ABOUT: &'static str = "Which leads changed hands, and does a fault explain it?";
-    const RESTS_ON: &'static [Grade] = &[Grade::Report];
+    const RESTS_ON: &'static [EvidenceSource] = &[EvidenceSource::Report];
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
@@ -176,7 +176,8 @@ fn lost_leads(index: &Index<'_>) -> Vec<LostLead> {
 
 /// Compares the lost terms with the expectation. Those that a harness stall may explain do not count.
 fn judge_lost(index: &Index<'_>, expected: Expectation, finding: &mut Finding<Handovers>) {
-    let stalled = |lost: &LostLead| index.felt_stall(&[index.terms.all[lost.0].host], (lost.1, lost.1)).is_some();
+    let stalled =
+        |lost: &LostLead| index.confounding_stall(&[index.terms.all[lost.0].host], (lost.1, lost.1)).is_some();
     let (doubtful, certain): (Vec<LostLead>, Vec<LostLead>) = lost_leads(index).into_iter().partition(stalled);
     if !doubtful.is_empty() {
         finding.inconclusive_by_stall(format!("{} lost leads may have come of a process that stalled", doubtful.len()));
@@ -191,7 +192,7 @@ fn judge_lost(index: &Index<'_>, expected: Expectation, finding: &mut Finding<Ha
         finding.judge(expected, certain.len() as u64, "lost leads", evidence(index));
     }
     if expected == Expectation::None {
-        certain.iter().filter_map(|lost| Some((lost, lost.2?))).take(LOST_TOLD_MAX).for_each(|(lost, fault)| {
+        certain.iter().filter_map(|lost| Some((lost, lost.2?))).take(LOST_LISTED_MAX).for_each(|(lost, fault)| {
             let (term, fault) = (&index.terms.all[lost.0], &index.faults.all[fault]);
             finding.note(format!(
                 "{}: candidate {} on {} lost the lead by {} number {} ({})",
@@ -291,11 +292,11 @@ fn was_cut_off(index: &Index<'_>, change: &LeaderChange, counts: fn(&Fault<'_>) 
 /// explain the successor's whole belief.
 fn is_echo(index: &Index<'_>, change: &LeaderChange) -> bool {
     let (held, echo) = (&index.terms.all[change.term], &index.terms.all[change.successor]);
-    held.ended.0 >= echo.ended.1 && index.excuse(&[echo.possible()], &[echo]).is_some()
+    held.ended.0 >= echo.ended.1 && index.leadership_confounder(&[echo.possible()], &[echo]).is_some()
 }
 
 /// The longest stall that may have cost the leader its session: of its own process, or of one that others depend on,
 /// such as the one that runs its links.
 fn stalled_before<'i>(index: &'i Index<'_>, change: &LeaderChange) -> Option<&'i Stall> {
-    index.felt_stall(&[index.terms.all[change.term].host], (change.at, change.at))
+    index.confounding_stall(&[index.terms.all[change.term].host], (change.at, change.at))
 }

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::doubt::fail_unless_stalled;
 use super::finding::Finding;
-use super::kept::KeptCandidates;
+use super::lingering_candidates::LingeringCandidates;
+use super::stall_confounder::fail_unless_stalled;
 use super::words::candidate;
 use crate::index::{CandidateDeparture, CombinedLists, EnrolmentSpan, Index, Stall};
 use crate::stats::spans::{Span, touches};
@@ -40,14 +40,14 @@ pub struct Listing {
 pub(super) fn judge<S>(
     index: &Index<'_>,
     listed: Option<&CombinedLists>,
-    kept: &KeptCandidates<'_>,
+    kept: &LingeringCandidates<'_>,
     finding: &mut Finding<S>,
 ) -> Option<Listing> {
     let listed = listed?;
     if !listed.dissent.is_empty() {
         finding.note(format!("{} listed other sessions and znodes than the others", words::servers(&listed.dissent)));
     }
-    let mut match_ = Match::new(index, listed);
+    let mut match_ = ListMatcher::new(index, listed);
     match_.candidates(kept, finding);
     // Leftovers of a fault or an orderly stop are removed within bounded time; until then they do not count.
     let settled_since = since(index, listed.asked.0);
@@ -63,7 +63,7 @@ pub(super) fn judge<S>(
 /// The czxid of a znode, if it is known, its name and its session.
 type ListedZnode<'n> = (Option<i64>, &'n str, i64);
 
-struct Match<'i, 'a> {
+struct ListMatcher<'i, 'a> {
     index: &'i Index<'a>,
     listed: &'i CombinedLists,
     /// Names of each group's ephemeral znodes, oldest first, with their sessions; None if the age of one is unknown.
@@ -71,7 +71,7 @@ struct Match<'i, 'a> {
     found: Listing,
 }
 
-impl<'i, 'a> Match<'i, 'a> {
+impl<'i, 'a> ListMatcher<'i, 'a> {
     fn new(index: &'i Index<'a>, listed: &'i CombinedLists) -> Self {
         let groups: BTreeMap<&str, u32> = index.info.groups.iter().map(String::as_str).zip(0..).collect();
         let mut ages: BTreeMap<(u32, &str), i64> = BTreeMap::new();
@@ -97,14 +97,14 @@ impl<'i, 'a> Match<'i, 'a> {
     }
 
     /// Checks that each calm candidate has what it should have.
-    fn candidates<S>(&mut self, kept: &KeptCandidates<'_>, finding: &mut Finding<S>) {
+    fn candidates<S>(&mut self, kept: &LingeringCandidates<'_>, finding: &mut Finding<S>) {
         for &cand in self.index.candidates.all.keys().filter(|cand| !kept.contains_key(cand)) {
             let Some(stand) = self.calm(cand) else { continue };
             let Some(what) = self.lacks(cand, stand) else {
                 (self.found.judged, self.found.matching) = (self.found.judged + 1, self.found.matching + 1);
                 continue;
             };
-            let stall = self.index.felt_stall(&[self.index.candidates.all[&cand].host], self.listed.asked);
+            let stall = self.index.confounding_stall(&[self.index.candidates.all[&cand].host], self.listed.asked);
             self.found.judged += u64::from(stall.is_none());
             let text = format!("{} {what}, say the servers' lists", candidate(self.index, cand));
             fail_unless_stalled(finding, self.index, stall, text);
@@ -211,7 +211,7 @@ impl<'i, 'a> Match<'i, 'a> {
     fn stall_of(&self, session: i64) -> Option<&'i Stall> {
         let host = self.index.candidates.sessions.get(&session);
         let hosts = host.map_or_else(|| (0..self.index.info.hosts.len() as u16).collect(), |&host| vec![host]);
-        self.index.felt_stall(&hosts, self.listed.asked)
+        self.index.confounding_stall(&hosts, self.listed.asked)
     }
 
     fn watches<S>(&mut self, users: &Users<'_>, finding: &mut Finding<S>) {

@@ -10,7 +10,7 @@
 //!   candidate left, the bound counts from the last heal. The time to come back is added (7/5 T, a second between
 //!   attempts, the pause of a resigner);
 //! - without a served quorum no election is possible: the bound counts from the end of that outage;
-//! - the [tolerance](super::allowance) of a handover, from the cell's own floor, is added.
+//! - the [tolerance](super::tolerance) of a handover, from the cell's own floor, is added.
 //!
 //! A gap beyond its bound is inconclusive if a harness stall alone explains it. Either the excess is no longer than the
 //! stalls, or the gap ends before all could be back after the stall, as after a server outage. Later gaps fail, as do
@@ -19,21 +19,21 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::allowance::Allowance;
-use super::doubt::fail_unless_stalled;
 use super::evidence::{demanded, share_of_group_time};
 use super::finding::Finding;
 use super::promptness::in_line;
 use super::section::Section;
+use super::stall_confounder::fail_unless_stalled;
+use super::tolerance::Tolerance;
 use super::words::moment;
 use crate::index::{EDGE_NS, Ending, Fault, Index, Term};
 use crate::stats::spans::{Span, total};
 use hustings_record::words::duration;
-use hustings_record::{Grade, Nanos, RevokeReason};
+use hustings_record::{EvidenceSource, Nanos, RevokeReason};
 
 /// Time without a leader.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Leaderless {
+pub struct LeaderlessTime {
     /// Share of the measured group-time without any believer.
     pub share: f64,
     /// The rest of it, summed over all groups: what leads lost without a fault are a rate of.
@@ -51,15 +51,15 @@ pub struct Leaderless {
     pub flaps: u64,
 }
 
-impl Section for Leaderless {
+impl Section for LeaderlessTime {
     const NAME: &'static str = "liveness";
     const ABOUT: &'static str = "Was every group led again within its bound?";
-    const RESTS_ON: &'static [Grade] = &[Grade::Report];
+    const RESTS_ON: &'static [EvidenceSource] = &[EvidenceSource::Report];
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
         let Some(window) = demanded(index, &mut finding) else { return finding };
-        let bounds = Bounds { index, allowance: Allowance::of(index) };
+        let bounds = Bounds { index, tolerance: Tolerance::of(index) };
         let (mut sum, mut unsure) = (0, 0_u64);
         for group in 0..index.info.groups.len() as u32 {
             let gaps = index.terms.leaderless(group, window);
@@ -77,12 +77,12 @@ impl Section for Leaderless {
                 "{unsure} groups: whether somebody led when the drain ended is within the brackets"
             ));
         }
-        flaps(index, window, &bounds.allowance, &mut finding);
+        flaps(index, window, &bounds.tolerance, &mut finding);
         match share_of_group_time(index, sum, window) {
             Some(share) => finding.section.share = share,
             None => finding.inconclusive("there was no group-time to measure".into()),
         }
-        let Leaderless { share, longest_ns, late, groups_at_end, flaps, .. } = finding.section;
+        let LeaderlessTime { share, longest_ns, late, groups_at_end, flaps, .. } = finding.section;
         finding.headline(format!(
             "{groups_at_end} groups without a leader at the end, {late} gaps beyond their bound; leaderless {:.3} % of the time, \
              longest {}; {flaps} beliefs ended and began again for nothing",
@@ -95,11 +95,11 @@ impl Section for Leaderless {
 
 struct Bounds<'i, 'a> {
     index: &'i Index<'a>,
-    allowance: Allowance<'i, 'a>,
+    tolerance: Tolerance<'i, 'a>,
 }
 
 impl<'a> Bounds<'_, 'a> {
-    fn gap(&self, group: u32, gap: Span, window: Span, finding: &mut Finding<Leaderless>) {
+    fn gap(&self, group: u32, gap: Span, window: Span, finding: &mut Finding<LeaderlessTime>) {
         let index = self.index;
         if gap.1 - gap.0 > finding.section.longest_ns {
             finding.section.longest_ns = gap.1 - gap.0;
@@ -126,7 +126,7 @@ impl<'a> Bounds<'_, 'a> {
         );
     }
 
-    fn at_end(&self, group: u32, gap: Option<&Span>, finding: &mut Finding<Leaderless>) {
+    fn at_end(&self, group: u32, gap: Option<&Span>, finding: &mut Finding<LeaderlessTime>) {
         finding.section.groups_at_end += 1;
         let open = gap.map_or(0, |gap| gap.1 - gap.0);
         let text = format!("{}: nobody led when the drain ended, for {}", self.index.group_name(group), duration(open));
@@ -149,12 +149,12 @@ impl<'a> Bounds<'_, 'a> {
         }
     }
 
-    fn late(&self, group: u32, gap: Span, due: Nanos, finding: &mut Finding<Leaderless>, text: String) {
+    fn late(&self, group: u32, gap: Span, due: Nanos, finding: &mut Finding<LeaderlessTime>, text: String) {
         let index = self.index;
-        if self.allowance.stalled(group, gap) >= gap.1 - due {
+        if self.tolerance.stalled(group, gap) >= gap.1 - due {
             return finding.inconclusive_by_stall(format!("{text}; the harness stalled meanwhile"));
         }
-        fail_unless_stalled(finding, index, self.allowance.late_by_stall(group, gap, due), text);
+        fail_unless_stalled(finding, index, self.tolerance.late_by_stall(group, gap, due), text);
     }
 
     /// The deadline for a new leader. Faults after it do not extend it.
@@ -163,7 +163,7 @@ impl<'a> Bounds<'_, 'a> {
         // The time of death of a process is known only as an interval.
         let free = lost.map_or(gap.0, |term| term.ended.1.clamp(gap.0, gap.1) + self.session_takes(term));
         // The tolerance is fixed at the start: later faults must not extend it.
-        let hand_over = self.allowance.handover((gap.0, free));
+        let hand_over = self.tolerance.handover((gap.0, free));
         let mut due = free + hand_over;
         while due < gap.1 {
             let again = self.due_after(group, (gap.0, due), lost, hand_over);
@@ -177,15 +177,15 @@ impl<'a> Bounds<'_, 'a> {
 
     /// The deadline by the faults and outages within `gap`, without later ones.
     fn due_after(&self, group: u32, gap: Span, lost: Option<&Term<'a>>, hand_over: Nanos) -> Nanos {
-        let (index, allowance) = (self.index, &self.allowance);
+        let (index, tolerance) = (self.index, &self.tolerance);
         let mut due = gap.1;
-        let acts = |fault: &&Fault<'a>| fault.t <= gap.1 && gap.0 <= allowance.felt_until(fault);
+        let acts = |fault: &&Fault<'a>| fault.t <= gap.1 && gap.0 <= tolerance.effects_until(fault);
         let again = |fault: &Fault<'a>| {
-            fault.injected.as_ref().map_or(fault.t, |proof| proof.to) + allowance.cut_off() + hand_over
+            fault.injected.as_ref().map_or(fault.t, |proof| proof.to) + tolerance.cut_off() + hand_over
         };
         let (leader, token) = lost.map_or((u32::MAX, i64::MIN), |term| (term.cand, term.czxid));
         let owners = std::iter::once(leader).chain(self.owners(group, gap));
-        let span = (gap.0.saturating_sub(allowance.felt_after()), gap.1);
+        let span = (gap.0.saturating_sub(tolerance.effects_outlast_by()), gap.1);
         let of_cand = |cand: u32| index.faults.on_cand_in(cand, span);
         due = owners.flat_map(of_cand).filter(acts).map(again).fold(due, Nanos::max);
         let line = in_line(index, group, leader, token, gap.0);
@@ -195,18 +195,18 @@ impl<'a> Bounds<'_, 'a> {
             let everybody = index.candidates.of_group(group).iter().flat_map(|&cand| of_cand(cand));
             let healed = everybody.filter(acts).map(Fault::over);
             let free = healed.fold(gap.0, Nanos::max) + index.info.rejoin_after_ms.unwrap_or(0) * 1_000_000;
-            due = due.max(free + allowance.cut_off() + allowance.return_of(free));
+            due = due.max(free + tolerance.cut_off() + tolerance.return_of(free));
         } else if queue {
             let before = line.iter().take_while(|&&cand| hit(cand)).flat_map(|&cand| of_cand(cand));
             due = before.filter(acts).map(again).fold(due, Nanos::max);
         }
-        let served = index.servers.outages_within((gap.0.saturating_sub(allowance.cut_off()), gap.1));
-        due = served.into_iter().map(|out| self.allowance.back(out.1)).fold(due, Nanos::max);
+        let served = index.servers.outages_within((gap.0.saturating_sub(tolerance.cut_off()), gap.1));
+        due = served.into_iter().map(|out| self.tolerance.back(out.1)).fold(due, Nanos::max);
         index
             .faults
             .on_servers()
             .filter(acts)
-            .map(|fault| self.allowance.back(fault.t.max(gap.0)))
+            .map(|fault| self.tolerance.back(fault.t.max(gap.0)))
             .fold(due, Nanos::max)
     }
 
@@ -230,7 +230,7 @@ impl<'a> Bounds<'_, 'a> {
             Ending::Revoked(RevokeReason::Deposed | RevokeReason::ElectionDeleted) => 0,
             Ending::Revoked(RevokeReason::SessionEnded) => 3 * self.index.tick / 2,
             Ending::Revoked(RevokeReason::Resigned | RevokeReason::SteppedDown) | Ending::Died | Ending::Censored => {
-                self.allowance.cut_off()
+                self.tolerance.cut_off()
             }
         }
     }
@@ -251,7 +251,7 @@ impl<'a> Bounds<'_, 'a> {
 
 /// Beliefs that one incarnation ended and resumed while connected, with no fault on it or on the servers and no stall
 /// to explain it. Unexplained changes of leader are reported with the handovers.
-fn flaps(index: &Index<'_>, window: Span, allowance: &Allowance<'_, '_>, finding: &mut Finding<Leaderless>) {
+fn flaps(index: &Index<'_>, window: Span, tolerance: &Tolerance<'_, '_>, finding: &mut Finding<LeaderlessTime>) {
     for places in index.terms.by_cand.values() {
         let terms: Vec<&Term<'_>> = places.iter().map(|&place| &index.terms.all[place]).collect();
         for pair in terms.windows(2).filter(|pair| pair[0].incarnation() == pair[1].incarnation()) {
@@ -265,7 +265,7 @@ fn flaps(index: &Index<'_>, window: Span, allowance: &Allowance<'_, '_>, finding
             }
             // An event after the end of the belief did not cause it.
             let stops = (ended, pair[0].ended.1.saturating_add(EDGE_NS).min(again));
-            let before = (ended.saturating_sub(allowance.cut_off()), stops.1);
+            let before = (ended.saturating_sub(tolerance.cut_off()), stops.1);
             let explained = index.candidates.lost_touch(pair[0].session, before)
                 || index
                     .faults
@@ -285,7 +285,7 @@ fn flaps(index: &Index<'_>, window: Span, allowance: &Allowance<'_, '_>, finding
                 moment(index, ended),
                 duration(again.saturating_sub(ended)),
             );
-            if index.felt_stall(&[pair[0].host], (ended, pair[0].ended.1)).is_some() {
+            if index.confounding_stall(&[pair[0].host], (ended, pair[0].ended.1)).is_some() {
                 finding.inconclusive_by_stall(format!("{text}; the harness stalled before"));
             } else if index.info.expect.unplanned.forbids_the_unexplained() {
                 finding.fail(text);

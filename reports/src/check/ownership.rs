@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::doubt::fail_unless_stalled;
+use super::awareness::AwarenessJudge;
 use super::finding::Finding;
 use super::section::Section;
-use super::unaware::AwarenessJudge;
+use super::stall_confounder::fail_unless_stalled;
 use super::words::{moment, under_way};
 use crate::index::{Index, OwnershipInterval, Stall, Term};
 use crate::stats::spans::{Span, total, union, within, without};
 use hustings_record::words::duration;
-use hustings_record::{Grade, Nanos};
+use hustings_record::{EvidenceSource, Nanos};
 
 /// Tolerance for a busy machine.
 const MARGIN_NS: Nanos = 1_000_000_000;
@@ -42,7 +42,7 @@ fn none(count: &u64) -> bool {
 impl Section for Ownership {
     const NAME: &'static str = "ownership";
     const ABOUT: &'static str = "Does who believes to lead own the lead by ZooKeeper's word, and the other way round?";
-    const RESTS_ON: &'static [Grade] = &[Grade::Wire, Grade::Report];
+    const RESTS_ON: &'static [EvidenceSource] = &[EvidenceSource::Wire, EvidenceSource::Report];
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
@@ -95,9 +95,23 @@ fn evidence(index: &Index<'_>, unaware: &AwarenessJudge<'_, '_>, window: Span, f
                 duration(gap.1 - gap.0),
                 moment(index, gap.0),
             );
-            finding.inconclusive(text + &under_way(index.faults.on_servers_at(gap.0)));
+            let text = text + &under_way(index.faults.on_servers_at(gap.0));
+            match observer_stalled(index, gap) {
+                Some(stalled) => finding
+                    .inconclusive_by_stall(format!("{text}; the harness stalled for {} of that", duration(stalled))),
+                None => finding.inconclusive(text),
+            }
         }
     }
+}
+
+/// For how long the coordinator, in which the observer runs, or another process that is no host stalled within a gap, if that may be
+/// why the gap is there: for half of it, or for more than T/10. Either way the owner is not known; the question is whether it would be
+/// in a repetition.
+fn observer_stalled(index: &Index<'_>, gap: Span) -> Option<Nanos> {
+    let stalls = index.lives.stalls_in(&[], gap).map(|stall| (stall.from, stall.to));
+    let stalled = total(&within(&union(stalls.collect()), gap));
+    (stalled > index.stall_limit() || 2 * stalled >= gap.1 - gap.0).then_some(stalled)
 }
 
 /// The failure if the owner changed at the worst moment within `gap`, in which it is not known. Failures at any moment
@@ -126,7 +140,7 @@ fn hidden(index: &Index<'_>, unaware: &AwarenessJudge<'_, '_>, group: u32, gap: 
         let Some(session) = interval.session else { return false };
         let believed = union(terms().filter(|term| interval.is_of(term)).map(|term| term.possible()).collect());
         let left = without(owned, &believed).into_iter().filter(|left| meet(*left, gap));
-        left.into_iter().any(|left| Overdue::of(index, session, group, left, limit).is_some())
+        left.into_iter().any(|left| OwnershipWithoutBelief::of(index, session, group, left, limit).is_some())
     };
     let before = earlier.last().map(|interval| (interval, (interval.span.0, last)));
     let after = later.first().map(|interval| (interval, (first, interval.span.1)));
@@ -204,7 +218,9 @@ fn dead_owners(index: &Index<'_>, window: Span, limit: Nanos, finding: &mut Find
         for gap in without(owned, &believed) {
             finding.section.dead_owner_max_ns = finding.section.dead_owner_max_ns.max(gap.1 - gap.0);
             finding.section.dead_owners += u64::from(gap.1 - gap.0 > index.tick);
-            let Some(overdue) = Overdue::of(index, session, interval.group, gap, limit) else { continue };
+            let Some(overdue) = OwnershipWithoutBelief::of(index, session, interval.group, gap, limit) else {
+                continue;
+            };
             let text = format!(
                 "{}: session {session:#x} ({}) owned the lead for {} from {}, and nobody under it believed",
                 index.group_name(interval.group),
@@ -218,7 +234,7 @@ fn dead_owners(index: &Index<'_>, window: Span, limit: Nanos, finding: &mut Find
 }
 
 /// A time in which a session owned the lead and nobody under it believed, for longer than allowed.
-struct Overdue<'i> {
+struct OwnershipWithoutBelief<'i> {
     /// The owner's host, if it is of this run.
     whose: Option<u16>,
     /// When its time started.
@@ -227,7 +243,7 @@ struct Overdue<'i> {
     stall: Option<&'i Stall>,
 }
 
-impl<'i> Overdue<'i> {
+impl<'i> OwnershipWithoutBelief<'i> {
     fn of(index: &'i Index<'_>, session: i64, group: u32, gap: Span, limit: Nanos) -> Option<Self> {
         if gap.1 - gap.0 <= limit {
             return None;
@@ -246,7 +262,7 @@ impl<'i> Overdue<'i> {
 
 /// A cause beyond the owner's control.
 #[derive(Clone)]
-struct Hindrance<'i> {
+struct OwnerConfounder<'i> {
     span: Span,
     /// The time lost; None: the owner's full time starts again after it.
     costs: Option<Nanos>,
@@ -261,10 +277,10 @@ struct OwnerCount<'i> {
 }
 
 /// A hindrance that begins after the deadline adds nothing.
-fn counted<'i>(gap: Span, limit: Nanos, mut hindrances: Vec<Hindrance<'i>>) -> OwnerCount<'i> {
+fn counted<'i>(gap: Span, limit: Nanos, mut hindrances: Vec<OwnerConfounder<'i>>) -> OwnerCount<'i> {
     hindrances.sort_by_key(|hindrance| hindrance.span);
     let mut counted = OwnerCount { from: gap.0, until: gap.0 + limit, stall: None };
-    for Hindrance { span, costs, stall } in hindrances {
+    for OwnerConfounder { span, costs, stall } in hindrances {
         if span.1 <= gap.0 || span.0 > counted.until {
             continue;
         }
@@ -281,17 +297,21 @@ fn counted<'i>(gap: Span, limit: Nanos, mut hindrances: Vec<Hindrance<'i>>) -> O
 }
 
 /// Faults on the owner, and times without a quorum.
-fn kept_from_acting<'i>(index: &'i Index<'_>, host: Option<u16>, group: u32, gap: Span) -> Vec<Hindrance<'i>> {
+fn kept_from_acting<'i>(index: &'i Index<'_>, host: Option<u16>, group: u32, gap: Span) -> Vec<OwnerConfounder<'i>> {
     let Some(host) = host else { return Vec::new() };
     let faults = index.faults.of_group(group).filter(|fault| fault.met.contains(&host));
     let faults = faults.filter(|fault| !fault.kind.facts().leaves_all_able());
     let faults = faults.map(|fault| (fault.t, fault.active.1));
     let spans = faults.chain(index.servers.outages_within(gap));
-    spans.map(|span| Hindrance { span, costs: None, stall: None }).collect()
+    spans.map(|span| OwnerConfounder { span, costs: None, stall: None }).collect()
 }
 
 /// After a stall in which clients give up a server, a session has its full time again: another server keeps it alive.
-fn stalls_of_owner<'i>(index: &'i Index<'_>, host: Option<u16>, gap: Span) -> impl Iterator<Item = Hindrance<'i>> {
+fn stalls_of_owner<'i>(
+    index: &'i Index<'_>,
+    host: Option<u16>,
+    gap: Span,
+) -> impl Iterator<Item = OwnerConfounder<'i>> {
     let hosts: Vec<u16> = host.into_iter().collect();
     let mut stalls: Vec<&Stall> = index.lives.stalls_in(&hosts, gap).filter(|stall| stall.own > 0).collect();
     stalls.sort_by_key(|stall| (stall.from, stall.to));
@@ -301,6 +321,6 @@ fn stalls_of_owner<'i>(index: &'i Index<'_>, host: Option<u16>, gap: Span) -> im
         let alone = stall.to.saturating_sub(over.max(stall.from)).min(stall.own);
         over = over.max(stall.to);
         let costs = (stall.own < index.session_ends_after()).then_some(alone);
-        Hindrance { span: (stall.from, stall.to), costs, stall: Some(stall) }
+        OwnerConfounder { span: (stall.from, stall.to), costs, stall: Some(stall) }
     })
 }

@@ -7,7 +7,7 @@ use FailoverPhase::{
     Act, Decide, Detect, FromIntended, OverFloor, OverNaive, OverRestarted, Release, Spread, UntilWrite, Whole,
 };
 
-use super::course::{Course, Moments};
+use super::failover_timeline::{FailoverTimeline, FailoverTimestamps};
 use crate::index::{Ending, Fault, Index, Loss, LossOutcome, Term};
 use crate::stats::Samples;
 use crate::stats::spans::Span;
@@ -54,7 +54,7 @@ pub struct Phases {
     pub(super) beside_pauses: u64,
     pub(super) floor: FloorTimes,
     /// Of the whole failovers that ended and are not void.
-    pub(super) courses: Vec<Course>,
+    pub(super) courses: Vec<FailoverTimeline>,
 }
 
 impl Phases {
@@ -105,14 +105,14 @@ pub(crate) fn medians(index: &Index<'_>) -> PerPhase<Nanos> {
 }
 
 /// Takes samples of one handover.
-struct Taker<'i, 'a> {
+struct PhaseSampler<'i, 'a> {
     index: &'i Index<'a>,
     /// Of the loser and the winner.
     hosts: [u16; 2],
     medians: Option<&'i PerPhase<Nanos>>,
 }
 
-impl Taker<'_, '_> {
+impl PhaseSampler<'_, '_> {
     /// The length that counts; None if void.
     fn take(&self, phases: &mut Phases, phase: FailoverPhase, (from, to): Span, happened: bool) -> Option<Nanos> {
         let samples = &mut phases.samples[phase as usize];
@@ -158,7 +158,7 @@ fn measure(index: &Index<'_>, loss: &Loss, medians: Option<&PerPhase<Nanos>>, ph
     };
     let happened = next.is_some();
     let loser = index.terms.all[loss.term].host;
-    let taker = Taker { index, hosts: [loser, next.map_or(loser, |next| next.host)], medians };
+    let taker = PhaseSampler { index, hosts: [loser, next.map_or(loser, |next| next.host)], medians };
     let whole = taker.take(phases, Whole, (loss.effect, end), happened);
     let taken = whole.is_some();
     phases.void += u64::from(!taken);
@@ -169,7 +169,8 @@ fn measure(index: &Index<'_>, loss: &Loss, medians: Option<&PerPhase<Nanos>>, ph
     if fault.kind == FaultKind::Resign {
         taker.take(phases, Release, (loss.effect, loss.released), true);
     }
-    let mut moments = Moments { written: act(&taker, next, (loss.effect, end), phases), ..Moments::default() };
+    let mut moments =
+        FailoverTimestamps { written: act(&taker, next, (loss.effect, end), phases), ..FailoverTimestamps::default() };
     if index.info.leader_wakes() != Some(FanOut::None) {
         watched(&taker, loss, (end, happened), phases, &mut moments);
     }
@@ -182,7 +183,7 @@ fn measure(index: &Index<'_>, loss: &Loss, medians: Option<&PerPhase<Nanos>>, ph
         over_the_floor(&taker, &floor, (moments.told.is_some(), noticed), phases);
     }
     if taken && happened {
-        phases.courses.push(Course::new(loss, fault.kind == FaultKind::Resign, end, moments));
+        phases.courses.push(FailoverTimeline::new(loss, fault.kind == FaultKind::Resign, end, moments));
     }
 }
 
@@ -198,11 +199,11 @@ fn from_intended(fault: &Fault<'_>, loss: &Loss, whole: Option<Nanos>, happened:
 
 /// The phases of recipes whose candidates wait for a notification.
 fn watched(
-    taker: &Taker<'_, '_>,
+    taker: &PhaseSampler<'_, '_>,
     loss: &Loss,
     (end, happened): (Nanos, bool),
     phases: &mut Phases,
-    moments: &mut Moments,
+    moments: &mut FailoverTimestamps,
 ) {
     let index = taker.index;
     let woken: Vec<Nanos> = index.woken(loss).iter().map(|n| n.t).collect();
@@ -220,7 +221,12 @@ fn watched(
 
 /// Samples from the grant, and from the loss, to the first accepted write, or to the term's end without one. Returns
 /// the time of that write.
-fn act(taker: &Taker<'_, '_>, next: Option<&Term<'_>>, (lost, granted): Span, phases: &mut Phases) -> Option<Nanos> {
+fn act(
+    taker: &PhaseSampler<'_, '_>,
+    next: Option<&Term<'_>>,
+    (lost, granted): Span,
+    phases: &mut Phases,
+) -> Option<Nanos> {
     let Some(next) = next else {
         taker.take(phases, Act, (granted, granted), false);
         taker.take(phases, UntilWrite, (lost, granted), false);
@@ -235,8 +241,8 @@ fn act(taker: &Taker<'_, '_>, next: Option<&Term<'_>>, (lost, granted): Span, ph
 }
 
 /// Detection above the floor of expiry; without one, the failover's end above it.
-fn over_the_floor(taker: &Taker<'_, '_>, floor: &Floor, (told, at): (bool, Nanos), phases: &mut Phases) {
-    let Floor { touch: _, naive, restarted, earliest } = *floor;
+fn over_the_floor(taker: &PhaseSampler<'_, '_>, floor: &ExpiryFloor, (told, at): (bool, Nanos), phases: &mut Phases) {
+    let ExpiryFloor { touch: _, naive, restarted, earliest } = *floor;
     let floor = restarted.unwrap_or(naive);
     if restarted.is_some() {
         taker.take(phases, OverNaive, (naive, at), told);
@@ -248,7 +254,7 @@ fn over_the_floor(taker: &Taker<'_, '_>, floor: &Floor, (told, at): (bool, Nanos
 }
 
 /// When the lost leader's session could expire.
-pub(super) struct Floor {
+pub(super) struct ExpiryFloor {
     /// Its last contact.
     touch: Nanos,
     /// T after its last touch, `T − age` after the fault.
@@ -260,7 +266,7 @@ pub(super) struct Floor {
 }
 
 /// None if unknown: the session was not left to expire, or reconnected after its last recorded touch.
-pub(super) fn expiry_floor(index: &Index<'_>, loss: &Loss, fault: &Fault<'_>, detected: Nanos) -> Option<Floor> {
+pub(super) fn expiry_floor(index: &Index<'_>, loss: &Loss, fault: &Fault<'_>, detected: Nanos) -> Option<ExpiryFloor> {
     // Other faults end the session themselves, or let its touches through.
     let expires = |fault: &&Fault<'_>| fault.kind.facts().lets_sessions_expire;
     let session = index.terms.all[loss.term].session;
@@ -278,7 +284,12 @@ pub(super) fn expiry_floor(index: &Index<'_>, loss: &Loss, fault: &Fault<'_>, de
     let timeout = index.timeout?;
     let restart = index.servers.restarts().filter(|r| r.at > touch && r.at < detected).max_by_key(|r| r.at);
     let earliest = restart.map_or(touch, |restart| restart.earliest.max(touch)) + timeout;
-    Some(Floor { touch, naive: touch + timeout, restarted: restart.map(|restart| restart.at + timeout), earliest })
+    Some(ExpiryFloor {
+        touch,
+        naive: touch + timeout,
+        restarted: restart.map(|restart| restart.at + timeout),
+        earliest,
+    })
 }
 
 /// Whether the lost znode may have been deleted before its session could expire: its owner had resigned when the fault

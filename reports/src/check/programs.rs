@@ -12,10 +12,10 @@ use super::words::moment;
 use crate::index::Index;
 use crate::stats::spans::{Span, total, union, within};
 use hustings_record::words::{duration, plural};
-use hustings_record::{Event, Grade, Misbehaviour, Nanos};
+use hustings_record::{Event, EvidenceSource, Misbehaviour, Nanos};
 
 /// Limit per kind of violations listed individually.
-const TOLD_MAX: usize = 3;
+const LISTED_MAX: usize = 3;
 
 /// What stood on the hosts, where that is no recipe of this program's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,7 +26,7 @@ pub struct Programs {
     pub processes: u64,
     /// By whose word beliefs are known: reports, or effect where any of them reports nothing that can be used. None: no recipe of
     /// somebody else's stood here.
-    pub belief: Option<Grade>,
+    pub belief: Option<EvidenceSource>,
     /// Why reports are not used, each reason once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unused: Vec<String>,
@@ -40,7 +40,7 @@ pub struct Programs {
 impl Section for Programs {
     const NAME: &'static str = "programs";
     const ABOUT: &'static str = "Did programs of others keep to the rules by which they take part?";
-    const RESTS_ON: &'static [Grade] = &[Grade::Process, Grade::Report];
+    const RESTS_ON: &'static [EvidenceSource] = &[EvidenceSource::Process, EvidenceSource::Report];
 
     fn applies(index: &Index<'_>) -> bool {
         index.few.iter().any(|(_, event)| matches!(event, Event::Program(_) | Event::Misbehaved { .. }))
@@ -72,9 +72,9 @@ impl Section for Programs {
         }
         for (what, texts) in &seen {
             section.misbehaved.insert(what.name().to_owned(), texts.len() as u64);
-            texts.iter().take(TOLD_MAX).for_each(|text| finding.fail(format!("{what}: {text}")));
-            if texts.len() > TOLD_MAX {
-                finding.note(format!("{what}: {} more", texts.len() - TOLD_MAX));
+            texts.iter().take(LISTED_MAX).for_each(|text| finding.fail(format!("{what}: {text}")));
+            if texts.len() > LISTED_MAX {
+                finding.note(format!("{what}: {} more", texts.len() - LISTED_MAX));
             }
         }
         if section.processes == 0 {
@@ -84,7 +84,7 @@ impl Section for Programs {
             finding.note(format!("beliefs are known by effect alone: {why}"));
         }
         let count: usize = seen.values().map(Vec::len).sum();
-        let by = section.belief.unwrap_or(Grade::Effect);
+        let by = section.belief.unwrap_or(EvidenceSource::Effect);
         finding.headline(format!(
             "{}, {}; beliefs by {by}; {}",
             section.names.join(", "),

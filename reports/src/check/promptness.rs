@@ -8,7 +8,7 @@
 //!   forward touches every half tick.
 //! - A notified candidate decides at once or, where all lost their znodes, once it may enrol again. A recipe that
 //!   watches nothing has its interval for both.
-//! - The [tolerance](super::allowance) of a handover is added for each sample. More than half must keep a stricter one:
+//! - The [tolerance](super::tolerance) of a handover is added for each sample. More than half must keep a stricter one:
 //!   of the losses of one injection, the first need not wait for the last. Samples covered by a harness stall are void,
 //!   as are those with slow links, a server fault, or a fault on the next in line. A delay that a stall may have caused
 //!   is inconclusive.
@@ -18,17 +18,17 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::allowance::{Allowance, WaitStep};
-use super::doubt::did_not_run;
 use super::finding::Finding;
-use super::phases::{Floor, expiry_floor};
+use super::phases::{ExpiryFloor, expiry_floor};
 use super::section::Section;
+use super::stall_confounder::did_not_run;
+use super::tolerance::{Tolerance, WaitStep};
 use super::words::moment;
 use crate::index::{Fault, Index, Loss, LossOutcome};
 use crate::stats::spans::{Span, touches};
 use hustings_record::words::duration;
 use hustings_record::{
-    FanOut, FaultKind, Grade, LeadLoss, Nanos, ProcessFate, STANDS_ANEW_AFTER_MS, SessionState, TargetClass,
+    ENROLS_AGAIN_AFTER_MS, EvidenceSource, FanOut, FaultKind, LeadLoss, Nanos, ProcessFate, SessionState, TargetClass,
 };
 
 /// Minimum of samples for a statement about half of them.
@@ -39,14 +39,14 @@ const SAMPLES_MIN: u64 = 3;
 pub struct Promptness {
     /// Of resignations: from the order to the end of the znode.
     #[serde(default)]
-    pub release: PromiseKept,
-    pub detect: PromiseKept,
-    pub decide: PromiseKept,
+    pub release: PromiseResult,
+    pub detect: PromiseResult,
+    pub decide: PromiseResult,
 }
 
 /// How a promise was kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PromiseKept {
+pub struct PromiseResult {
     /// Samples that were compared with it.
     pub n: u64,
     /// Those that took longer than the allowance of one, and than that of more than half.
@@ -63,7 +63,7 @@ impl Section for Promptness {
     const NAME: &'static str = "promptness";
     const ABOUT: &'static str =
         "Were leads given up at once when that was ordered, watchers notified in time, and did they act at once?";
-    const RESTS_ON: &'static [Grade] = &[Grade::Wire, Grade::Report];
+    const RESTS_ON: &'static [EvidenceSource] = &[EvidenceSource::Wire, EvidenceSource::Report];
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates() && index.losses.all.iter().any(|loss| loss.outcome != LossOutcome::Survived)
@@ -71,8 +71,8 @@ impl Section for Promptness {
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
-        let judge = Judge::of(index);
-        let Waits { release, detect, decide } = judge.waits();
+        let judge = PromptnessJudge::of(index);
+        let HandoverWaits { release, detect, decide } = judge.waits();
         finding.section = Promptness {
             release: judge.promise(release, Promise::Release, &mut finding),
             detect: judge.promise(detect, Promise::Detect, &mut finding),
@@ -129,20 +129,20 @@ pub(crate) struct Slack {
 /// The slack of every handover compared with this promise, by its place among the losses, if it came `later` by so
 /// much.
 pub(crate) fn slack(index: &Index<'_>, promise: Promise, later: Nanos) -> BTreeMap<usize, Slack> {
-    let (judge, step) = (Judge::of(index), promise.step());
-    let of = |wait: &Wait| {
+    let (judge, step) = (PromptnessJudge::of(index), promise.step());
+    let of = |wait: &HandoverWait| {
         let due = (wait.due, wait.due);
         let (group, late) = (index.losses.all[wait.loss].group, (wait.due.min(wait.came), wait.came + later));
-        let stalled = judge.allowance.stalled(group, late);
+        let stalled = judge.tolerance.stalled(group, late);
         let left = |allowed: Nanos| (wait.due + allowed + stalled).saturating_sub(wait.came);
         // The last handover of an injection may take the longest.
-        let of_half = left(judge.allowance.median(step, due, (1, 1)));
-        (wait.loss, Slack { of_each: left(judge.allowance.step(step, due)), of_half })
+        let of_half = left(judge.tolerance.median(step, due, (1, 1)));
+        (wait.loss, Slack { of_each: left(judge.tolerance.step(step, due)), of_half })
     };
     judge.waits().of(promise).waits.iter().map(of).collect()
 }
 
-fn words(kept: PromiseKept) -> String {
+fn words(kept: PromiseResult) -> String {
     if kept.n == 0 {
         return format!("not judged ({} void)", kept.void);
     }
@@ -157,7 +157,7 @@ fn words(kept: PromiseKept) -> String {
 }
 
 /// One wait of a loss.
-struct Wait {
+struct HandoverWait {
     /// The place of the loss.
     loss: usize,
     /// When it was due, and when it came.
@@ -168,18 +168,18 @@ struct Wait {
 /// The waits of one promise.
 #[derive(Default)]
 struct PromiseWaits {
-    waits: Vec<Wait>,
+    waits: Vec<HandoverWait>,
     void: u64,
 }
 
 #[derive(Default)]
-struct Waits {
+struct HandoverWaits {
     release: PromiseWaits,
     detect: PromiseWaits,
     decide: PromiseWaits,
 }
 
-impl Waits {
+impl HandoverWaits {
     fn of(self, promise: Promise) -> PromiseWaits {
         match promise {
             Promise::Release => self.release,
@@ -189,27 +189,27 @@ impl Waits {
     }
 }
 
-struct Judge<'i, 'a> {
+struct PromptnessJudge<'i, 'a> {
     index: &'i Index<'a>,
-    allowance: Allowance<'i, 'a>,
+    tolerance: Tolerance<'i, 'a>,
     /// Faults that may delay candidates they do not hit: few, whereas many faults hit one candidate each.
     on_others: Vec<&'i Fault<'a>>,
 }
 
-impl<'i, 'a> Judge<'i, 'a> {
+impl<'i, 'a> PromptnessJudge<'i, 'a> {
     fn of(index: &'i Index<'a>) -> Self {
         let on_others = |fault: &&Fault<'_>| fault.kind.takes_hosts_out();
-        Self { index, allowance: Allowance::of(index), on_others: index.faults.all.iter().filter(on_others).collect() }
+        Self { index, tolerance: Tolerance::of(index), on_others: index.faults.all.iter().filter(on_others).collect() }
     }
 
     /// The waits of all losses.
-    fn waits(&self) -> Waits {
-        let mut waits = Waits::default();
+    fn waits(&self) -> HandoverWaits {
+        let mut waits = HandoverWaits::default();
         (0..self.index.losses.all.len()).for_each(|place| self.loss(place, &mut waits));
         waits
     }
 
-    fn loss(&self, place: usize, waits: &mut Waits) {
+    fn loss(&self, place: usize, waits: &mut HandoverWaits) {
         let index = self.index;
         let loss = &index.losses.all[place];
         let end = match loss.outcome {
@@ -224,10 +224,10 @@ impl<'i, 'a> Judge<'i, 'a> {
         self.released(place, fault, end, &mut waits.release);
         // Where all lost their znodes, each pauses before it enrols again.
         let anew = fault.kind.facts().leads == LeadLoss::Anew;
-        let rests = if anew { STANDS_ANEW_AFTER_MS * 1_000_000 } else { 0 };
+        let rests = if anew { ENROLS_AGAIN_AFTER_MS * 1_000_000 } else { 0 };
         let (polls, asks) = (index.polls(), index.info.leader_wakes() == Some(FanOut::None));
         // A fault after the deadline, tolerance included, voids nothing.
-        let by = |step: WaitStep, due: Nanos| end.min(due + self.allowance.step(step, (due, due)));
+        let by = |step: WaitStep, due: Nanos| end.min(due + self.tolerance.step(step, (due, due)));
         let first = |due: Nanos| {
             if asks { by(WaitStep::TakeOver, due + polls + rests) } else { by(WaitStep::Notify, due + polls) }
         };
@@ -238,10 +238,10 @@ impl<'i, 'a> Judge<'i, 'a> {
             return;
         };
         if asks {
-            return waits.decide.waits.push(Wait { loss: place, due: due + polls + rests, came: end });
+            return waits.decide.waits.push(HandoverWait { loss: place, due: due + polls + rests, came: end });
         }
         let told = index.woken(loss).first().filter(|notice| notice.t <= end).copied();
-        waits.detect.waits.push(Wait { loss: place, due, came: told.map_or(end, |notice| notice.t) });
+        waits.detect.waits.push(HandoverWait { loss: place, due, came: told.map_or(end, |notice| notice.t) });
         if let Some(told) = told {
             // The successor, or else the first notified candidate, may have lost its connection meanwhile.
             let next = match loss.outcome {
@@ -252,7 +252,7 @@ impl<'i, 'a> Judge<'i, 'a> {
             if self.cut_off(next, (told.t, by)) || self.is_void(loss, by.max(loss.effect)) {
                 waits.decide.void += 1;
             } else {
-                waits.decide.waits.push(Wait { loss: place, due: told.t + rests, came: end });
+                waits.decide.waits.push(HandoverWait { loss: place, due: told.t + rests, came: end });
             }
         }
     }
@@ -270,7 +270,7 @@ impl<'i, 'a> Judge<'i, 'a> {
         let disowned = owned.map(|interval| interval.span.1).max();
         let told = index.woken(loss).first().map(|notice| notice.t);
         let gone = loss.answered.unwrap_or(end).min(disowned.unwrap_or(end)).min(told.unwrap_or(end)).min(end);
-        let by = gone.min(fault.t + self.allowance.step(WaitStep::Notify, (fault.t, fault.t)));
+        let by = gone.min(fault.t + self.tolerance.step(WaitStep::Notify, (fault.t, fault.t)));
         // A connection that it closes itself voids nothing.
         let own = |other: &Fault<'_>| other.id != fault.id && self.acts(other, (fault.t, by));
         let hit = index.faults.on_cand_in(lost.cand, (fault.t, by)).any(own)
@@ -278,15 +278,15 @@ impl<'i, 'a> Judge<'i, 'a> {
         if hit || self.servers_hit((fault.t, by)) || self.links_slow(loss.group, (fault.t, by)) {
             release.void += 1;
         } else {
-            release.waits.push(Wait { loss: place, due: fault.t, came: gone });
+            release.waits.push(HandoverWait { loss: place, due: fault.t, came: gone });
         }
     }
 
     /// Compares the waits with their tolerances.
-    fn promise(&self, promised: PromiseWaits, promise: Promise, finding: &mut Finding<Promptness>) -> PromiseKept {
-        let mut kept = PromiseKept { void: promised.void, ..PromiseKept::default() };
-        let mut injections: BTreeMap<Nanos, Vec<Wait>> = BTreeMap::new();
-        let lost = |wait: &Wait| &self.index.losses.all[wait.loss];
+    fn promise(&self, promised: PromiseWaits, promise: Promise, finding: &mut Finding<Promptness>) -> PromiseResult {
+        let mut kept = PromiseResult { void: promised.void, ..PromiseResult::default() };
+        let mut injections: BTreeMap<Nanos, Vec<HandoverWait>> = BTreeMap::new();
+        let lost = |wait: &HandoverWait| &self.index.losses.all[wait.loss];
         for wait in promised.waits {
             injections.entry(self.index.faults.all[lost(&wait).fault].intended).or_default().push(wait);
         }
@@ -309,21 +309,21 @@ impl<'i, 'a> Judge<'i, 'a> {
     /// Compares one wait with its tolerances.
     fn take(
         &self,
-        wait: &Wait,
+        wait: &HandoverWait,
         place: (u64, u64),
         promise: Promise,
-        kept: &mut PromiseKept,
+        kept: &mut PromiseResult,
         finding: &mut Finding<Promptness>,
     ) {
         let index = self.index;
-        let Wait { loss, due, came } = *wait;
+        let HandoverWait { loss, due, came } = *wait;
         let (step, done) = (promise.step(), promise.done());
         let loss = &index.losses.all[loss];
         let took = came.saturating_sub(due);
         // The tolerances are fixed at the due time: later faults must not extend them.
-        let (each, half) = (self.allowance.step(step, (due, due)), self.allowance.median(step, (due, due), place));
+        let (each, half) = (self.tolerance.step(step, (due, due)), self.tolerance.median(step, (due, due), place));
         // A stall before the due time delays nothing.
-        let stalled = self.allowance.stalled(loss.group, (due, came));
+        let stalled = self.tolerance.stalled(loss.group, (due, came));
         if took > half && stalled >= took - half {
             kept.void += 1;
             return;
@@ -339,7 +339,7 @@ impl<'i, 'a> Judge<'i, 'a> {
         };
         // Sessions that ended in a stall are replaced after it.
         if took > each
-            && let Some(stall) = self.allowance.late_by_stall(loss.group, (due, came), due + each)
+            && let Some(stall) = self.tolerance.late_by_stall(loss.group, (due, came), due + each)
         {
             kept.void += 1;
             return finding.inconclusive_by_stall(format!("{}{}", text(), did_not_run(index, stall)));
@@ -369,16 +369,16 @@ impl<'i, 'a> Judge<'i, 'a> {
             return None;
         }
         let floor =
-            expiry_floor(self.index, loss, fault, end).map(|floor: Floor| floor.restarted.unwrap_or(floor.naive));
+            expiry_floor(self.index, loss, fault, end).map(|floor: ExpiryFloor| floor.restarted.unwrap_or(floor.naive));
         // A reconnected client has a whole session timeout ahead.
         let session = self.index.terms.all[loss.term].session;
         let since = self.index.candidates.reconnected_by(session, end).unwrap_or(0).max(loss.effect);
-        Some(floor.map_or(since + self.allowance.expiry(), |floor| floor + 3 * self.index.tick / 2))
+        Some(floor.map_or(since + self.tolerance.expiry(), |floor| floor + 3 * self.index.tick / 2))
     }
 
     /// Whether the fault may have effects within `span`.
     fn acts(&self, fault: &Fault<'_>, span: Span) -> bool {
-        fault.t <= span.1 && span.0 <= self.allowance.felt_until(fault)
+        fault.t <= span.1 && span.0 <= self.tolerance.effects_until(fault)
     }
 
     fn servers_hit(&self, span: Span) -> bool {
@@ -387,8 +387,8 @@ impl<'i, 'a> Judge<'i, 'a> {
 
     /// Slow links delay every candidate of the group behind them.
     fn links_slow(&self, group: u32, span: Span) -> bool {
-        let slows = |fault: &Fault<'_>| fault.kind.facts().deafens && !fault.kind.facts().takes_out;
-        let felt = (span.0.saturating_sub(self.allowance.felt_after()), span.1);
+        let slows = |fault: &Fault<'_>| fault.kind.facts().suppresses_watch_events && !fault.kind.facts().takes_out;
+        let felt = (span.0.saturating_sub(self.tolerance.effects_outlast_by()), span.1);
         self.index.faults.on_group_in(group, felt).any(|fault| slows(fault) && self.acts(fault, span))
     }
 
@@ -415,7 +415,7 @@ impl<'i, 'a> Judge<'i, 'a> {
         // A fault on a whole group at once is the loss itself.
         let own = index.faults.all[loss.fault].id;
         let is_loss = |fault: &Fault<'_>| fault.id == own && fault.kind.hits_candidates();
-        let felt = (span.0.saturating_sub(self.allowance.felt_after()), span.1);
+        let felt = (span.0.saturating_sub(self.tolerance.effects_outlast_by()), span.1);
         let hit = |cand: u32| index.faults.on_cand_in(cand, felt).any(|fault| acts(fault) && !is_loss(fault));
         let next = in_line(index, loss.group, lost.cand, lost.czxid, loss.effect);
         match index.info.leader_wakes() {

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::finding::Finding;
 use super::section::Section;
 use crate::index::{Index, LOG_SLACK_NS};
-use hustings_record::Grade;
+use hustings_record::EvidenceSource;
 use hustings_record::words::duration;
 
 /// What the record of the cell holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Wholeness {
+pub struct RecordContents {
     pub segments: u64,
     /// Candidates that were ever heard of, and their lives under a session.
     pub candidates: u64,
@@ -20,10 +20,10 @@ pub struct Wholeness {
     pub terms: u64,
 }
 
-impl Section for Wholeness {
+impl Section for RecordContents {
     const NAME: &'static str = "record";
     const ABOUT: &'static str = "Is the record itself whole?";
-    const RESTS_ON: &'static [Grade] = &[];
+    const RESTS_ON: &'static [EvidenceSource] = &[];
 
     fn applies(_: &Index<'_>) -> bool {
         true

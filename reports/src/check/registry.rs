@@ -13,7 +13,7 @@ use crate::excerpts::load::Load;
 use crate::excerpts::timelines::Timeline;
 use crate::index::Index;
 use crate::verdict::Verdict;
-use hustings_record::{CellInfo, Grade};
+use hustings_record::{CellInfo, EvidenceSource};
 
 /// Turns each line into a field of [`CellSummary`], an entry of [`CHECKERS`] and an export of `sections`.
 macro_rules! checkers {
@@ -101,8 +101,8 @@ checkers! {
     write_tokens: write_tokens::WriteTokens,
     grant_tokens: grant_tokens::GrantTokens,
     handovers: handovers::Handovers,
-    leaderless: liveness::Leaderless,
-    standing: standing::Participation,
+    leaderless: liveness::LeaderlessTime,
+    standing: participation::Participation,
     effect: effect::EffectSection,
     promptness: promptness::Promptness,
     failover: failover::Failover,
@@ -116,7 +116,7 @@ checkers! {
     stalls: stalls::Stalls,
     programs: programs::Programs,
     witness: witness::Witness,
-    wholeness: records::Wholeness,
+    wholeness: records::RecordContents,
 }
 
 /// Judges the cell by the checkers that are wanted and apply to it.
@@ -134,7 +134,7 @@ pub struct Checker {
     /// What it looks for, in a sentence.
     pub about: &'static str,
     /// Sources that it relies on where candidates report their beliefs.
-    pub rests_on: &'static [Grade],
+    pub rests_on: &'static [EvidenceSource],
     /// Whether the cell contains its subject.
     pub applies: fn(&Index<'_>) -> bool,
     /// Judges the cell, and stores the section in the summary.
@@ -152,15 +152,15 @@ impl Checker {
 }
 
 /// Whether not all connections that a check relies on were readable. It has no better source than these.
-fn is_unread(index: &Index<'_>, rests_on: &[Grade]) -> bool {
-    !index.unread.is_empty() && rests_on.contains(&Grade::Wire) && !rests_on.contains(&Grade::Effect)
+fn is_unread(index: &Index<'_>, rests_on: &[EvidenceSource]) -> bool {
+    !index.unread.is_empty() && rests_on.contains(&EvidenceSource::Wire) && !rests_on.contains(&EvidenceSource::Effect)
 }
 
 /// Sources of a check in this cell: programs' reports are not accepted everywhere as their beliefs.
-fn rests_on(index: &Index<'_>, usual: &[Grade]) -> Vec<Grade> {
+fn rests_on(index: &Index<'_>, usual: &[EvidenceSource]) -> Vec<EvidenceSource> {
     let reports = index.belief;
-    let grades = usual.iter().map(|&grade| if grade == Grade::Report { reports } else { grade });
-    let mut grades: Vec<Grade> = grades.collect();
+    let grades = usual.iter().map(|&grade| if grade == EvidenceSource::Report { reports } else { grade });
+    let mut grades: Vec<EvidenceSource> = grades.collect();
     grades.sort_unstable();
     grades.dedup();
     grades

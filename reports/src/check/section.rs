@@ -1,6 +1,6 @@
 //! The interface of a checker.
 
-use hustings_record::Grade;
+use hustings_record::EvidenceSource;
 
 use super::finding::Finding;
 use crate::index::Index;
@@ -15,7 +15,7 @@ pub trait Section: Default {
 
     /// Sources that it relies on for its statements about a candidate. Where a program's own reports are not used, its
     /// writes replace them.
-    const RESTS_ON: &'static [Grade];
+    const RESTS_ON: &'static [EvidenceSource];
 
     /// Whether the cell contains its subject: candidates, for most. If not, the checker is neither run nor listed.
     #[must_use]

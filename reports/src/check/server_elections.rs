@@ -14,7 +14,7 @@ use super::words::moment;
 use super::write_gaps::{self, WriteGap};
 use crate::index::{Election, Fault, Index};
 use hustings_record::words::duration;
-use hustings_record::{ElectionTrigger, FaultKind, Grade, Nanos};
+use hustings_record::{ElectionTrigger, EvidenceSource, FaultKind, Nanos};
 
 /// Longest silence between a leader and its followers if the cell does not give it (5 ticks, and 10 s at least).
 const DETECTION_MIN_NS: Nanos = 10_000_000_000;
@@ -82,7 +82,7 @@ impl Section for EnsembleSection {
     const NAME: &'static str = "server-elections";
     const ABOUT: &'static str =
         "Whom the servers elected among themselves, for how long no quorum served and no write was acknowledged.";
-    const RESTS_ON: &'static [Grade] = &[Grade::Wire];
+    const RESTS_ON: &'static [EvidenceSource] = &[EvidenceSource::Wire];
 
     fn applies(index: &Index<'_>) -> bool {
         index.servers.watched()
@@ -97,7 +97,7 @@ impl Section for EnsembleSection {
             finding.inconclusive("nobody watched the servers: whom they elected, and when, is not known".into());
             return finding;
         }
-        let seen = index.servers.all.values().filter(|s| !s.spells.is_empty()).count();
+        let seen = index.servers.all.values().filter(|s| !s.state_spans.is_empty()).count();
         if seen < index.info.servers as usize {
             finding.inconclusive(format!("{seen} of {} servers were ever seen in any state", index.info.servers));
         }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::unavailable::ServerUnavailable;
 use super::write_gaps::{self, WriteGap, WriteProbes};
-use crate::index::{Index, Spell};
+use crate::index::{Index, ServerStateSpan};
 use hustings_record::{FaultKind, Nanos, ServerState};
 
 /// Maximum of drawn bars of server states.
@@ -64,7 +64,7 @@ pub(super) fn watch(
     had_election: impl Fn(u32) -> bool,
 ) -> ServerWatchSection {
     let servers = &index.servers;
-    let first = servers.all.values().filter_map(|s| s.spells.first()).map(|s| s.began.0).min();
+    let first = servers.all.values().filter_map(|s| s.state_spans.first()).map(|s| s.began.0).min();
     let from = servers.watch.map(|w| w.0).or(first).unwrap_or(index.span.0);
     let faults = index.faults.on_servers().map(|f| ServerFault {
         id: f.id,
@@ -89,15 +89,16 @@ pub(super) fn watch(
 }
 
 pub(super) fn bars(index: &Index<'_>) -> Vec<ServerBar> {
-    let spells = index.servers.all.iter().flat_map(|(&id, s)| s.spells.iter().map(move |spell| (id, spell)));
+    let state_spans =
+        index.servers.all.iter().flat_map(|(&id, s)| s.state_spans.iter().map(move |state_span| (id, state_span)));
     // Drawn from the first poll that showed a state to the last one that may have.
-    let bar = |(server, s): (u32, &Spell)| ServerBar {
+    let bar = |(server, s): (u32, &ServerStateSpan)| ServerBar {
         server,
         state: s.state,
         from: s.began.1,
         to: s.ended.1.max(s.began.1),
     };
-    spells.map(bar).take(BARS_MAX).collect()
+    state_spans.map(bar).take(BARS_MAX).collect()
 }
 
 /// Number of groups with a certain leader, from each of these times on.

@@ -15,7 +15,9 @@ use super::finding::Finding;
 use super::section::Section;
 use crate::index::{Index, Notice};
 use crate::stats::spans::within;
-use hustings_record::{Counters, Departure, Event, FaultKind, Grade, Nanos, ServerMetrics, WATCHES_FIRED, WatchEvent};
+use hustings_record::{
+    Counters, Departure, Event, EvidenceSource, FaultKind, Nanos, ServerMetrics, WATCHES_FIRED, WatchEvent,
+};
 
 /// The servers are queried in sequence: an event this close to a snapshot may fall on either side of it.
 pub(super) const EDGE_NS: Nanos = 250_000_000;
@@ -41,7 +43,7 @@ pub struct WatchesFired {
 impl Section for DeletionWatches {
     const NAME: &'static str = "servers";
     const ABOUT: &'static str = "Do the servers count as many fired watches as the clients were told of?";
-    const RESTS_ON: &'static [Grade] = &[Grade::Wire];
+    const RESTS_ON: &'static [EvidenceSource] = &[EvidenceSource::Wire];
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
@@ -161,7 +163,7 @@ fn told(index: &Index<'_>, kind: WatchEvent, (from, to): (Nanos, Nanos)) -> Resu
     let mut told: BTreeMap<(i64, u32, &str), BTreeMap<u32, u64>> = BTreeMap::new();
     for notice in index.notices.all().filter(|n| n.kind == kind && outer(n.t)) {
         most += 1 + u64::from(may_fire_twice(index, notice));
-        if inner(notice.t) && !index.candidates.told_on_reconnect(notice.session, notice.t) {
+        if inner(notice.t) && !index.candidates.notified_on_reconnect(notice.session, notice.t) {
             let group = index.candidates.all.get(&notice.cand).map_or(u32::MAX, |candidate| candidate.group);
             *told.entry((notice.session, group, notice.node)).or_default().entry(notice.cand).or_default() += 1;
         }
@@ -236,7 +238,7 @@ fn watches_per_incarnation(index: &Index<'_>) -> u64 {
 /// notification of its own znode.
 fn unheard(index: &Index<'_>, cand: u32, how: &Departure, t: Nanos) -> u64 {
     match how {
-        Departure::Resigned { delete: Some((sent, _)) } => u64::from(!index.notices.told_within(cand, (*sent, t))),
+        Departure::Resigned { delete: Some((sent, _)) } => u64::from(!index.notices.notified_within(cand, (*sent, t))),
         Departure::Resigned { delete: None } => 1,
         _ => watches_per_incarnation(index),
     }

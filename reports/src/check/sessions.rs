@@ -13,10 +13,10 @@ use crate::index::{Ending, Fault, Index};
 use crate::stats::spans::Span;
 use crate::stats::{Distribution, Samples};
 use hustings_record::words::duration;
-use hustings_record::{Event, Grade, Nanos, Phase, RevokeReason, SessionEnd, SessionState};
+use hustings_record::{Event, EvidenceSource, Nanos, Phase, RevokeReason, SessionEnd, SessionState};
 
 /// Limit of lost sessions listed individually.
-const TOLD_MAX: usize = 8;
+const LISTED_MAX: usize = 8;
 
 /// What became of the candidates' sessions in the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,7 +39,7 @@ pub struct SessionsSection {
 impl Section for SessionsSection {
     const NAME: &'static str = "sessions";
     const ABOUT: &'static str = "Connections of candidates that were lost and found, and sessions that ended.";
-    const RESTS_ON: &'static [Grade] = &[Grade::Wire];
+    const RESTS_ON: &'static [EvidenceSource] = &[EvidenceSource::Wire];
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.has_candidates() && disturbed(index)
@@ -73,7 +73,7 @@ impl Section for SessionsSection {
                         }
                         result.lost += 1;
                         told += 1;
-                        if told <= TOLD_MAX {
+                        if told <= LISTED_MAX {
                             let host = index.candidates.sessions.get(&session).map(|&host| index.host_name(host));
                             finding.note(format!(
                                 "session {session:#x} of {} was lost at {} ({}){}",
@@ -122,7 +122,7 @@ fn severed<S>(index: &Index<'_>, finding: &mut Finding<S>) -> u64 {
         Some((*t, *session, *answered_ns))
     });
     let severed: Vec<_> = severed.collect();
-    for &(t, session, answered_ns) in severed.iter().take(TOLD_MAX) {
+    for &(t, session, answered_ns) in severed.iter().take(LISTED_MAX) {
         finding.note(format!(
             "a server still answered session {session:#x} {} after its end; its connection was cut at {}",
             duration(answered_ns),

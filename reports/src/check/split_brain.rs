@@ -10,11 +10,11 @@ use super::evidence::evidence;
 use super::finding::Finding;
 use super::section::Section;
 use super::words::{bound, handovers, moment};
-use crate::index::{Handover, Index, Injection, LeadershipConfounder, PieceSelector, Term};
+use crate::index::{BeliefSpanSelector, Handover, Index, Injection, LeadershipConfounder, Term};
 use crate::stats::spans::{Span, total, union, within, without};
 use crate::stats::{Distribution, Overlap, Rate, Samples, Tally};
 use hustings_record::words::duration;
-use hustings_record::{Expectation, Grade, Nanos};
+use hustings_record::{EvidenceSource, Expectation, Nanos};
 
 /// Overlaps of beliefs, by what stands behind them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -102,7 +102,7 @@ fn lengths_of(active: &Pairs) -> Samples {
 impl Section for SplitBrain {
     const NAME: &'static str = "split-brain";
     const ABOUT: &'static str = "Did two candidates of one group believe to lead at the same time?";
-    const RESTS_ON: &'static [Grade] = &[Grade::Report];
+    const RESTS_ON: &'static [EvidenceSource] = &[EvidenceSource::Report];
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
@@ -260,7 +260,7 @@ fn describe(index: &Index<'_>, finding: &mut Finding<SplitBrain>, active: &Pairs
 }
 
 /// Sweeps every group over the pieces that `cut` makes of each term.
-fn pairs(index: &Index<'_>, margin: i64, cut: PieceSelector) -> Pairs {
+fn pairs(index: &Index<'_>, margin: i64, cut: BeliefSpanSelector) -> Pairs {
     let mut pairs = Pairs::new();
     for &group in index.terms.by_group.keys() {
         for Overlap { newcomer, other, from, to } in index.overlaps(group, margin, cut) {
@@ -292,7 +292,7 @@ fn excused(index: &Index<'_>, active: &Pairs) -> ExcusedOverlaps {
     let mut excused = ExcusedOverlaps::default();
     for ((a, b), pair) in active {
         let terms = [a, b].map(|&term| &index.terms.all[term]);
-        match index.excuse(&pair.spans, &terms) {
+        match index.leadership_confounder(&pair.spans, &terms) {
             Some(LeadershipConfounder::Waking) => excused.waking += 1,
             Some(LeadershipConfounder::Forced) => excused.forced += 1,
             None => {}

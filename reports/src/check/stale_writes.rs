@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use super::evidence::evidence;
 use super::finding::Finding;
-use super::met::LeadPairs;
-use super::misread::misread;
+use super::lead_pairs::LeadPairs;
+use super::reordered_writes::misread;
 use super::section::Section;
 use super::words::{bound, handovers, moment};
 use crate::index::{Ending, Handover, HandoverLookup, Index, Injection, JudgedWrite, ResourceWrite, WriteKey};
 use crate::stats::spans::{Span, union};
 use crate::stats::{Rate, Tally};
-use hustings_record::{Expectation, Fencing, Grade, ProcessFate, RevokeReason};
+use hustings_record::{EvidenceSource, Expectation, Fencing, ProcessFate, RevokeReason};
 
 /// Writes at the resource, and which of them it should not have taken.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -73,7 +73,7 @@ impl Writes {
 impl Section for Writes {
     const NAME: &'static str = "stale-writes";
     const ABOUT: &'static str = "Did the resource take a write of a leader that had been succeeded?";
-    const RESTS_ON: &'static [Grade] = &[Grade::Effect, Grade::Wire];
+    const RESTS_ON: &'static [EvidenceSource] = &[EvidenceSource::Effect, EvidenceSource::Wire];
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
@@ -151,7 +151,7 @@ impl Section for Writes {
 }
 
 #[derive(Default)]
-struct Counts {
+struct StaleWriteCounts {
     stale: u64,
     /// Of the stale ones.
     excused: u64,
@@ -200,7 +200,7 @@ fn rate(index: &Index<'_>, misread: &BTreeSet<u64>, stale: impl Fn(&JudgedWrite)
 }
 
 /// Reports evidence that the ledger itself is unreliable.
-fn harness(index: &Index<'_>, finding: &mut Finding<Writes>, counts: &Counts) {
+fn harness(index: &Index<'_>, finding: &mut Finding<Writes>, counts: &StaleWriteCounts) {
     let writing = &index.writing;
     if writing.doubled > 0 {
         finding.fail(format!("harness: {} writes bear a number that another one bears", writing.doubled));
@@ -218,8 +218,8 @@ fn harness(index: &Index<'_>, finding: &mut Finding<Writes>, counts: &Counts) {
     }
 }
 
-fn count(index: &Index<'_>, misread: &BTreeSet<u64>) -> Counts {
-    let mut counts = Counts::default();
+fn count(index: &Index<'_>, misread: &BTreeSet<u64>) -> StaleWriteCounts {
+    let mut counts = StaleWriteCounts::default();
     for work in index.writing.all() {
         let JudgedWrite { mut stale, rejected, mut past } = work.found;
         if misread.contains(&work.seq) {
@@ -227,7 +227,7 @@ fn count(index: &Index<'_>, misread: &BTreeSet<u64>) -> Counts {
             (stale, past) = (false, false);
         }
         counts.stale += u64::from(stale);
-        counts.excused += u64::from(stale && index.excuse_of_write(&work).is_some());
+        counts.excused += u64::from(stale && index.write_confounder(&work).is_some());
         counts.rejected += u64::from(rejected);
         counts.past += u64::from(past);
         if work.found != work.told {
@@ -235,7 +235,7 @@ fn count(index: &Index<'_>, misread: &BTreeSet<u64>) -> Counts {
             counts.first_differing.get_or_insert(work);
         }
         let counted = match (index.info.expect.stale_writes, index.info.fencing) {
-            (Expectation::Excused, _) => past || stale && index.excuse_of_write(&work).is_none(),
+            (Expectation::Excused, _) => past || stale && index.write_confounder(&work).is_none(),
             (_, Fencing::Fenced) => past,
             (_, Fencing::Unfenced) => stale,
         };

@@ -12,7 +12,7 @@ use super::words::moment;
 use crate::index::{Index, LossOutcome, Stall};
 use crate::stats::spans::{Span, touches, union};
 use hustings_record::words::duration;
-use hustings_record::{Grade, Nanos};
+use hustings_record::{EvidenceSource, Nanos};
 
 /// Times in which processes of the harness did not run of their own accord, as far as they share a moment with the measured window
 /// (from the beginning of *measure* to that of *tear-down*); each counts with its whole length.
@@ -30,7 +30,7 @@ pub struct Stalls {
 impl Section for Stalls {
     const NAME: &'static str = "stalls";
     const ABOUT: &'static str = "Did the harness itself keep up: how long its own processes did not run.";
-    const RESTS_ON: &'static [Grade] = &[Grade::Process];
+    const RESTS_ON: &'static [EvidenceSource] = &[EvidenceSource::Process];
 
     fn applies(_: &Index<'_>) -> bool {
         true

@@ -13,7 +13,7 @@ use super::words::moment;
 use crate::index::{Index, ResourceWrite, WriteKey};
 use crate::stats::spans::Span;
 use hustings_record::words::duration;
-use hustings_record::{Departure, Grade, Nanos};
+use hustings_record::{Departure, EvidenceSource, Nanos};
 
 /// Writes outside the terms of those who sent them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,12 +50,12 @@ const ON_THE_WAY_PART: Nanos = 20;
 impl Section for StrayWrites {
     const NAME: &'static str = "stray-writes";
     const ABOUT: &'static str = "Does every write lie inside a term of its own candidate, session and token?";
-    const RESTS_ON: &'static [Grade] = &[Grade::Effect, Grade::Report];
+    const RESTS_ON: &'static [EvidenceSource] = &[EvidenceSource::Effect, EvidenceSource::Report];
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::<Self>::default();
         let terms = Spans::of(index);
-        let mut strays: BTreeMap<(WriteKey, Stray), StrayGroup> = BTreeMap::new();
+        let mut strays: BTreeMap<(WriteKey, StrayKind), StrayGroup> = BTreeMap::new();
         for work in index.writing.all() {
             let section = &mut finding.section;
             section.not_recorded += u64::from(work.sent.is_none());
@@ -101,18 +101,18 @@ impl Section for StrayWrites {
 }
 
 impl StrayWrites {
-    fn count(&mut self, stray: Stray, by: Nanos) {
+    fn count(&mut self, stray: StrayKind, by: Nanos) {
         match stray {
-            Stray::Before => {
+            StrayKind::Before => {
                 self.before_grant += 1;
                 self.earliest_ns = self.earliest_ns.max(by);
             }
-            Stray::After => {
+            StrayKind::After => {
                 self.after_revoke += 1;
                 self.latest_ns = self.latest_ns.max(by);
             }
-            Stray::Without => self.without_term += 1,
-            Stray::UnderRelease => self.under_release += 1,
+            StrayKind::Without => self.without_term += 1,
+            StrayKind::UnderRelease => self.under_release += 1,
         }
     }
 
@@ -142,7 +142,7 @@ impl StrayWrites {
 
 /// What is wrong with a write.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Stray {
+enum StrayKind {
     Before,
     After,
     Without,
@@ -198,15 +198,15 @@ impl Spans {
 
 /// The defect of a write and its size, if beyond the clock's error. A write without a recorded send time is only known
 /// to have been sent before it arrived.
-fn place(index: &Index<'_>, terms: &[Span], work: &ResourceWrite) -> Option<(Stray, Nanos)> {
-    let (Some(first), at) = (terms.first(), work.sent.unwrap_or(work.t)) else { return Some((Stray::Without, 0)) };
+fn place(index: &Index<'_>, terms: &[Span], work: &ResourceWrite) -> Option<(StrayKind, Nanos)> {
+    let (Some(first), at) = (terms.first(), work.sent.unwrap_or(work.t)) else { return Some((StrayKind::Without, 0)) };
     if at + index.epsilon < first.0 {
-        return Some((Stray::Before, first.0 - at));
+        return Some((StrayKind::Before, first.0 - at));
     }
     let begun = &terms[..terms.partition_point(|term| term.0 <= at + index.epsilon)];
     let over = begun.iter().map(|term| term.1).max()?;
     let late = work.sent.is_some() && at > over + index.epsilon;
-    late.then(|| (Stray::After, at - over))
+    late.then(|| (StrayKind::After, at - over))
 }
 
 /// Whether a write without a recorded send time arrived so late after the revoke that it was hardly sent before.
@@ -219,23 +219,23 @@ fn came_late(index: &Index<'_>, terms: &[Span], work: &ResourceWrite) -> bool {
 
 /// Whether the write was sent before the deletion of its leader's znode and arrived after it, and by how much. A leader
 /// that waits for the response to its last write cannot delete its znode before.
-fn under_release(index: &Index<'_>, work: &ResourceWrite) -> Option<(Stray, Nanos)> {
+fn under_release(index: &Index<'_>, work: &ResourceWrite) -> Option<(StrayKind, Nanos)> {
     let sent = work.sent?;
     let left = index.candidates.departures.get(&work.cand)?;
     let next = left[left.partition_point(|departed| departed.t < sent)..].iter().find(|d| d.session == work.session)?;
     let Departure::Resigned { delete: Some((deleted, _)) } = next.how else { return None };
     let under = sent <= *deleted && work.t > deleted.saturating_add(index.epsilon);
-    under.then(|| (Stray::UnderRelease, work.t - deleted))
+    under.then(|| (StrayKind::UnderRelease, work.t - deleted))
 }
 
-fn tell(index: &Index<'_>, finding: &mut Finding<StrayWrites>, key: WriteKey, stray: Stray, seen: &StrayGroup) {
+fn tell(index: &Index<'_>, finding: &mut Finding<StrayWrites>, key: WriteKey, stray: StrayKind, seen: &StrayGroup) {
     let (cand, _, czxid) = key;
     let StrayGroup { count, by, first } = seen;
     let what = match stray {
-        Stray::Before => format!("sent before the grant, by {} at most", duration(*by)),
-        Stray::After => format!("sent after the revoke, by {} at most", duration(*by)),
-        Stray::Without => "sent without any term of their token".to_owned(),
-        Stray::UnderRelease => {
+        StrayKind::Before => format!("sent before the grant, by {} at most", duration(*by)),
+        StrayKind::After => format!("sent after the revoke, by {} at most", duration(*by)),
+        StrayKind::Without => "sent without any term of their token".to_owned(),
+        StrayKind::UnderRelease => {
             format!("under way when it gave its znode back, and came up to {} after that", duration(*by))
         }
     };
@@ -247,7 +247,7 @@ fn tell(index: &Index<'_>, finding: &mut Finding<StrayWrites>, key: WriteKey, st
     );
     // The grant or the revoke may be the missing event.
     match doubt(index, (cand, key.1)) {
-        Some(why) if stray != Stray::UnderRelease => finding.inconclusive(format!("{text}, but {why}")),
+        Some(why) if stray != StrayKind::UnderRelease => finding.inconclusive(format!("{text}, but {why}")),
         _ => finding.fail(text),
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
 use super::servers::EDGE_NS;
-use crate::index::{Absence, Index, ServerHistory};
+use crate::index::{Index, ServerHistory, UnavailableSpan};
 use hustings_record::words::duration;
 use hustings_record::{Counters, ElectionTrigger, Nanos, ServerLine, ServerMetrics};
 
@@ -127,7 +127,7 @@ fn judge<S>(
 
 /// When it began to look in this absence, by its log. On a busy machine that line may be late: later than the duration
 /// in the line of the election's end implies.
-fn looked(server: &ServerHistory<'_>, absence: &Absence, until: Nanos) -> Option<Nanos> {
+fn looked(server: &ServerHistory<'_>, absence: &UnavailableSpan, until: Nanos) -> Option<Nanos> {
     let from = absence.began.0.saturating_sub(TELLING_NS);
     let looking = server.lines(from, until).find(|l| *l.1 == ServerLine::Looking)?.0;
     let ended = server.lines(looking, until).find_map(|(t, line)| match line {
@@ -137,7 +137,7 @@ fn looked(server: &ServerHistory<'_>, absence: &Absence, until: Nanos) -> Option
     Some(ended.map_or(looking, |began| looking.min(began.max(from))))
 }
 
-fn least_of(server: &ServerHistory<'_>, absence: &Absence, ended: (Nanos, Nanos)) -> Nanos {
+fn least_of(server: &ServerHistory<'_>, absence: &UnavailableSpan, ended: (Nanos, Nanos)) -> Nanos {
     // Only its own statements are certain: a server that gave no answer may have served all along.
     let said = absence.said_ns;
     match (looked(server, absence, ended.1), absence.looking) {
@@ -147,7 +147,7 @@ fn least_of(server: &ServerHistory<'_>, absence: &Absence, ended: (Nanos, Nanos)
 }
 
 /// The length of the absence by its log.
-fn from_log(server: &ServerHistory<'_>, absence: &Absence, ended: (Nanos, Nanos)) -> Option<Nanos> {
+fn from_log(server: &ServerHistory<'_>, absence: &UnavailableSpan, ended: (Nanos, Nanos)) -> Option<Nanos> {
     let looked = looked(server, absence, ended.1)?;
     let mut lines = server.lines(looked, ended.1 + TELLING_NS).rev();
     let served = lines.find(|l| matches!(l.1, ServerLine::Serving { .. }))?.0;

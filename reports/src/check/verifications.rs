@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
 use super::section::Section;
+use super::stall_confounder::did_not_run;
 use super::words::moment;
 use crate::index::{Fault, Index, PlanEntry, VerificationResult};
 use crate::stats::{Distribution, Samples};
 use hustings_record::words::{self, plural};
-use hustings_record::{FaultIntent, FaultKind, Grade, Nanos, WithheldReason};
+use hustings_record::{EvidenceSource, FaultIntent, FaultKind, Nanos, WithheldReason};
 
 /// Limit per reason of withheld faults named individually.
 const NAMED_MAX: usize = 5;
@@ -72,7 +73,7 @@ pub struct FaultVerification {
 impl Section for FaultsSection {
     const NAME: &'static str = "verification";
     const ABOUT: &'static str = "Is every planned fault verified to have taken effect, and healed?";
-    const RESTS_ON: &'static [Grade] = &[Grade::Process, Grade::Wire];
+    const RESTS_ON: &'static [EvidenceSource] = &[EvidenceSource::Process, EvidenceSource::Wire];
 
     fn applies(_: &Index<'_>) -> bool {
         true
@@ -86,7 +87,12 @@ impl Section for FaultsSection {
             match &fault.injected {
                 None => finding.inconclusive(format!("{}: unverified, so no sample counts", named())),
                 Some(p) if !p.verified => {
-                    finding.inconclusive(format!("{}: not seen to take effect: {}", named(), told(p)));
+                    let text = format!("{}: not seen to take effect: {}", named(), told(p));
+                    // Its target may have lost what the fault was to take, or may still be busy with the fault before.
+                    match index.confounding_stall(&fault.met, (fault.t, p.to)) {
+                        Some(stall) => finding.inconclusive_by_stall(text + &did_not_run(index, stall)),
+                        None => finding.inconclusive(text),
+                    }
                 }
                 Some(p) if fault.kind.is_partition() && !p.recorded() => {
                     finding.inconclusive(format!("{}: what shows that its links were cut is not recorded", named()));

@@ -107,8 +107,9 @@ fn at_rest(index: &Index<'_>, election: &Election, winner: u32) -> Option<Vec<Ca
     let took_part = |role: &Role| role.looking.is_some_and(|l| election.ended.is_none_or(|e| l.0 <= e.1));
     let mut cast = Vec::new();
     for (&id, role) in election.roles.iter().filter(|(_, role)| took_part(role)) {
-        let spells = &index.servers.all.get(&id)?.spells;
-        let served = spells.iter().rev().find(|s| s.serves() && s.ended.0 <= role.left.0 && s.ended.1 <= role.left.1);
+        let state_spans = &index.servers.all.get(&id)?.state_spans;
+        let served =
+            state_spans.iter().rev().find(|s| s.serves() && s.ended.0 <= role.left.0 && s.ended.1 <= role.left.1);
         // All of them followed the same leader: their epoch is the same.
         let vote = Vote { epoch: 0, zxid: served?.zxid?, server: id };
         // The winner decided no sooner than this wait after it began to look.

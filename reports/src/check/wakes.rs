@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::allowance::{Allowance, WaitStep};
-use super::reach::{NotificationReach, connected, reach};
+use super::notification_certainty::{NotificationCertainty, connected, reach};
+use super::tolerance::{Tolerance, WaitStep};
 use crate::index::{EDGE_NS, Fault, Index, LossOutcome, LossWakeUps, Notice, QueuePlace, Wakes, number};
 use crate::stats::spans::Span;
 use hustings_record::{FanOut, LeadLoss, Nanos};
 
 /// Least and most, and why they differ.
 #[derive(Default)]
-pub(super) struct Range {
+pub(super) struct WakeRange {
     pub(super) least: u64,
     pub(super) most: u64,
     pub(super) doubts: Vec<&'static str>,
@@ -18,12 +18,16 @@ pub(super) struct Range {
 
 /// All wake-ups of the cell, given how long a notification takes in it.
 pub(super) fn wakes<'a>(index: &Index<'a>) -> Wakes<'a> {
-    Wakes::new(index, Allowance::of(index).step(WaitStep::Notify, index.span))
+    Wakes::new(index, Tolerance::of(index).step(WaitStep::Notify, index.span))
 }
 
 /// How many candidates the loss had to wake. `before`: the group's previous loss of leadership. None: nothing is
 /// promised.
-pub(super) fn expected(index: &Index<'_>, before: Option<&LossWakeUps<'_>>, lost: &LossWakeUps<'_>) -> Option<Range> {
+pub(super) fn expected(
+    index: &Index<'_>,
+    before: Option<&LossWakeUps<'_>>,
+    lost: &LossWakeUps<'_>,
+) -> Option<WakeRange> {
     let leader = index.info.leader_wakes()?;
     // If the group was recreated, all znodes went at once and numbering restarted. A notification of a follower's name
     // may then concern another znode.
@@ -80,14 +84,14 @@ fn is_cut_short(index: &Index<'_>, lost: &LossWakeUps<'_>, at: Span) -> bool {
 /// Notifications of an earlier znode of the same name: their candidates could not be notified then, or it was deleted
 /// just now.
 fn of_a_namesake(index: &Index<'_>, lost: &LossWakeUps<'_>) -> u64 {
-    let Some(before) = index.namesakes.before(lost.group, lost.node, lost.czxid) else { return 0 };
+    let Some(before) = index.duplicate_names.before(lost.group, lost.node, lost.czxid) else { return 0 };
     let intervals = index.intervals.of_group(lost.group).iter();
     let owned =
         intervals.filter(|interval| interval.czxid.is_some_and(|czxid| before.0 <= czxid && czxid < lost.czxid));
     let gone = owned.map(|interval| interval.span.1).max();
     let untold = |notice: &Notice<'_>, gone: Nanos| {
         let soon = (gone.saturating_sub(EDGE_NS), notice.t);
-        notice.t <= gone + EDGE_NS && !index.notices.told_between(notice.cand, soon)
+        notice.t <= gone + EDGE_NS && !index.notices.notified_between(notice.cand, soon)
     };
     let late = |notice: &&Notice<'_>| {
         gone.is_some_and(|gone| untold(notice, gone))
@@ -97,9 +101,9 @@ fn of_a_namesake(index: &Index<'_>, lost: &LossWakeUps<'_>) -> u64 {
 }
 
 /// Whether the candidate was not notified of the previous loss before `at`: its watch was not armed again by then.
-fn is_yet_to_hear(index: &Index<'_>, before: &LossWakeUps<'_>, cand: u32, at: Nanos) -> bool {
-    let stood_before = index.candidates.standing(cand, at).is_some_and(|stand| stand.from <= before.gone.1);
-    stood_before && before.cand != cand && !before.told.iter().any(|notice| notice.cand == cand && notice.t < at)
+fn is_not_yet_notified(index: &Index<'_>, before: &LossWakeUps<'_>, cand: u32, at: Nanos) -> bool {
+    let enrolled_before = index.candidates.standing(cand, at).is_some_and(|stand| stand.from <= before.gone.1);
+    enrolled_before && before.cand != cand && !before.told.iter().any(|notice| notice.cand == cand && notice.t < at)
 }
 
 /// When the znode was deleted. The first notification follows soon, unless all candidates that could receive it were
@@ -123,17 +127,19 @@ fn promised(
     (before, lost): (Option<&LossWakeUps<'_>>, &LossWakeUps<'_>),
     promise: FanOut,
     at: Span,
-) -> Range {
-    let untold = |cand: u32| before.is_some_and(|before| is_yet_to_hear(index, before, cand, at.1));
+) -> WakeRange {
+    let untold = |cand: u32| before.is_some_and(|before| is_not_yet_notified(index, before, cand, at.1));
     match promise {
-        FanOut::None => Range::default(),
+        FanOut::None => WakeRange::default(),
         FanOut::AllOthers => {
-            let mut range = Range::default();
+            let mut range = WakeRange::default();
             for &cand in index.candidates.of_group(lost.group).iter().filter(|&&cand| cand != lost.cand) {
                 let doubt = match reach(index, lost, cand, at) {
-                    NotificationReach::None => continue,
-                    NotificationReach::Certain => untold(cand).then_some("it was yet to be told of the loss before"),
-                    NotificationReach::Possible(doubt) => Some(doubt),
+                    NotificationCertainty::None => continue,
+                    NotificationCertainty::Certain => {
+                        untold(cand).then_some("it was yet to be told of the loss before")
+                    }
+                    NotificationCertainty::Possible(doubt) => Some(doubt),
                 };
                 range.most += 1;
                 range.least += u64::from(doubt.is_none());
@@ -148,11 +154,11 @@ fn promised(
 
 /// The queue is in czxid order; the next `watchers` behind the lost znode watch it. An ended candidate's znode stays
 /// for a while, and candidates behind it are not notified of changes ahead of it.
-fn next_in_line(index: &Index<'_>, lost: &LossWakeUps<'_>, at: Span, watchers: usize) -> Range {
+fn next_in_line(index: &Index<'_>, lost: &LossWakeUps<'_>, at: Span, watchers: usize) -> WakeRange {
     let places = index.places.of_group(lost.group);
     let behind = &places[places.partition_point(|place| place.czxid <= lost.czxid)..];
     let between = "znodes between may have gone";
-    let (mut range, mut certain, mut unsure) = (Range::default(), 0, None::<&QueuePlace<'_>>);
+    let (mut range, mut certain, mut unsure) = (WakeRange::default(), 0, None::<&QueuePlace<'_>>);
     for place in behind.iter().filter(|place| place.cand != lost.cand) {
         if place.gone_by.is_some_and(|by| by < at.0) {
             continue;
@@ -165,21 +171,21 @@ fn next_in_line(index: &Index<'_>, lost: &LossWakeUps<'_>, at: Span, watchers: u
         let reach = reach(index, lost, place.cand, at);
         // A candidate woken late, or cut off, may keep its watch longer than its znode.
         if !place.is_there(at) {
-            range.most += u64::from(!matches!(reach, NotificationReach::None));
+            range.most += u64::from(!matches!(reach, NotificationCertainty::None));
             unsure = Some(place);
             continue;
         }
         certain += 1;
         let (least, most, doubt) = match (unsure, reach) {
-            (_, NotificationReach::None) => (0, 0, Some(between)),
-            (None, NotificationReach::Possible(doubt)) => (0, 1, Some(doubt)),
+            (_, NotificationCertainty::None) => (0, 0, Some(between)),
+            (None, NotificationCertainty::Possible(doubt)) => (0, 1, Some(doubt)),
             // An unknown znode may lie between the two.
-            (None, NotificationReach::Certain)
-                if index.unheard_creates.possible(lost.group, (at.1, at.1)) && leaves_a_gap(index, lost, place) =>
+            (None, NotificationCertainty::Certain)
+                if index.unanswered_creates.possible(lost.group, (at.1, at.1)) && leaves_a_gap(index, lost, place) =>
             {
                 (0, 1, Some("a znode of a create whose answer was lost may be between"))
             }
-            (None, NotificationReach::Certain) => (1, 1, None),
+            (None, NotificationCertainty::Certain) => (1, 1, None),
             // It watches the znodes ahead of it until it looks again.
             (Some(before), _) if !looked_since(index, place, (before.there_until, at.1)) => (0, 0, Some(between)),
             (Some(_), _) => (0, 1, Some(between)),
@@ -219,6 +225,6 @@ fn leaves_a_gap(index: &Index<'_>, lost: &LossWakeUps<'_>, place: &QueuePlace<'_
 fn looked_since(index: &Index<'_>, place: &QueuePlace<'_>, span: Span) -> bool {
     place.from >= span.0
         || index.notices.busy(place.cand, place.from, span.0)
-        || index.notices.told_between(place.cand, span)
+        || index.notices.notified_between(place.cand, span)
         || !connected(index, place.session, span)
 }

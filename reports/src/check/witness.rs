@@ -10,12 +10,12 @@ use super::finding::Finding;
 use super::section::Section;
 use super::words::moment;
 use crate::index::Index;
-use hustings_record::{Event, Grade, Nanos, WatchEvent};
+use hustings_record::{Event, EvidenceSource, Nanos, WatchEvent};
 
 /// A candidate must report a notification within this time, as long as it runs and is enrolled.
 const SAYS_WITHIN_NS: Nanos = 1_000_000_000;
 /// Limit per kind of disagreements listed individually.
-const TOLD_MAX: usize = 5;
+const LISTED_MAX: usize = 5;
 
 /// What was seen on the links, compared with what candidates say.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -57,7 +57,7 @@ type WitnessSessions = BTreeMap<i64, SessionEvidence>;
 impl Section for Witness {
     const NAME: &'static str = "witness";
     const ABOUT: &'static str = "Does what candidates say of themselves agree with what passed on their links?";
-    const RESTS_ON: &'static [Grade] = &[Grade::Wire, Grade::Report];
+    const RESTS_ON: &'static [EvidenceSource] = &[EvidenceSource::Wire, EvidenceSource::Report];
 
     fn applies(index: &Index<'_>) -> bool {
         index.info.parameters.get("witness").is_some_and(|witness| witness == "true")
@@ -69,7 +69,7 @@ impl Section for Witness {
         if seen.is_empty() {
             finding.inconclusive("nothing was read off the links".to_owned());
         }
-        let mut judge = Judge { index, section: Witness::default(), odd: BTreeMap::new() };
+        let mut judge = WitnessJudge { index, section: Witness::default(), odd: BTreeMap::new() };
         for (_, event) in &index.few {
             if let Event::Unwitnessed { lost, unsound, .. } = event {
                 judge.section.lost += lost + unsound;
@@ -79,10 +79,10 @@ impl Section for Witness {
         for session in seen.keys().chain(told.keys()).collect::<BTreeSet<_>>() {
             judge.session(*session, seen.get(session), told.get(session), &nothing);
         }
-        let Judge { section, odd, .. } = judge;
+        let WitnessJudge { section, odd, .. } = judge;
         for texts in odd.into_values() {
-            let more = texts.len().saturating_sub(TOLD_MAX);
-            for text in texts.into_iter().take(TOLD_MAX) {
+            let more = texts.len().saturating_sub(LISTED_MAX);
+            for text in texts.into_iter().take(LISTED_MAX) {
                 // The missing item may be among the lost ones.
                 if section.lost > 0 { finding.inconclusive(text) } else { finding.fail(text) }
             }
@@ -159,13 +159,13 @@ fn happened(kind: WatchEvent) -> Option<&'static str> {
     }
 }
 
-struct Judge<'a, 'i> {
+struct WitnessJudge<'a, 'i> {
     index: &'a Index<'i>,
     section: Witness,
     odd: BTreeMap<&'static str, Vec<String>>,
 }
 
-impl Judge<'_, '_> {
+impl WitnessJudge<'_, '_> {
     fn session(
         &mut self,
         session: i64,
@@ -175,7 +175,7 @@ impl Judge<'_, '_> {
     ) {
         let name = format!("session {session:#x}");
         let section = &mut self.section;
-        match (seen.and_then(|deeds| deeds.timeout_ms), told.and_then(|deeds| deeds.timeout_ms)) {
+        match (seen.and_then(|evidence| evidence.timeout_ms), told.and_then(|evidence| evidence.timeout_ms)) {
             (Some(seen), Some(told)) if seen == told => section.sessions += 1,
             (Some(seen), Some(told)) => {
                 section.sessions_unseen += 1;
@@ -192,7 +192,7 @@ impl Judge<'_, '_> {
             (Some(_), None) => section.sessions_untold += 1,
             (None, None) => {}
         }
-        let is_untold = told.is_none_or(|deeds| deeds.timeout_ms.is_none());
+        let is_untold = told.is_none_or(|evidence| evidence.timeout_ms.is_none());
         let (seen, told) = (seen.unwrap_or(nothing), told.unwrap_or(nothing));
         self.section.nodes += seen.nodes.intersection(&told.nodes).count() as u64;
         for (node, czxid) in told.nodes.difference(&seen.nodes).filter(|told| !seen.listed.contains(&told.0)) {

@@ -11,7 +11,7 @@ use super::section::Section;
 use super::words::moment;
 use crate::index::{Index, ResourceWrite, Term};
 use crate::stats::spans::Span;
-use hustings_record::{Grade, Nanos};
+use hustings_record::{EvidenceSource, Nanos};
 
 /// Longest transit of a write without a recorded send time, besides the time for which its sender's work hung or a
 /// process did not run.
@@ -32,7 +32,7 @@ pub struct WriteTokens {
 impl Section for WriteTokens {
     const NAME: &'static str = "write-tokens";
     const ABOUT: &'static str = "Does every write bear the token of its sender's own lead?";
-    const RESTS_ON: &'static [Grade] = &[Grade::Effect];
+    const RESTS_ON: &'static [EvidenceSource] = &[EvidenceSource::Effect];
 
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::<Self>::default();

@@ -54,7 +54,7 @@ impl ComparisonVerdict {
 
 /// Parameters of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Rules {
+pub struct ComparisonRules {
     /// Limit of the probability that any comparison of a call is called worse or better by chance alone.
     pub alpha: f64,
     /// Differences up to this share of the base's median count as the same.
@@ -64,7 +64,7 @@ pub struct Rules {
     pub of_round_trip: f64,
 }
 
-impl Default for Rules {
+impl Default for ComparisonRules {
     fn default() -> Self {
         // Medians of ten or more injections of one build sometimes differ by this much. They do not show the variation
         // that the injections of a cell share.
@@ -72,7 +72,7 @@ impl Default for Rules {
     }
 }
 
-impl Rules {
+impl ComparisonRules {
     /// Counts differences up to `delta` as the same, and no others.
     #[must_use]
     pub fn within(delta: f64) -> Self {
@@ -137,7 +137,12 @@ pub(super) struct InjectionValues {
 impl InjectionValues {
     /// From the injections of each round. None if a side lacks the figure, or if no injection of either is slow, or
     /// censored.
-    pub(super) fn new(measure: Measure, values: &RoundValues, round_trip: Option<f64>, rules: &Rules) -> Option<Self> {
+    pub(super) fn new(
+        measure: Measure,
+        values: &RoundValues,
+        round_trip: Option<f64>,
+        rules: &ComparisonRules,
+    ) -> Option<Self> {
         if measure.unit() == Unit::Share {
             let (values, found) = share::found(measure, values, rules.alpha)?;
             let (base, new) = values.all();
@@ -171,7 +176,7 @@ impl InjectionValues {
     }
 
     /// The interval by injections, widened to that by rounds.
-    fn interval(&self, others: &Prior, rules: &Rules) -> Option<(f64, f64)> {
+    fn interval(&self, others: &Prior, rules: &ComparisonRules) -> Option<(f64, f64)> {
         let (low, high) = self.found.interval?;
         let Some(round_variance) = self.round_variance else { return Some((low, high)) };
         let (median, rounds) = (middle(&self.base), round_variance.interval(others, rules.alpha));
@@ -179,7 +184,7 @@ impl InjectionValues {
     }
 
     /// As [`Comparison::rounds_wanted`].
-    fn rounds_wanted(&self, others: &Prior, (margin, room): (f64, f64), rules: &Rules) -> Option<u32> {
+    fn rounds_wanted(&self, others: &Prior, (margin, room): (f64, f64), rules: &ComparisonRules) -> Option<u32> {
         let (round_variance, (low, high)) = (self.round_variance?, self.found.interval?);
         let by_injections =
             round_variance.rounds() * ((high - low) / 2.0 / margin * (1.0 + room / z(rules.alpha / 2.0))).powi(2);
@@ -190,7 +195,7 @@ impl InjectionValues {
     }
 
     /// The largest difference that counts as the same.
-    fn margin(&self, rules: &Rules) -> f64 {
+    fn margin(&self, rules: &ComparisonRules) -> f64 {
         let median = middle(&self.base);
         let least = self.round_trip.map_or(0.0, |ns| ns * rules.of_round_trip);
         if median.is_finite() { (median * rules.delta).max(least) } else { 0.0 }
@@ -208,7 +213,7 @@ impl Comparison {
 /// Decides on all comparisons of a call at once. A share without a clear difference gives none: rare events seldom show
 /// sameness. `looks` is how often a run may look at its sides before it ends: each look may find a difference by
 /// chance.
-pub(super) fn decide(asked: Vec<InjectionValues>, rules: &Rules, looks: u32) -> Vec<Option<Comparison>> {
+pub(super) fn decide(asked: Vec<InjectionValues>, rules: &ComparisonRules, looks: u32) -> Vec<Option<Comparison>> {
     let mut variances: BTreeMap<Measure, Vec<RoundVariance>> = BTreeMap::new();
     for asked in &asked {
         variances.entry(asked.measure).or_default().extend(asked.round_variance);
@@ -265,7 +270,7 @@ fn holm(p: f64, family: &[f64]) -> f64 {
     weighed.fold(p, f64::max).min(1.0)
 }
 
-fn one(asked: &InjectionValues, others: &Prior, family: &Family, rules: &Rules) -> Option<Comparison> {
+fn one(asked: &InjectionValues, others: &Prior, family: &Family, rules: &ComparisonRules) -> Option<Comparison> {
     let of_shares = asked.measure.unit() == Unit::Share;
     let margin = if of_shares { 0.0 } else { asked.margin(rules) };
     let (p, estimate, interval) = (asked.p(others), asked.found.estimate, asked.interval(others, rules));
@@ -333,7 +338,7 @@ mod tests {
     }
 
     fn in_rounds(base: &[Vec<f64>], new: &[Vec<f64>]) -> Comparison {
-        let rules = Rules::default();
+        let rules = ComparisonRules::default();
         let numbered = |cells: &[Vec<f64>]| (1..).zip(cells.iter().cloned()).collect();
         let asked =
             InjectionValues::new(Measure::Failover, &RoundValues::new(numbered(base), numbered(new)), None, &rules)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::answer::{Comparison, ComparisonVerdict, InjectionValues, Rules, decide};
+use super::answer::{Comparison, ComparisonRules, ComparisonVerdict, InjectionValues, decide};
 use super::differences::{Difference, of_cells, of_runs};
 use super::measure::Measure;
 use super::rounds::RoundValues;
@@ -14,7 +14,7 @@ use crate::sound::{Configuration, configurations, decided, of_new_side, round};
 use crate::stats::proportions::more_often;
 use crate::summary::Summary;
 use crate::verdict::Verdict;
-use hustings_record::Side as Place;
+use hustings_record::ComparisonSide as Place;
 use hustings_record::words::first_few;
 
 /// The new side stalls more often if the probability by chance is below this: over all pairs and, below, in one of
@@ -32,7 +32,7 @@ pub struct ComparisonReport {
     pub in_turn: bool,
     /// How often the run could look at its sides before it ended: twice if undecided cells get further rounds.
     pub looks: u32,
-    pub rules: Rules,
+    pub rules: ComparisonRules,
     /// Refusals that were overridden by force.
     pub forced: Vec<String>,
     /// Why the result is undecided at best: a record is not whole, or the new side itself may have caused stalls.
@@ -86,7 +86,7 @@ pub struct PairSide {
 pub fn compare(
     base: &Summary,
     new: &Summary,
-    rules: Rules,
+    rules: ComparisonRules,
     wanted: impl Fn(&str) -> bool,
     force: bool,
 ) -> Result<ComparisonReport, ComparisonRefusal> {
@@ -137,7 +137,7 @@ pub fn compare(
 /// The run has no two sides, or no cell that is `wanted`.
 pub fn sides_of(
     summary: &Summary,
-    rules: Rules,
+    rules: ComparisonRules,
     wanted: impl Fn(&str) -> bool,
 ) -> Result<ComparisonReport, ComparisonRefusal> {
     let (ours, theirs) = (configurations(summary, Some(Place::Base)), configurations(summary, Some(Place::New)));
@@ -155,7 +155,7 @@ pub fn sides_of(
 /// Compares the two sides of one run by the default rules. None: the run has no two sides.
 #[must_use]
 pub fn compared_sides(summary: &Summary) -> Option<ComparisonReport> {
-    sides_of(summary, Rules::default(), |_| true).ok()
+    sides_of(summary, ComparisonRules::default(), |_| true).ok()
 }
 
 /// The verdict on a run, which the exit code and the headline of its report give. If it has two sides: on the
@@ -168,7 +168,7 @@ pub fn overall(summary: &Summary, comparing: Option<&ComparisonReport>) -> Verdi
 fn held(
     base: &Summary,
     new: &Summary,
-    (in_turn, rules, forced): (bool, Rules, Vec<String>),
+    (in_turn, rules, forced): (bool, ComparisonRules, Vec<String>),
     both: &[(&Configuration<'_>, &Configuration<'_>)],
 ) -> ComparisonReport {
     let looks = if in_turn { both.iter().map(|(one, _)| looks(one)).max().unwrap_or(1) } else { 1 };

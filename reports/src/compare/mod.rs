@@ -14,7 +14,7 @@ mod side_names;
 mod sides;
 mod undecided;
 
-pub use answer::{Comparison, ComparisonVerdict, Figures, Rules};
+pub use answer::{Comparison, ComparisonRules, ComparisonVerdict, Figures};
 pub use contest::{ComparedPair, ComparisonReport, PairSide, compare, compared_sides, overall, sides_of};
 pub use differences::Difference;
 pub use measure::{Measure, Unit};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::answer::{ComparisonVerdict, InjectionValues, Rules, decide};
+use super::answer::{ComparisonRules, ComparisonVerdict, InjectionValues, decide};
 use super::measure::Measure;
 use super::rounds::RoundValues;
 use super::sides::values;
@@ -14,7 +14,7 @@ pub type Repetitions<'a> = Vec<&'a CellSummary>;
 /// Whether failovers of the second of each pair take longer than those of the first (*worse*) or less long (*better*). All pairs
 /// are one call.
 #[must_use]
-pub fn orders(pairs: &[(Repetitions<'_>, Repetitions<'_>)], rules: &Rules) -> Vec<ComparisonVerdict> {
+pub fn orders(pairs: &[(Repetitions<'_>, Repetitions<'_>)], rules: &ComparisonRules) -> Vec<ComparisonVerdict> {
     let values = |cells: &Repetitions<'_>| values(cells, Measure::Failover, &BTreeSet::new());
     let asked: Vec<Option<InjectionValues>> = pairs
         .iter()

@@ -3,13 +3,13 @@
 use crate::check::CellSummary;
 use crate::sound::configurations;
 use crate::summary::Summary;
-use hustings_record::{BASE_BUILD, Side};
+use hustings_record::{BASE_BUILD, ComparisonSide};
 
 /// Limit of programs that are named.
 const NAMED_MAX: usize = 3;
 
 /// The name of a side, or of a run that has none. None if the record tells neither its programs nor its build.
-pub(super) fn side_name(summary: &Summary, side: Option<Side>) -> Option<String> {
+pub(super) fn side_name(summary: &Summary, side: Option<ComparisonSide>) -> Option<String> {
     let mut names: Vec<String> = Vec::new();
     for one in configurations(summary, side) {
         let Some(found) = one.all().find_map(program) else { continue };
@@ -37,11 +37,11 @@ fn program(cell: &CellSummary) -> Option<String> {
 }
 
 /// The build of hustings that the hosts of a side were started from, if the two sides have different ones.
-fn build(summary: &Summary, side: Side) -> Option<String> {
+fn build(summary: &Summary, side: ComparisonSide) -> Option<String> {
     let versions = &summary.manifest.versions;
     let base = versions.get(BASE_BUILD)?;
     match side {
-        Side::Base => Some(format!("hosts of {base}")),
-        Side::New => Some(format!("hosts of the run's own hustings {}", versions.get("hustings")?)),
+        ComparisonSide::Base => Some(format!("hosts of {base}")),
+        ComparisonSide::New => Some(format!("hosts of the run's own hustings {}", versions.get("hustings")?)),
     }
 }

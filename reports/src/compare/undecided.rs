@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::answer::{Comparison, ComparisonVerdict, Rules};
+use super::answer::{Comparison, ComparisonRules, ComparisonVerdict};
 use super::contest::{ComparedPair, sides_of};
 use crate::sound::{of_all_sides, round};
 use crate::summary::Summary;
@@ -24,13 +24,17 @@ const TRIED_AT_TIMES: f64 = 2.0;
 /// What the further rounds of all cells would take at most is shared by the undecided ones. `duration_ms` estimates one
 /// repetition of the cell of that name.
 #[must_use]
-pub fn undecided(summary: &Summary, rules: Rules, duration_ms: impl Fn(&str) -> u64) -> BTreeMap<String, u32> {
+pub fn undecided(
+    summary: &Summary,
+    rules: ComparisonRules,
+    duration_ms: impl Fn(&str) -> u64,
+) -> BTreeMap<String, u32> {
     let Ok(comparing) = sides_of(summary, rules, |_| true) else { return BTreeMap::new() };
     let rest = comparing.pairs.iter().find_map(|pair| pair.why.as_ref()).or(comparing.doubt.as_ref());
     if comparing.answer == ComparisonVerdict::Worse || rest.is_some() {
         return BTreeMap::new();
     }
-    let mut open: Vec<Open<'_>> = Vec::new();
+    let mut open: Vec<UndecidedCell<'_>> = Vec::new();
     let (mut allowed_ms, mut estimated_ms, mut wanted_ms) = (0.0, 0.0, 0.0);
     for one in of_all_sides(summary) {
         let Some(pair) = comparing.pairs.iter().find(|pair| pair.name == one.name) else { continue };
@@ -42,19 +46,19 @@ pub fn undecided(summary: &Summary, rules: Rules, duration_ms: impl Fn(&str) -> 
             let total = ((f64::from(rounds) * MORE_TIMES) as u32).max(AT_LEAST_TIMES * count);
             estimated_ms += takes_ms * f64::from(rounds.saturating_sub(done));
             wanted_ms += takes_ms * f64::from(total.saturating_sub(done));
-            open.push(Open { of, done, total });
+            open.push(UndecidedCell { of, done, total });
         }
     }
     if estimated_ms > TRIED_AT_TIMES * allowed_ms {
         return BTreeMap::new();
     }
     let share = if wanted_ms > allowed_ms { allowed_ms / wanted_ms } else { 1.0 };
-    let rounds = |one: &Open<'_>| one.done + (f64::from(one.total.saturating_sub(one.done)) * share) as u32;
+    let rounds = |one: &UndecidedCell<'_>| one.done + (f64::from(one.total.saturating_sub(one.done)) * share) as u32;
     open.iter().map(|one| (one.of.to_owned(), rounds(one).min(REPETITIONS_MAX))).collect()
 }
 
 /// An undecided cell, with the rounds that were run and the total that it needs.
-struct Open<'a> {
+struct UndecidedCell<'a> {
     of: &'a str,
     done: u32,
     total: u32,

@@ -160,20 +160,20 @@ impl<'a> Candidates<'a> {
 
     /// Whether the candidate enrolled within `span`.
     #[must_use]
-    pub fn stands_anew(&self, cand: u32, span: Span) -> bool {
+    pub fn enrols_again(&self, cand: u32, span: Span) -> bool {
         self.stands.get(&cand).into_iter().flatten().any(|stand| span.0 <= stand.from && stand.from <= span.1)
     }
 
     /// Whether the candidate enrolled under this session within `span`.
     #[must_use]
-    pub fn stands_anew_under(&self, cand: u32, session: i64, span: Span) -> bool {
+    pub fn enrols_again_under(&self, cand: u32, session: i64, span: Span) -> bool {
         let stands = self.stands.get(&cand).into_iter().flatten().filter(|stand| stand.session == session);
         stands.into_iter().any(|stand| span.0 <= stand.from && stand.from <= span.1)
     }
 
     /// Whether the candidate was ever enrolled with a znode of this name.
     #[must_use]
-    pub fn stood_by(&self, cand: u32, node: &str) -> bool {
+    pub fn enrolled_with(&self, cand: u32, node: &str) -> bool {
         let (Some(stands), Some(by_name)) = (self.stands.get(&cand), self.by_name.get(&cand)) else { return false };
         by_name.binary_search_by_key(&Some(node), |&place| stands[place as usize].node).is_ok()
     }
@@ -217,7 +217,7 @@ impl<'a> Candidates<'a> {
 
     /// Whether a notification at `at` may be the answer to watches that the session set again after a reconnect.
     #[must_use]
-    pub fn told_on_reconnect(&self, session: i64, at: Nanos) -> bool {
+    pub fn notified_on_reconnect(&self, session: i64, at: Nanos) -> bool {
         self.reconnected_by(session, at).is_some_and(|back| {
             let of = |t: Nanos| self.reconnects.partition_point(|reconnect| *reconnect <= t);
             let beside = of(back + REPLAYS_SHARE_NS) - of(back.saturating_sub(REPLAYS_SHARE_NS));

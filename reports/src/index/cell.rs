@@ -3,28 +3,28 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidates::Candidates;
+use super::control_plane::{PlacedEvent, few};
+use super::duplicate_names::DuplicateZnodeNames;
 use super::fault::Fault;
 use super::faults::{Deadline, Faults};
-use super::few::{PlacedEvent, few};
 use super::intervals::OwnershipIntervals;
 use super::lists::Lists;
-use super::lives::Lives;
 use super::losses::{Loss, Losses};
-use super::namesakes::Namesakes;
 use super::notices::{Notice, Notices};
-use super::places::Places;
+use super::places::QueuePlaces;
 use super::plan::FaultPlan;
 use super::presence::Presence;
 use super::probes::Probes;
 use super::servers::Servers;
 use super::terms::Terms;
 use super::time::last_time;
-use super::unheard::UnheardCreates;
+use super::unanswered_creates::UnansweredCreates;
+use super::writer_processes::WriterProcesses;
 use super::writes::WriteIndex;
 use super::znodes::Znodes;
 use crate::stats::spans::Span;
 use hustings_record::{
-    CellInfo, CellRecord, Event, FanOut, FaultKind, FencingMethod, Grade, LeadLoss, Nanos, Phase, ProcessFate,
+    CellInfo, CellRecord, Event, EvidenceSource, FanOut, FaultKind, FencingMethod, LeadLoss, Nanos, Phase, ProcessFate,
 };
 
 /// Limit on every parameter of a cell (ten years), so that sums of a few fit their type, whatever a record says.
@@ -58,13 +58,13 @@ pub struct Index<'a> {
     pub epsilon: Nanos,
     /// Source of the beliefs: the candidates' reports, or their writes alone if an external program reports nothing
     /// usable.
-    pub belief: Grade,
+    pub belief: EvidenceSource,
     /// When each phase began.
     pub phases: BTreeMap<Phase, Nanos>,
     /// First and last time in the cell.
     pub span: Span,
     pub candidates: Candidates<'a>,
-    pub lives: Lives,
+    pub lives: WriterProcesses,
     pub presence: Presence,
     pub lists: Lists,
     pub faults: Faults<'a>,
@@ -72,9 +72,9 @@ pub struct Index<'a> {
     pub terms: Terms<'a>,
     pub notices: Notices<'a>,
     /// Znodes in the queues; none where candidates compete for a lock.
-    pub places: Places<'a>,
-    pub namesakes: Namesakes<'a>,
-    pub unheard_creates: UnheardCreates,
+    pub places: QueuePlaces<'a>,
+    pub duplicate_names: DuplicateZnodeNames<'a>,
+    pub unanswered_creates: UnansweredCreates,
     pub writing: WriteIndex<'a>,
     pub losses: Losses,
     pub intervals: OwnershipIntervals,
@@ -94,7 +94,7 @@ impl<'a> Index<'a> {
     pub fn new(cell: &'a CellRecord, implausible: u64) -> Self {
         let info = &cell.info;
         let (mut timeouts_ms, mut phases, mut epsilon) = (BTreeMap::new(), BTreeMap::new(), 0);
-        let (mut span, mut reported) = ((Nanos::MAX, 0), Grade::Report);
+        let (mut span, mut reported) = ((Nanos::MAX, 0), EvidenceSource::Report);
         for (_, event) in cell.events() {
             match event {
                 Event::Session { timeout_ms, .. } => *timeouts_ms.entry(*timeout_ms).or_insert(0) += 1,
@@ -124,7 +124,7 @@ impl<'a> Index<'a> {
         let znodes = Znodes::new(cell);
         let candidates = Candidates::new(cell, &znodes, span.1);
         let faults = Faults::new(cell, &few, &candidates, &deadline);
-        let lives = Lives::new(cell, &few, &faults, span.1);
+        let lives = WriterProcesses::new(cell, &few, &faults, span.1);
         let candidates = candidates.cut_at_deaths(|host, generation| lives.death(host, generation));
         let terms = Terms::new(cell, (&candidates, &znodes), &lives, span.1);
         let intervals = OwnershipIntervals::new(cell, observed_until(&phases, span), span.1);
@@ -133,16 +133,18 @@ impl<'a> Index<'a> {
         let lingers = timeout.unwrap_or(ms(info.timeout_asked_ms)) + 3 * tick;
         // A client that receives nothing looks for a server after 2/5 of T, and pings every 3/20 of T. Affected clients
         // know by then.
-        let heard_within = deadline.timeout / 2 + tick;
+        let session_known_within = deadline.timeout / 2 + tick;
         let ends = (observed_until(&phases, span), span.1);
-        let places =
-            Places::new(&candidates, &faults, &terms, ends, heard_within, |since| deadline.expires_by(since, lingers));
+        let places = QueuePlaces::new(&candidates, &faults, &terms, ends, session_known_within, |since| {
+            deadline.expires_by(since, lingers)
+        });
         let presence = Presence::new(cell, &candidates, &lives, span.1);
         let back = (deadline.timeout + deadline.tick, span.1);
         let notices = Notices::new(cell, &candidates);
-        let unheard_creates = UnheardCreates::new((&candidates, &notices), &presence, &faults, &lives, back, |since| {
-            deadline.expires_by(since, lingers)
-        });
+        let unanswered_creates =
+            UnansweredCreates::new((&candidates, &notices), &presence, &faults, &lives, back, |since| {
+                deadline.expires_by(since, lingers)
+            });
         let losses = Losses::new(&candidates, &faults, &terms, &intervals, &phases, &deadline);
         Self {
             cell,
@@ -155,10 +157,10 @@ impl<'a> Index<'a> {
             phases,
             span,
             notices: notices.without_own(&terms, &candidates),
-            namesakes: Namesakes::new(&places, &terms),
+            duplicate_names: DuplicateZnodeNames::new(&places, &terms),
             places,
             writing: WriteIndex::of(cell),
-            unheard_creates,
+            unanswered_creates,
             presence,
             lists: Lists::new(&few),
             candidates,

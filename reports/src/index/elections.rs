@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::server::{Absence, LOG_SLACK_NS, ServerHistory, Spell};
+use super::server::{LOG_SLACK_NS, ServerHistory, ServerStateSpan, UnavailableSpan};
 use crate::stats::spans::{Span, union};
 use hustings_record::{Nanos, ServerLine, ServerState};
 
@@ -44,7 +44,7 @@ pub struct Role {
 }
 
 /// The quorum was not observed to be served, but the leader stayed the same: the span, and the minimum duration.
-pub type Lull = (Span, Nanos);
+pub type UnservedSpan = (Span, Nanos);
 
 /// Whether a leader and a majority were observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub(super) fn elections(
     servers: &BTreeMap<u32, ServerHistory<'_>>,
     size: u32,
     until: Nanos,
-) -> (Vec<Election>, Vec<Lull>, Vec<Span>) {
+) -> (Vec<Election>, Vec<UnservedSpan>, Vec<Span>) {
     let (mut elections, mut lulls, mut unserved) = (Vec::new(), Vec::new(), Vec::new());
     // A single server leads without an election.
     if size < 2 {
@@ -87,8 +87,8 @@ pub(super) fn elections(
 }
 
 fn gaps(servers: &BTreeMap<u32, ServerHistory<'_>>, size: u32, until: Nanos) -> Vec<QuorumGap> {
-    let spells = || servers.values().flat_map(|s| &s.spells);
-    let mut times: Vec<Nanos> = spells().flat_map(|s| [s.began.0, s.began.1]).chain([until]).collect();
+    let state_spans = || servers.values().flat_map(|s| &s.state_spans);
+    let mut times: Vec<Nanos> = state_spans().flat_map(|s| [s.began.0, s.began.1]).chain([until]).collect();
     times.sort_unstable();
     times.dedup();
     let mut gaps: Vec<QuorumGap> = Vec::new();
@@ -123,17 +123,17 @@ fn gaps(servers: &BTreeMap<u32, ServerHistory<'_>>, size: u32, until: Nanos) -> 
 struct PossibleStates<'s> {
     id: u32,
     /// Its state for the whole time, if it is certain.
-    now: Option<&'s Spell>,
-    may_lead: Option<&'s Spell>,
+    now: Option<&'s ServerStateSpan>,
+    may_lead: Option<&'s ServerStateSpan>,
     may_follow: bool,
 }
 
 impl<'s> PossibleStates<'s> {
-    fn new(id: u32, spells: &'s [Spell], span: Span) -> Self {
-        let last = spells.partition_point(|s| s.began.1 <= span.0);
-        let now = last.checked_sub(1).map(|at| &spells[at]).filter(|s| s.ended.0 >= span.1);
+    fn new(id: u32, state_spans: &'s [ServerStateSpan], span: Span) -> Self {
+        let last = state_spans.partition_point(|s| s.began.1 <= span.0);
+        let now = last.checked_sub(1).map(|at| &state_spans[at]).filter(|s| s.ended.0 >= span.1);
         let possible = || {
-            let later = spells[last.saturating_sub(1)..].iter().take_while(|s| s.began.0 < span.1);
+            let later = state_spans[last.saturating_sub(1)..].iter().take_while(|s| s.began.0 < span.1);
             later.filter(|s| s.ended.1 > span.0 && s.serves())
         };
         Self {
@@ -145,11 +145,11 @@ impl<'s> PossibleStates<'s> {
         }
     }
 
-    fn leads(&self) -> Option<&'s Spell> {
+    fn leads(&self) -> Option<&'s ServerStateSpan> {
         self.now.filter(|s| s.state == ServerState::Leading)
     }
 
-    fn follows(&self) -> Option<&'s Spell> {
+    fn follows(&self) -> Option<&'s ServerStateSpan> {
         self.now.filter(|s| s.serves() && s.state != ServerState::Leading)
     }
 }
@@ -159,12 +159,12 @@ impl<'s> PossibleStates<'s> {
 fn served(servers: &BTreeMap<u32, ServerHistory<'_>>, size: u32, span: Span) -> QuorumService {
     let majority = size as usize / 2 + 1;
     let parts: Vec<PossibleStates<'_>> =
-        servers.iter().map(|(&id, server)| PossibleStates::new(id, &server.spells, span)).collect();
+        servers.iter().map(|(&id, server)| PossibleStates::new(id, &server.state_spans, span)).collect();
     let newest =
         parts.iter().filter_map(|p| Some((p.leads()?, p.id))).max_by_key(|(s, id)| (s.epoch(), s.began.1, *id));
     if let Some((lead, id)) = newest {
-        let rivals: Vec<&Spell> = parts.iter().filter(|p| p.id != id).filter_map(|p| p.may_lead).collect();
-        let older = |rival: &&Spell| rival.epoch().is_some() && rival.epoch() < lead.epoch();
+        let rivals: Vec<&ServerStateSpan> = parts.iter().filter(|p| p.id != id).filter_map(|p| p.may_lead).collect();
+        let older = |rival: &&ServerStateSpan| rival.epoch().is_some() && rival.epoch() < lead.epoch();
         let with_it = if rivals.is_empty() {
             parts.iter().filter(|p| p.follows().is_some()).count()
         } else if rivals.iter().all(older) {
@@ -185,12 +185,16 @@ fn served(servers: &BTreeMap<u32, ServerHistory<'_>>, size: u32, span: Span) -> 
 /// reports that it leads only once a majority has acknowledged its epoch, so the quorum was served at its rise. It
 /// still is while all possible followers of that time follow without a break. 0 if one may have left: it may have been
 /// in the majority.
-fn since_its_rise(servers: &BTreeMap<u32, ServerHistory<'_>>, parts: &[PossibleStates<'_>], lead: &Spell) -> usize {
+fn since_its_rise(
+    servers: &BTreeMap<u32, ServerHistory<'_>>,
+    parts: &[PossibleStates<'_>],
+    lead: &ServerStateSpan,
+) -> usize {
     let mut with_it = 0;
     for part in parts {
-        let at_rise = |s: &Spell| s.began.0 <= lead.began.1 && s.ended.1 > lead.began.1;
-        let follows = |s: &&Spell| s.serves() && s.state != ServerState::Leading && at_rise(s);
-        let mut then = servers[&part.id].spells.iter().filter(follows);
+        let at_rise = |s: &ServerStateSpan| s.began.0 <= lead.began.1 && s.ended.1 > lead.began.1;
+        let follows = |s: &&ServerStateSpan| s.serves() && s.state != ServerState::Leading && at_rise(s);
+        let mut then = servers[&part.id].state_spans.iter().filter(follows);
         match (then.next(), then.next(), part.follows()) {
             (None, ..) => {}
             (Some(then), None, Some(now)) if then.began == now.began => with_it += 1,
@@ -211,20 +215,20 @@ fn is_election(servers: &BTreeMap<u32, ServerHistory<'_>>, gap: &QuorumGap) -> b
         Some(old) if old != winner => true,
         // It stayed leader, unless it was observed to have left, or came back with another epoch.
         Some(old) => {
-            let epoch = |t: Nanos| leading(&servers[&old], t).and_then(Spell::epoch);
+            let epoch = |t: Nanos| leading(&servers[&old], t).and_then(ServerStateSpan::epoch);
             away(&old).is_some_and(|a| a.looking.is_some()) || epoch(gap.span.0) != epoch(gap.span.1)
         }
     }
 }
 
 /// The server's spell as leader that lasted until, or began by, `t`.
-fn leading<'s>(server: &'s ServerHistory<'_>, t: Nanos) -> Option<&'s Spell> {
-    let last = server.spells.partition_point(|s| s.began.1 <= t);
-    server.spells[..last].iter().rev().find(|s| s.state == ServerState::Leading)
+fn leading<'s>(server: &'s ServerHistory<'_>, t: Nanos) -> Option<&'s ServerStateSpan> {
+    let last = server.state_spans.partition_point(|s| s.began.1 <= t);
+    server.state_spans[..last].iter().rev().find(|s| s.state == ServerState::Leading)
 }
 
 /// The last absence that overlaps this span.
-fn absence<'s>(server: &'s ServerHistory<'_>, span: Span) -> Option<&'s Absence> {
+fn absence<'s>(server: &'s ServerHistory<'_>, span: Span) -> Option<&'s UnavailableSpan> {
     server.absences.iter().rev().find(|a| a.began.0 <= span.1 && a.ended.is_none_or(|e| e.1 >= span.0))
 }
 
@@ -238,13 +242,13 @@ fn election(servers: &BTreeMap<u32, ServerHistory<'_>>, gap: &QuorumGap, until: 
         lost,
         ended: gap.after.map(|_| (last.min(gap.span.1), gap.span.1)),
         winner: gap.after,
-        epoch: gap.after.and_then(|id| leading(&servers[&id], gap.span.1)).and_then(Spell::epoch),
+        epoch: gap.after.and_then(|id| leading(&servers[&id], gap.span.1)).and_then(ServerStateSpan::epoch),
         outage: (gap.none.iter().map(|s| s.1 - s.0).sum(), gap.span.1 - gap.span.0),
         roles: roles.collect(),
     }
 }
 
-fn role(server: &ServerHistory<'_>, absence: &Absence, until: Nanos) -> Role {
+fn role(server: &ServerHistory<'_>, absence: &UnavailableSpan, until: Nanos) -> Role {
     let from = absence.began.0.saturating_sub(LOG_SLACK_NS);
     let to = absence.ended.map_or(until, |e| e.1) + LOG_SLACK_NS;
     let lines = || server.lines(from, to);

@@ -1,6 +1,6 @@
 //! One fault of a record, with its verifications.
 
-use super::proof::VerificationResult;
+use super::verification::VerificationResult;
 use crate::stats::spans::Span;
 use hustings_record::{FaultKind, LeadLoss, Nanos, overran};
 
@@ -68,7 +68,7 @@ impl Fault<'_> {
         let (began, ended) = self.injected.as_deref().zip(self.healed.as_deref())?;
         let facts = self.kind.facts();
         let span = (ended.from.saturating_sub(began.to), ended.to.saturating_sub(began.from));
-        (facts.until_healed && !facts.lies_in_wait).then_some(span)
+        (facts.until_healed && !facts.waits_at_sync_point).then_some(span)
     }
 
     /// The minimum time that it lasted, and the planned milliseconds, if it lasted longer than planned.

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::candidates::Candidates;
+use super::control_plane::PlacedEvent;
 use super::fault::Fault;
-use super::few::PlacedEvent;
-use super::lately::RecentSpans;
-use super::proofs::{self, BeliefIndex};
+use super::span_index::SpanIndex;
+use super::verification_judge::{self, BeliefIndex};
 use crate::stats::spans::{Span, union};
 use hustings_record::{CellRecord, Event, FaultKind, FaultOrder, Nanos, ProcessFate, TargetClass};
 
@@ -25,17 +25,17 @@ pub(super) struct Deadline<'i> {
 }
 
 /// Tolerance for a busy machine.
-const ALLOWANCE_NS: Nanos = 1_000_000_000;
+const TOLERANCE_NS: Nanos = 1_000_000_000;
 
 impl Deadline<'_> {
     /// Until when a fault explains lost leads, if it no longer acts after `over`.
     fn explains_until(&self, hits: TargetClass, over: Nanos) -> Nanos {
-        let expiry = ALLOWANCE_NS + self.poll + self.timeout + self.tick + self.tick / 2;
+        let expiry = TOLERANCE_NS + self.poll + self.timeout + self.tick + self.tick / 2;
         match hits {
             // The lead is released, or taken, at once. A client that receives nothing looks for a server after 2/5 of
             // T.
             TargetClass::Nobody | TargetClass::Candidates => {
-                over.saturating_add(ALLOWANCE_NS + self.poll + self.timeout / 2)
+                over.saturating_add(TOLERANCE_NS + self.poll + self.timeout / 2)
             }
             TargetClass::Servers => over.saturating_add(expiry),
             TargetClass::Hosts => self.expires_by(over, expiry),
@@ -63,7 +63,7 @@ pub struct Faults<'a> {
     pub by_cand: BTreeMap<u32, Vec<usize>>,
     pub by_group: BTreeMap<u32, Vec<usize>>,
     /// From the order until the fault explains nothing any more, by candidate and by group.
-    lately: (BTreeMap<u32, RecentSpans>, BTreeMap<u32, RecentSpans>),
+    lately: (BTreeMap<u32, SpanIndex>, BTreeMap<u32, SpanIndex>),
     /// Places of those on servers.
     by_servers: Vec<usize>,
     /// When each host was, or may have been, stopped: sorted and disjoint.
@@ -83,7 +83,7 @@ impl<'a> Faults<'a> {
         candidates: &Candidates<'a>,
         deadline: &Deadline<'_>,
     ) -> Self {
-        let mut proofs = proofs::collect(few);
+        let mut proofs = verification_judge::collect(few);
         let beliefs = BeliefIndex::new(cell);
         let mut faults = Self::default();
         for &(_, event) in few {
@@ -109,7 +109,7 @@ impl<'a> Faults<'a> {
                 active: (*t, *t),
                 explains_until: 0,
             };
-            proofs::judge(&mut fault, &cell.info, candidates, &beliefs);
+            verification_judge::judge(&mut fault, &cell.info, candidates, &beliefs);
             faults.all.push(timed(fault, deadline));
         }
         faults.all.sort_by_key(|f| (f.t, f.id));
@@ -135,7 +135,7 @@ impl<'a> Faults<'a> {
         }
         let span = |place: &usize| (*place, self.all[*place].felt());
         let lately = |places: &BTreeMap<u32, Vec<usize>>| {
-            places.iter().map(|(of, places)| (*of, RecentSpans::of(places.iter().map(span)))).collect()
+            places.iter().map(|(of, places)| (*of, SpanIndex::of(places.iter().map(span)))).collect()
         };
         self.lately = (lately(&self.by_cand), lately(&self.by_group));
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cell::Index;
-use super::felt::FELT_T;
+use super::stall_effects::STALL_EFFECT_T;
 use super::terms::Term;
 use super::writes::WriteKey;
 use crate::stats::spans::{Span, total, without};
@@ -69,7 +69,7 @@ impl Index<'_> {
     pub fn stalled_in(&self, handover: &Handover) -> bool {
         let [lost, next] = [handover.lost, handover.successor].map(|term| &self.terms.all[term]);
         let granted = handover.span.1;
-        let since = handover.span.0.max(granted.saturating_sub(FELT_T * self.timeout_or_asked()));
+        let since = handover.span.0.max(granted.saturating_sub(STALL_EFFECT_T * self.timeout_or_asked()));
         let slept = self.stalled(lost, true).into_iter().any(|stall| stall.0 <= granted && granted <= stall.1);
         slept || self.stalled(next, false).into_iter().any(|stall| stall.0 <= granted && since <= stall.1)
     }

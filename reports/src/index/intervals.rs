@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::lately::RecentSpans;
+use super::span_index::SpanIndex;
 use super::terms::Term;
 use crate::stats::spans::{Span, union, without};
 use hustings_record::{CellRecord, Event, LeadOwner, Nanos};
@@ -29,7 +29,7 @@ pub struct OwnershipIntervals {
     /// Number of groups on which it ever reported.
     pub groups: usize,
     /// By group: the range of its intervals in `seen`, and their places within it.
-    lately: BTreeMap<u32, (Range<usize>, RecentSpans)>,
+    lately: BTreeMap<u32, (Range<usize>, SpanIndex)>,
 }
 
 /// When an owner was named, its session and its znode's czxid.
@@ -87,7 +87,7 @@ impl OwnershipIntervals {
             let spans = of_group.iter().map(|interval| interval.span).enumerate();
             let range = next..next + of_group.len();
             next = range.end;
-            intervals.lately.insert(of_group[0].group, (range, RecentSpans::of(spans)));
+            intervals.lately.insert(of_group[0].group, (range, SpanIndex::of(spans)));
         }
         intervals
     }

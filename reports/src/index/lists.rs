@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hustings_record::{Event, Holdings, WindowEdge};
 
-use super::few::PlacedEvent;
+use super::control_plane::PlacedEvent;
 use crate::stats::spans::Span;
 
 /// The combined lists of all servers at one edge.

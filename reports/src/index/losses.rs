@@ -7,9 +7,9 @@ use super::candidates::Candidates;
 use super::fault::Fault;
 use super::faults::{Deadline, Faults};
 use super::intervals::{OwnershipInterval, OwnershipIntervals};
-use super::proof::VerificationResult;
 use super::survival::Survival;
 use super::terms::{Ending, Term, Terms};
+use super::verification::VerificationResult;
 use crate::stats::spans::Span;
 use hustings_record::{Evidence, FaultKind, LeadLoss, Nanos, Phase, RevokeReason};
 
@@ -67,7 +67,7 @@ pub struct Losses {
     pub unverified: Vec<LeaderChange>,
 }
 
-struct Finder<'i, 'a> {
+struct LossFinder<'i, 'a> {
     candidates: &'i Candidates<'a>,
     faults: &'i Faults<'a>,
     terms: &'i Terms<'a>,
@@ -98,7 +98,7 @@ impl Losses {
             confirmed.insert(group, places);
         }
         let survival = Survival { candidates, intervals, timeout: deadline.timeout };
-        let finder = Finder { candidates, faults, terms, intervals, survival, confirmed, drain, until };
+        let finder = LossFinder { candidates, faults, terms, intervals, survival, confirmed, drain, until };
         let mut losses = Self { all: finder.losses(), ..Self::default() };
         finder.other_changes(&mut losses);
         losses
@@ -119,7 +119,7 @@ impl Losses {
     }
 }
 
-impl Finder<'_, '_> {
+impl LossFinder<'_, '_> {
     fn losses(&self) -> Vec<Loss> {
         let mut losses = Vec::new();
         for (place, fault) in self.faults.all.iter().enumerate() {

@@ -136,14 +136,14 @@ impl<'a> Notices<'a> {
 
     /// Whether the candidate was notified of a deletion within `window`, both ends included.
     #[must_use]
-    pub fn told_within(&self, cand: u32, window: Span) -> bool {
+    pub fn notified_within(&self, cand: u32, window: Span) -> bool {
         let told = self.deletions.get(&cand).map_or(&[][..], Vec::as_slice);
         told.get(told.partition_point(|&t| t < window.0)).is_some_and(|&t| t <= window.1)
     }
 
     /// Whether the candidate was notified of anything within `window`, without its ends.
     #[must_use]
-    pub fn told_between(&self, cand: u32, window: Span) -> bool {
+    pub fn notified_between(&self, cand: u32, window: Span) -> bool {
         let told = self.by_cand.get(&cand).map_or(&[][..], Vec::as_slice);
         told.get(told.partition_point(|&t| t <= window.0)).is_some_and(|&t| t < window.1)
     }
@@ -151,7 +151,7 @@ impl<'a> Notices<'a> {
     /// Whether the candidate was notified of another znode of its group than this one within `window`, both ends
     /// included.
     #[must_use]
-    pub fn told_of_another(&self, group: u32, cand: u32, node: &str, window: Span) -> bool {
+    pub fn notified_of_another(&self, group: u32, cand: u32, node: &str, window: Span) -> bool {
         let notices = self.of_group(group);
         let from = notices.partition_point(|notice| notice.t < window.0);
         let mut within = notices[from..].iter().take_while(|notice| notice.t <= window.1);

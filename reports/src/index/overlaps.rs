@@ -3,20 +3,20 @@
 use super::cell::Index;
 use super::terms::Term;
 use crate::stats::spans::Span;
-use crate::stats::{Overlap, Piece, sweep};
+use crate::stats::{BeliefSpan, Overlap, sweep};
 
 /// The pieces of a term that count.
-pub(crate) type PieceSelector = fn(&Index<'_>, &Term<'_>) -> Vec<Span>;
+pub(crate) type BeliefSpanSelector = fn(&Index<'_>, &Term<'_>) -> Vec<Span>;
 
 impl Index<'_> {
     /// Overlaps of a group's terms, each cut to the pieces that count; `margin` as in [`sweep`].
     #[must_use]
-    pub(crate) fn overlaps(&self, group: u32, margin: i64, cut: PieceSelector) -> Vec<Overlap> {
+    pub(crate) fn overlaps(&self, group: u32, margin: i64, cut: BeliefSpanSelector) -> Vec<Overlap> {
         let mut pieces = Vec::new();
         for &term in self.terms.of_group(group) {
             let who = self.terms.all[term].incarnation();
             let spans = cut(self, &self.terms.all[term]);
-            pieces.extend(spans.into_iter().map(|(from, to)| Piece { from, to, who, term }));
+            pieces.extend(spans.into_iter().map(|(from, to)| BeliefSpan { from, to, who, term }));
         }
         sweep(&mut pieces, margin)
     }

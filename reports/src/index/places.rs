@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use super::candidates::{Candidates, EnrolmentSpan};
 use super::faults::Faults;
-use super::lately::RecentSpans;
+use super::span_index::SpanIndex;
 use super::terms::Terms;
 use crate::stats::spans::{Span, touches};
 use hustings_record::{Departure, Nanos, SessionState};
 
 /// A client may report the end of its session this much later than the end.
-const TOLD_LATE_NS: Nanos = 250_000_000;
+const NOTIFICATION_DELAY_NS: Nanos = 250_000_000;
 
 /// A candidate's znode in the queue of its group.
 #[derive(Clone, Copy, Debug)]
@@ -48,15 +48,15 @@ pub fn number(node: &str) -> Option<i32> {
 }
 
 #[derive(Default)]
-pub struct Places<'a> {
+pub struct QueuePlaces<'a> {
     /// By group, in the order of the queue, which is that of the czxid.
     by_group: BTreeMap<u32, Vec<QueuePlace<'a>>>,
     /// By group, places in the queue by when they certainly existed.
-    there: BTreeMap<u32, RecentSpans>,
+    there: BTreeMap<u32, SpanIndex>,
 }
 
-impl<'a> Places<'a> {
-    /// For a cell whose tear-down began at `tear_down`, and which ended at `end`. `heard_within`: the time after a
+impl<'a> QueuePlaces<'a> {
+    /// For a cell whose tear-down began at `tear_down`, and which ended at `end`. `session_known_within`: the time after a
     /// fault by which a client knows whether its session lives. `gone_by`: until when a session may live after its last
     /// sign of life.
     pub(super) fn new(
@@ -64,7 +64,7 @@ impl<'a> Places<'a> {
         faults: &Faults<'_>,
         terms: &Terms<'_>,
         (tear_down, end): Span,
-        heard_within: Nanos,
+        session_known_within: Nanos,
         gone_by: impl Fn(Nanos) -> Nanos,
     ) -> Self {
         let mut places = Self::default();
@@ -77,9 +77,14 @@ impl<'a> Places<'a> {
                 let (there_until, gone, given_back) = match replaced {
                     // Another client had deleted it, at an unknown time.
                     true => (stand.from, None, false),
-                    false => {
-                        ending(candidates, faults, cand, stand, (tear_down, end), (heard_within, gone_by(stand.to)))
-                    }
+                    false => ending(
+                        candidates,
+                        faults,
+                        cand,
+                        stand,
+                        (tear_down, end),
+                        (session_known_within, gone_by(stand.to)),
+                    ),
                 };
                 let held = terms.by_cand.get(&cand).into_iter().flatten().map(|&term| &terms.all[term]);
                 let led = held.into_iter().any(|term| term.session == stand.session && term.czxid == czxid);
@@ -100,7 +105,7 @@ impl<'a> Places<'a> {
         places.by_group.values_mut().for_each(|places| places.sort_by_key(|place| (place.czxid, place.from)));
         for (group, of_group) in &places.by_group {
             let there = of_group.iter().map(|place| (place.from, place.there_until)).enumerate();
-            places.there.insert(*group, RecentSpans::of(there.filter(|(_, there)| there.0 <= there.1)));
+            places.there.insert(*group, SpanIndex::of(there.filter(|(_, there)| there.0 <= there.1)));
         }
         places
     }
@@ -150,14 +155,14 @@ fn ending(
     cand: u32,
     stand: &EnrolmentSpan<'_>,
     (tear_down, end): Span,
-    (heard_within, gone_by): (Nanos, Nanos),
+    (session_known_within, gone_by): (Nanos, Nanos),
 ) -> (Nanos, Option<Nanos>, bool) {
     // A process that is stopped or cut off does not know when its session ends.
     let stops = faults.stops_of_cand(candidates, cand);
     let hit = |at: Nanos| {
         let expiring = faults.of_cand(cand).filter(|fault| fault.kind.facts().lets_sessions_expire);
         let mut hit: Vec<_> =
-            expiring.filter(|fault| stand.from <= fault.active.1 + TOLD_LATE_NS && fault.t < at).collect();
+            expiring.filter(|fault| stand.from <= fault.active.1 + NOTIFICATION_DELAY_NS && fault.t < at).collect();
         hit.sort_by_key(|fault| Reverse(fault.t));
         // If it was hit again before it was heard from, it is not known to have existed in between.
         let mut unheard = (at, stand.to);
@@ -166,7 +171,7 @@ fn ending(
         for fault in hit {
             // A client existed when the fault was over if it has run, is connected so long after the fault, and was not
             // notified of anything.
-            let knows = fault.over().saturating_add(heard_within);
+            let knows = fault.over().saturating_add(session_known_within);
             let has_run = !touches(stops, (fault.over() + 1, knows));
             if has_run && knows <= unheard.1 && candidates.connected(stand.session, knows) {
                 break;
@@ -187,7 +192,7 @@ fn ending(
     let how = left[first..].iter().find(|left| left.session == stand.session).map(|left| left.how);
     match how {
         Some(Departure::Resigned { delete: Some((sent, answered)) }) => (*sent, Some(*answered), true),
-        Some(Departure::SessionEnded(_)) => (heard.saturating_sub(TOLD_LATE_NS), Some(gone_by), false),
+        Some(Departure::SessionEnded(_)) => (heard.saturating_sub(NOTIFICATION_DELAY_NS), Some(gone_by), false),
         // Until it was ordered to leave, or to lose its znode, its znode existed.
         Some(Departure::Resigned { delete: None } | Departure::Stopped) => {
             let orders = faults.of_cand(cand).filter(|fault| fault.kind.takes_znodes() && fault.t >= stand.from);

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::control_plane::PlacedEvent;
 use super::faults::Faults;
-use super::few::PlacedEvent;
 use hustings_record::{Event, FaultIntent, Nanos, WithheldReason};
 
 /// A planned fault.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::candidates::Candidates;
-use super::lives::Lives;
+use super::writer_processes::WriterProcesses;
 use crate::stats::spans::{Span, touches, union};
 use hustings_record::{CellRecord, Event, Nanos};
 
@@ -26,7 +26,7 @@ impl Presence {
         self.unsettled.get(&cand).is_some_and(|spans| touches(spans, span))
     }
 
-    pub(super) fn new(cell: &CellRecord, candidates: &Candidates<'_>, lives: &Lives, end: Nanos) -> Self {
+    pub(super) fn new(cell: &CellRecord, candidates: &Candidates<'_>, lives: &WriterProcesses, end: Nanos) -> Self {
         let mut presence = Self::default();
         // Whether the candidate has something to handle after the event.
         let mut moves: BTreeMap<u32, Vec<(Nanos, bool)>> = BTreeMap::new();
@@ -73,14 +73,14 @@ impl Presence {
 }
 
 /// From each move with something to handle to the next one without, but at most as long as the candidate was enrolled.
-fn unsettled(moves: &[(Nanos, bool)], stood_until: impl Fn(Nanos) -> Nanos) -> Vec<Span> {
+fn unsettled(moves: &[(Nanos, bool)], enrolled_until: impl Fn(Nanos) -> Nanos) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut since: Option<Nanos> = None;
     for &(t, has_consequences) in moves {
         match (since, has_consequences) {
             (None, true) => since = Some(t),
-            (Some(from), _) if stood_until(from) < t => {
-                spans.push((from, stood_until(from)));
+            (Some(from), _) if enrolled_until(from) < t => {
+                spans.push((from, enrolled_until(from)));
                 since = has_consequences.then_some(t);
             }
             (Some(from), false) => {
@@ -90,6 +90,6 @@ fn unsettled(moves: &[(Nanos, bool)], stood_until: impl Fn(Nanos) -> Nanos) -> V
             (Some(_), true) | (None, false) => {}
         }
     }
-    spans.extend(since.map(|from| (from, stood_until(from).max(from))));
+    spans.extend(since.map(|from| (from, enrolled_until(from).max(from))));
     spans
 }

@@ -1,6 +1,6 @@
 //! The probes' writes: spans in which the ensemble acknowledged none of them, through any server.
 
-use super::few::PlacedEvent;
+use super::control_plane::PlacedEvent;
 use crate::stats::spans::Span;
 use hustings_record::{Event, Nanos};
 

@@ -9,7 +9,7 @@ pub const LOG_SLACK_NS: Nanos = 50_000_000;
 
 /// A span in which a server was observed in one state.
 #[derive(Clone, Copy, Debug)]
-pub struct Spell {
+pub struct ServerStateSpan {
     pub state: ServerState,
     /// The zxid that it reported when this state was first observed.
     pub zxid: Option<i64>,
@@ -18,7 +18,7 @@ pub struct Spell {
     pub ended: Span,
 }
 
-impl Spell {
+impl ServerStateSpan {
     /// Whether the server was part of the quorum.
     #[must_use]
     pub fn serves(&self) -> bool {
@@ -40,7 +40,7 @@ impl Spell {
 
 /// A span in which a server did not serve, for any reason.
 #[derive(Clone, Copy, Debug)]
-pub struct Absence {
+pub struct UnavailableSpan {
     pub began: Span,
     /// None: it was still away when the watch ended.
     pub ended: Option<Span>,
@@ -55,8 +55,8 @@ pub struct Absence {
 #[derive(Default)]
 pub struct ServerHistory<'a> {
     /// In order of time.
-    pub spells: Vec<Spell>,
-    pub absences: Vec<Absence>,
+    pub state_spans: Vec<ServerStateSpan>,
+    pub absences: Vec<UnavailableSpan>,
     /// Lines of its log, in order of time.
     pub log: Vec<(Nanos, &'a ServerLine)>,
     /// The longest time from one sample to the next.
@@ -78,46 +78,46 @@ impl ServerHistory<'_> {
     /// Whether it certainly was in `state` at `t`.
     #[must_use]
     pub fn certainly(&self, state: ServerState, t: Nanos) -> bool {
-        self.spells.iter().any(|s| s.state == state && s.certain().is_some_and(|c| c.0 <= t && t <= c.1))
+        self.state_spans.iter().any(|s| s.state == state && s.certain().is_some_and(|c| c.0 <= t && t <= c.1))
     }
 }
 
 /// One spell per state. A leader with a new epoch has been elected again, whatever was missed in between.
-pub(super) fn spells(states: &[(Span, ServerState, Option<i64>)], until: Nanos) -> Vec<Spell> {
-    let mut spells: Vec<Spell> = Vec::with_capacity(states.len());
+pub(super) fn state_spans(states: &[(Span, ServerState, Option<i64>)], until: Nanos) -> Vec<ServerStateSpan> {
+    let mut state_spans: Vec<ServerStateSpan> = Vec::with_capacity(states.len());
     for &(began, state, zxid) in states {
-        let next = Spell { state, zxid, began, ended: (until, until) };
-        if let Some(last) = spells.last_mut() {
+        let next = ServerStateSpan { state, zxid, began, ended: (until, until) };
+        if let Some(last) = state_spans.last_mut() {
             let anew = state == ServerState::Leading && last.epoch() != next.epoch();
             if last.state == state && !anew {
                 continue;
             }
             last.ended = began;
         }
-        spells.push(next);
+        state_spans.push(next);
     }
-    spells
+    state_spans
 }
 
-pub(super) fn absences(spells: &[Spell]) -> Vec<Absence> {
-    let mut absences: Vec<Absence> = Vec::new();
+pub(super) fn absences(state_spans: &[ServerStateSpan]) -> Vec<UnavailableSpan> {
+    let mut absences: Vec<UnavailableSpan> = Vec::new();
     let mut away = false;
-    for (place, spell) in spells.iter().enumerate() {
-        if spell.serves() {
+    for (place, state_span) in state_spans.iter().enumerate() {
+        if state_span.serves() {
             if let Some(last) = absences.last_mut().filter(|_| away) {
-                last.ended = Some(spell.began);
+                last.ended = Some(state_span.began);
             }
             away = false;
             continue;
         }
         if !away {
             let first = place == 0;
-            absences.push(Absence { began: spell.began, ended: None, looking: None, said_ns: 0, first });
+            absences.push(UnavailableSpan { began: state_span.began, ended: None, looking: None, said_ns: 0, first });
             away = true;
         }
-        if let Some(absence) = absences.last_mut().filter(|_| spell.state == ServerState::NotServing) {
-            absence.looking.get_or_insert(spell.began);
-            absence.said_ns += spell.certain().map_or(0, |c| c.1 - c.0);
+        if let Some(absence) = absences.last_mut().filter(|_| state_span.state == ServerState::NotServing) {
+            absence.looking.get_or_insert(state_span.began);
+            absence.said_ns += state_span.certain().map_or(0, |c| c.1 - c.0);
         }
     }
     absences

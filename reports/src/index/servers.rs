@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::elections::{Election, Lull, elections};
-use super::few::PlacedEvent;
-use super::server::{ServerHistory, absences, spells};
+use super::control_plane::PlacedEvent;
+use super::elections::{Election, UnservedSpan, elections};
+use super::server::{ServerHistory, absences, state_spans};
 use crate::stats::spans::{Span, touches, union, within};
 use hustings_record::{
     CellInfo, Event, Nanos, PAUSE_SLEEP_MS, ServerLine, ServerMetrics, ServerState, WatchCounts, WindowEdge,
@@ -59,7 +59,7 @@ pub struct Servers<'a> {
     /// In order of time.
     pub elections: Vec<Election>,
     /// Spans in which the quorum was not observed to be served, and that no election ended.
-    pub lulls: Vec<Lull>,
+    pub lulls: Vec<UnservedSpan>,
     /// By how much times of logs may be off, if recorded.
     pub log_bound: Option<Nanos>,
     /// Pauses that servers logged.
@@ -124,8 +124,8 @@ impl<'a> Servers<'a> {
         for (server, mut states) in seen {
             states.sort_by_key(|s| (s.0.1, s.0.0));
             let server = servers.all.entry(server).or_default();
-            server.spells = spells(&states, servers.until);
-            server.absences = absences(&server.spells);
+            server.state_spans = state_spans(&states, servers.until);
+            server.absences = absences(&server.state_spans);
         }
         servers.all.values_mut().for_each(|s| s.log.sort_by_key(|l| l.0));
         servers.paused = logged.into_iter().map(|(t, ms)| paused(t, ms, servers.log_bound.unwrap_or(0))).collect();
@@ -157,7 +157,7 @@ impl<'a> Servers<'a> {
     /// Whether this cell's servers were watched at all.
     #[must_use]
     pub fn watched(&self) -> bool {
-        self.watch.is_some() || self.all.values().any(|s| !s.spells.is_empty())
+        self.watch.is_some() || self.all.values().any(|s| !s.state_spans.is_empty())
     }
 
     /// When the quorum may not have been served within `window`.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::candidates::Candidates;
-use super::lives::Lives;
+use super::writer_processes::WriterProcesses;
 use super::znodes::Znodes;
 use crate::stats::spans::{Span, union, without};
 use hustings_record::{CellRecord, Event, Nanos, RevokeReason, Token};
@@ -102,7 +102,7 @@ impl<'a> Terms<'a> {
     pub(super) fn new(
         cell: &'a CellRecord,
         (candidates, znodes): (&Candidates<'_>, &Znodes<'_>),
-        lives: &Lives,
+        lives: &WriterProcesses,
         end: Nanos,
     ) -> Self {
         let mut terms = Self::default();

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::cell::Index;
-use super::lately::RecentSpans;
 use super::losses::{Loss, LossOutcome};
 use super::notices::Notice;
 use super::places::QueuePlace;
+use super::span_index::SpanIndex;
 use crate::stats::spans::Span;
 use hustings_record::{FaultKind, Nanos, WatchEvent};
 
@@ -57,21 +57,21 @@ pub struct Wakes<'a> {
     /// lost.
     pub excused: u64,
     /// By group: the place of its first loss, and when each of its znodes may have gone.
-    lately: BTreeMap<u32, (usize, RecentSpans)>,
+    lately: BTreeMap<u32, (usize, SpanIndex)>,
 }
 
 impl<'a> Wakes<'a> {
-    /// `told_within`: the time after a change by which every candidate that is to be notified has been notified.
+    /// `notified_within`: the time after a change by which every candidate that is to be notified has been notified.
     #[must_use]
-    pub fn new(index: &Index<'a>, told_within: Nanos) -> Self {
+    pub fn new(index: &Index<'a>, notified_within: Nanos) -> Self {
         let mut wakes = Self::default();
         for group in 0..index.info.groups.len() as u32 {
             let mut losses = leads(index, group);
             losses.extend(followers(index, group));
             losses.sort_by_key(|lost| (lost.gone.0, lost.czxid));
-            wakes.add_besides(index, group, told_within, &mut losses);
+            wakes.add_besides(index, group, notified_within, &mut losses);
             let gone = losses.iter().map(|lost| lost.gone).enumerate();
-            wakes.lately.insert(group, (wakes.losses.len(), RecentSpans::of(gone)));
+            wakes.lately.insert(group, (wakes.losses.len(), SpanIndex::of(gone)));
             wakes.losses.append(&mut losses);
         }
         wakes
@@ -93,7 +93,7 @@ impl<'a> Wakes<'a> {
     }
 
     /// Notifications other than deletions of known znodes are assigned to the last loss before them.
-    fn add_besides(&mut self, index: &Index<'a>, group: u32, told_within: Nanos, losses: &mut [LossWakeUps<'a>]) {
+    fn add_besides(&mut self, index: &Index<'a>, group: u32, notified_within: Nanos, losses: &mut [LossWakeUps<'a>]) {
         let changes = changes(index, group, losses);
         let stood: BTreeMap<&str, u32> = index.places.of_group(group).iter().map(|p| (p.node, p.cand)).collect();
         let terms = index.terms.of_group(group).iter().map(|&place| &index.terms.all[place]);
@@ -104,15 +104,16 @@ impl<'a> Wakes<'a> {
                 continue;
             }
             let sent = index.sent_within(notice);
-            let replayed = |at| index.candidates.told_on_reconnect(notice.session, at);
-            let of_unheard = notice.kind == WatchEvent::Deleted && index.unheard_creates.possible(group, sent);
-            if replayed(sent.0) || replayed(sent.1) || of_unheard {
+            let replayed = |at| index.candidates.notified_on_reconnect(notice.session, at);
+            let of_unanswered_create =
+                notice.kind == WatchEvent::Deleted && index.unanswered_creates.possible(group, sent);
+            if replayed(sent.0) || replayed(sent.1) || of_unanswered_create {
                 self.excused += 1;
                 continue;
             }
             match losses.partition_point(|lost| lost.gone.0 <= notice.t) {
                 0 => self.without_loss.push(*notice),
-                _ if !changed_within(&changes, (sent.0.saturating_sub(told_within), sent.1)) => {
+                _ if !changed_within(&changes, (sent.0.saturating_sub(notified_within), sent.1)) => {
                     self.without_change.push(*notice);
                 }
                 next => losses[next - 1].besides.push(*notice),
@@ -208,7 +209,7 @@ fn told<'a>(index: &Index<'a>, group: u32, node: &'a str, cand: u32, window: Spa
     let notices = index.notices.of(group, node, window).iter().filter(|notice| notice.cand != cand);
     let counted = notices.filter(|notice| {
         let again = last.insert(notice.cand, notice.t).is_some();
-        !again || !index.candidates.told_on_reconnect(notice.session, notice.t)
+        !again || !index.candidates.notified_on_reconnect(notice.session, notice.t)
     });
     let mut told: Vec<Notice<'a>> = counted.copied().collect();
     // Most losses wake one candidate.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::scene::MADE_UP_TERM;
+use super::indexed_cell::MADE_UP_TERM;
 use super::shift::shift;
 use crate::index::{EnrolmentSpan, JudgedWrite};
 use hustings_record::{CellRecord, Event, Nanos, SegmentRecord};

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::indexed_cell::IndexedCell;
 use super::mutation::Mutation;
 use super::registry::MUTATIONS;
-use super::scene::Scene;
 use super::sites::Sites;
 use crate::check::{CellSummary, Testability, judged};
 use crate::index::{Index, plausible};
@@ -23,7 +23,7 @@ pub(crate) fn examine(cell: &CellRecord, index: &Index<'_>, summary: &mut CellSu
     let passed = summary.checks.iter().filter(|check| check.verdict == Verdict::Pass);
     let mut open: BTreeMap<String, Vec<String>> = passed.map(|check| (check.name.clone(), Vec::new())).collect();
     let mut caught: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let scene = Scene { cell, index };
+    let scene = IndexedCell { cell, index };
     for mutation in MUTATIONS.iter() {
         let Some(reasons) = open.get_mut(mutation.check) else { continue };
         match (mutation.sites)(&scene) {
@@ -45,13 +45,13 @@ pub(crate) fn examine(cell: &CellRecord, index: &Index<'_>, summary: &mut CellSu
 }
 
 /// Whether the check that must catch the mutation does so, where it is applied to these sites.
-pub(super) fn catches(scene: &Scene<'_>, mutation: &Mutation, sites: &[usize]) -> bool {
+pub(super) fn catches(scene: &IndexedCell<'_>, mutation: &Mutation, sites: &[usize]) -> bool {
     turned(scene, mutation, sites, &[mutation.check]).iter().any(|(_, verdict)| *verdict >= needed(scene, mutation))
 }
 
 /// The least verdict that the check must reach on this cell. A result that a stall may explain is inconclusive, not a
 /// failure. In a cell with such a stall, the check has caught the mutation if it no longer passes.
-pub(super) fn needed(scene: &Scene<'_>, mutation: &Mutation) -> Verdict {
+pub(super) fn needed(scene: &IndexedCell<'_>, mutation: &Mutation) -> Verdict {
     if scene.index.has_stalled() { Verdict::Inconclusive } else { mutation.verdict }
 }
 
@@ -60,7 +60,7 @@ pub(super) const STALLED: &str = "a stall of the harness may have caused it";
 
 /// The verdicts of these checks on the altered cell, other than pass.
 pub(super) fn turned(
-    scene: &Scene<'_>,
+    scene: &IndexedCell<'_>,
     mutation: &Mutation,
     sites: &[usize],
     checks: &[&str],

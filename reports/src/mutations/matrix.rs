@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::examine::{STALLED, catches, needed, turned};
+use super::indexed_cell::IndexedCell;
 use super::mutation::Mutation;
 use super::registry::MUTATIONS;
-use super::scene::Scene;
 use super::sites::Sites;
 use crate::check::{CHECKERS, judged};
 use crate::index::{Index, plausible};
@@ -76,7 +76,7 @@ pub fn matrix(cell: &CellRecord) -> Matrix {
     let index = Index::new(&cell, implausible);
     let checks = judged(&index, |_| true).checks.into_iter();
     let passed: Vec<String> = checks.filter(|check| check.verdict == Verdict::Pass).map(|check| check.name).collect();
-    let scene = Scene { cell: &cell, index: &index };
+    let scene = IndexedCell { cell: &cell, index: &index };
     let rows = MUTATIONS.iter().map(|mutation| MutationRow {
         mutation: mutation.name.to_owned(),
         check: mutation.check.to_owned(),
@@ -85,7 +85,7 @@ pub fn matrix(cell: &CellRecord) -> Matrix {
     Matrix { cell: index.info.name.clone(), rows: rows.collect(), passed }
 }
 
-fn outcome(scene: &Scene<'_>, mutation: &Mutation, passed: &[String]) -> SiteOutcome {
+fn outcome(scene: &IndexedCell<'_>, mutation: &Mutation, passed: &[String]) -> SiteOutcome {
     let checker = CHECKERS.iter().find(|checker| checker.name == mutation.check);
     if !checker.is_some_and(|checker| (checker.applies)(scene.index)) {
         return SiteOutcome::NoSite { reason: "the check does not apply to this cell".into() };
@@ -129,7 +129,7 @@ fn spread(sites: usize) -> Vec<usize> {
 pub fn altered(cell: &CellRecord, mutation: &Mutation, site: Option<usize>) -> Option<CellRecord> {
     let (cell, implausible) = plausible(cell);
     let index = Index::new(&cell, implausible);
-    let scene = Scene { cell: &cell, index: &index };
+    let scene = IndexedCell { cell: &cell, index: &index };
     let Sites::At(sites) = (mutation.sites)(&scene) else { return None };
     let chosen = match site {
         Some(site) => vec![*sites.get(site)?],

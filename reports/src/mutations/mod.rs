@@ -7,11 +7,11 @@
 
 mod edits;
 mod examine;
+mod indexed_cell;
 mod kinds;
 mod matrix;
 mod mutation;
 mod registry;
-mod scene;
 mod shift;
 mod sites;
 

@@ -1,7 +1,7 @@
 //! The definition of a mutation.
 
 use super::edits::Edits;
-use super::scene::Scene;
+use super::indexed_cell::IndexedCell;
 use super::sites::Sites;
 use crate::check::Section;
 use crate::verdict::Verdict;
@@ -17,9 +17,9 @@ pub struct Mutation {
     pub verdict: Verdict,
     /// Whether one site alone must be caught. Not where it takes several: half of the losses, or a cell's only fault.
     pub(super) one_by_one: bool,
-    pub(super) sites: fn(&Scene<'_>) -> Sites,
+    pub(super) sites: fn(&IndexedCell<'_>) -> Sites,
     /// Alters the cell at these sites.
-    pub(super) edit: for<'s> fn(&'s Scene<'s>, &'s [usize]) -> Edits<'s>,
+    pub(super) edit: for<'s> fn(&'s IndexedCell<'s>, &'s [usize]) -> Edits<'s>,
 }
 
 impl Mutation {
@@ -27,8 +27,8 @@ impl Mutation {
     pub(super) const fn fails<S: Section>(
         name: &'static str,
         about: &'static str,
-        sites: fn(&Scene<'_>) -> Sites,
-        edit: for<'s> fn(&'s Scene<'s>, &'s [usize]) -> Edits<'s>,
+        sites: fn(&IndexedCell<'_>) -> Sites,
+        edit: for<'s> fn(&'s IndexedCell<'s>, &'s [usize]) -> Edits<'s>,
     ) -> Self {
         Self { name, about, check: S::NAME, verdict: Verdict::Fail, one_by_one: true, sites, edit }
     }

@@ -9,12 +9,12 @@ pub(super) enum Sites {
 }
 
 /// Possible sites, filtered by one condition after the other. The first condition that leaves none is the reason.
-pub(super) struct Sieve {
+pub(super) struct SiteFilter {
     left: Vec<usize>,
     reason: Option<String>,
 }
 
-impl Sieve {
+impl SiteFilter {
     /// Starts with these places; `none` is the reason where there are none.
     pub(super) fn of(places: impl IntoIterator<Item = usize>, none: &str) -> Self {
         let left: Vec<usize> = places.into_iter().collect();
@@ -47,11 +47,14 @@ mod tests {
 
     #[test]
     fn the_first_condition_that_leaves_no_site_is_the_reason() {
-        let sieve = || Sieve::of(0..4, "nothing there");
-        assert_eq!(sieve().keep("odd", |place| place % 2 == 0).sites(), Sites::At(vec![0, 2]));
-        let none = sieve().keep("too small", |place| *place > 9).keep("never asked", |_| false);
+        let site_filter = || SiteFilter::of(0..4, "nothing there");
+        assert_eq!(site_filter().keep("odd", |place| place % 2 == 0).sites(), Sites::At(vec![0, 2]));
+        let none = site_filter().keep("too small", |place| *place > 9).keep("never asked", |_| false);
         assert_eq!(none.sites(), Sites::Nowhere("too small".into()));
-        assert_eq!(Sieve::of([], "nothing there").keep("x", |_| true).sites(), Sites::Nowhere("nothing there".into()));
-        assert_eq!(sieve().only_if("not allowed", false).sites(), Sites::Nowhere("not allowed".into()));
+        assert_eq!(
+            SiteFilter::of([], "nothing there").keep("x", |_| true).sites(),
+            Sites::Nowhere("nothing there".into())
+        );
+        assert_eq!(site_filter().only_if("not allowed", false).sites(), Sites::Nowhere("not allowed".into()));
     }
 }

@@ -5,7 +5,7 @@ use hustings_record::StepDown;
 use super::format::{count, duration, plural, setting_ms, share};
 use super::lines::{columns, lines, marked};
 use crate::tune::pauses::WEEK_NS;
-use crate::tune::{Advice, Band, Curve, Grade, JudgedTimeout, TimeoutRow};
+use crate::tune::{Advice, Band, Curve, JudgedTimeout, TimeoutGrade, TimeoutRow};
 
 /// Columns of the table of timeouts. The longest line of a head begins with a space, which keeps it apart from the head
 /// before it.
@@ -88,10 +88,10 @@ fn of_used(used: &JudgedTimeout, row: &TimeoutRow, advice: &Advice) -> String {
         _ => format!("Your T = {}", setting_ms(row.timeout_ms)),
     };
     let answer = match used.grade {
-        Grade::Shown => "is long enough",
-        Grade::Missed => "is too short",
-        Grade::Estimated if row.estimate_per_week() > advice.acceptable_per_week => "is probably too short",
-        Grade::Estimated => "may be long enough, but this log cannot show it",
+        TimeoutGrade::Shown => "is long enough",
+        TimeoutGrade::Missed => "is too short",
+        TimeoutGrade::Estimated if row.estimate_per_week() > advice.acceptable_per_week => "is probably too short",
+        TimeoutGrade::Estimated => "may be long enough, but this log cannot show it",
     };
     format!("{timeout} {answer}: {}.{}", falsely(row, advice), of_missing(used, advice))
 }
@@ -125,17 +125,17 @@ fn of_recommended(advice: &Advice) -> String {
     let Some(row) = advice.recommended_row() else { return "there is no timeout to speak of".to_owned() };
     let costs = falsely(row, advice);
     match recommended.grade {
-        Grade::Shown if advice.used.as_ref().is_some_and(|used| used.grade == Grade::Shown) => {
+        TimeoutGrade::Shown if advice.used.as_ref().is_some_and(|used| used.grade == TimeoutGrade::Shown) => {
             format!("{timeout} suffices: {costs}.")
         }
-        Grade::Shown => format!("Take {timeout}: {costs}."),
-        Grade::Estimated => {
+        TimeoutGrade::Shown => format!("Take {timeout}: {costs}."),
+        TimeoutGrade::Estimated => {
             format!(
                 "{timeout} is the best guess, which this log cannot show: {costs}.{}",
                 of_missing(recommended, advice)
             )
         }
-        Grade::Missed => {
+        TimeoutGrade::Missed => {
             format!("No timeout keeps false failovers that rare. The fewest come with {timeout}: {costs}.")
         }
     }
@@ -143,7 +143,7 @@ fn of_recommended(advice: &Advice) -> String {
 
 /// What is missing for the claim, as a sentence to be appended.
 fn of_missing(judged: &JudgedTimeout, advice: &Advice) -> String {
-    if judged.grade == Grade::Estimated && advice.unread.count > 0 {
+    if judged.grade == TimeoutGrade::Estimated && advice.unread.count > 0 {
         let lines = plural(advice.unread.count, "pause", "pauses");
         return format!(" {lines} in the log could not be read, and may have been longer.");
     }
@@ -301,11 +301,11 @@ mod tests {
 
     use super::*;
     use crate::tune::pauses::read;
-    use crate::tune::{Client, Failover, PausedSession, Question, Setting, advise, bands};
+    use crate::tune::{Client, ExpirySettings, Failover, PausedSession, Question, advise, bands};
 
     fn text(log: &str, weeks: f64, measured: bool, timeout_ms: Option<u64>) -> String {
         let log = read(log.as_bytes()).expect("a log");
-        let setting = Setting::of(Client::Rust, 2_000.0, 500.0, 4.0);
+        let setting = ExpirySettings::of(Client::Rust, 2_000.0, 500.0, 4.0);
         let pair = |i: u32| {
             let pause_ms = 1_000.0 + 20.0 * f64::from(i);
             PausedSession {

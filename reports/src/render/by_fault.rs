@@ -46,5 +46,5 @@ impl RatesByFault {
 /// to expire nor ended by force.
 fn gives_up(kind: FaultKind) -> bool {
     let facts = kind.facts();
-    facts.leads == LeadLoss::Always && !facts.lets_sessions_expire && !facts.outwits_recipes
+    facts.leads == LeadLoss::Always && !facts.lets_sessions_expire && !facts.defeats_client_checks
 }

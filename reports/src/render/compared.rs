@@ -1,8 +1,8 @@
 //! What a comparison says, in words and figures: as the terminal, the page and the table for a pull request have it.
 
 use super::{clean, format};
-use crate::compare::{ComparedPair, Comparison, ComparisonReport, ComparisonVerdict, Measure, Rules, Unit};
-use crate::state::{Chip, State};
+use crate::compare::{ComparedPair, Comparison, ComparisonReport, ComparisonRules, ComparisonVerdict, Measure, Unit};
+use crate::state::{State, StateBadge};
 use crate::verdict::Verdict;
 use hustings_record::Nanos;
 use hustings_record::words::{duration, plural, three_digits};
@@ -27,7 +27,7 @@ pub(crate) fn row(pair: &ComparedPair, found: &Comparison) -> Vec<String> {
         change(found),
         interval(found),
         p(found),
-        format!("{} {}", Chip::from(state(found.answer)).sign, words(found)),
+        format!("{} {}", StateBadge::from(state(found.answer)).sign, words(found)),
     ]
 }
 
@@ -152,7 +152,7 @@ pub(crate) fn counted(comparing: &ComparisonReport) -> String {
 }
 
 /// What counts as the same.
-pub(super) fn margin(rules: &Rules) -> String {
+pub(super) fn margin(rules: &ComparisonRules) -> String {
     let share = format!("±{}", format::share(rules.delta));
     if rules.of_round_trip > 0.0 { format!("{share} or half a round trip") } else { share }
 }

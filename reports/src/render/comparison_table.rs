@@ -6,7 +6,7 @@ use super::compared::{
 use super::format;
 use super::lines::{NARROW, WIDE, columns, entry, lines, marked, paint, paint_table};
 use crate::compare::{ComparedPair, Comparison, ComparisonReport, ComparisonVerdict, Noise};
-use crate::state::Chip;
+use crate::state::StateBadge;
 use hustings_record::words::plural;
 
 const WIDTH_MIN: usize = 40;
@@ -15,7 +15,7 @@ const DIFFERENCES_CHARS_MAX: usize = 600;
 struct ComparisonLine<'a> {
     pair: &'a ComparedPair,
     found: &'a Comparison,
-    state: Chip,
+    state: StateBadge,
 }
 
 /// What a comparison came to, at most `width` columns wide (40 at least). Without `colour` it holds no escape codes.
@@ -54,7 +54,7 @@ pub fn comparison(comparing: &ComparisonReport, width: usize, colour: bool) -> S
     for pair in &comparing.pairs {
         if let Some(why) = &pair.why {
             let why = format!("{}: {}", pair.name, why);
-            text.push_str(&marked(Chip::from(state(pair.answer)).sign, &super::clean::line(&why), width));
+            text.push_str(&marked(StateBadge::from(state(pair.answer)).sign, &super::clean::line(&why), width));
         }
     }
     for forced in &comparing.forced {
@@ -83,12 +83,12 @@ pub fn comparison(comparing: &ComparisonReport, width: usize, colour: bool) -> S
 }
 
 fn telling(pair: &ComparedPair) -> impl Iterator<Item = ComparisonLine<'_>> {
-    let line = |found| ComparisonLine { pair, found, state: Chip::from(state(found.answer)) };
+    let line = |found| ComparisonLine { pair, found, state: StateBadge::from(state(found.answer)) };
     compared::telling(pair).map(line)
 }
 
 fn verdict(comparing: &ComparisonReport, colour: bool) -> String {
-    let chip = Chip::from(state(comparing.answer));
+    let chip = StateBadge::from(state(comparing.answer));
     let told = format!("{} {}: {}", chip.sign, comparing.answer.words(), counted(comparing));
     format!("{}\n", paint(&told, &chip, colour))
 }

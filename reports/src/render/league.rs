@@ -17,7 +17,7 @@ use hustings_record::Nanos;
 use hustings_record::words::duration;
 
 /// All cells of one recipe or program.
-struct Entrant<'a> {
+struct LeagueRow<'a> {
     name: &'a str,
     cells: Vec<&'a CellSummary>,
 }
@@ -25,7 +25,7 @@ struct Entrant<'a> {
 /// The two tables of a run.
 #[must_use]
 pub fn league(summary: &Summary) -> String {
-    let mut entrants: Vec<Entrant<'_>> = Vec::new();
+    let mut entrants: Vec<LeagueRow<'_>> = Vec::new();
     let mut faults: Vec<&str> = Vec::new();
     for cell in summary.cells.iter().filter(|cell| cell.info.has_candidates() && !cell.info.self_test) {
         if !faults.contains(&cell.info.fault.as_str()) {
@@ -33,7 +33,7 @@ pub fn league(summary: &Summary) -> String {
         }
         match entrants.iter_mut().find(|entrant| entrant.name == cell.info.recipe) {
             Some(entrant) => entrant.cells.push(cell),
-            None => entrants.push(Entrant { name: &cell.info.recipe, cells: vec![cell] }),
+            None => entrants.push(LeagueRow { name: &cell.info.recipe, cells: vec![cell] }),
         }
     }
     let mut text = String::new();
@@ -49,7 +49,7 @@ fn head(text: &mut String, columns: impl Iterator<Item = String>) -> std::fmt::R
     writeln!(text, "| | {} |\n|---|{}", columns.join(" | "), "--:|".repeat(columns.len()))
 }
 
-fn failovers(text: &mut String, summary: &Summary, entrants: &[Entrant<'_>], faults: &[&str]) -> std::fmt::Result {
+fn failovers(text: &mut String, summary: &Summary, entrants: &[LeagueRow<'_>], faults: &[&str]) -> std::fmt::Result {
     writeln!(
         text,
         "From the loss of a lead to the next grant: median / 99th percentile, or the longest (lost leads).\n"
@@ -68,7 +68,7 @@ fn failovers(text: &mut String, summary: &Summary, entrants: &[Entrant<'_>], fau
     writeln!(text, "❌ failed, ❔ inconclusive: the report says what was seen.\n")
 }
 
-fn costs(text: &mut String, entrants: &[Entrant<'_>]) -> std::fmt::Result {
+fn costs(text: &mut String, entrants: &[LeagueRow<'_>]) -> std::fmt::Result {
     let columns = [
         "beliefs by",
         "wake-ups a loss",
@@ -103,7 +103,7 @@ fn costs(text: &mut String, entrants: &[Entrant<'_>]) -> std::fmt::Result {
 }
 
 /// The entrants, their ensemble and machine, and the time of the run.
-fn circumstances(text: &mut String, summary: &Summary, entrants: &[Entrant<'_>]) -> std::fmt::Result {
+fn circumstances(text: &mut String, summary: &Summary, entrants: &[LeagueRow<'_>]) -> std::fmt::Result {
     let facts = facts(summary).into_iter();
     let mut told: Vec<String> = facts.map(|fact| format!("{}: {}", fact.name, fact.value)).collect();
     for entrant in entrants {
@@ -127,7 +127,7 @@ fn memory(cell: &CellSummary) -> Option<f64> {
     Some(cell.enrolment.rss_kb? as f64 / candidates as f64)
 }
 
-impl Entrant<'_> {
+impl LeagueRow<'_> {
     /// All its cells under one fault.
     fn under<'a>(&'a self, fault: &'a str) -> impl Iterator<Item = &'a CellSummary> {
         self.cells.iter().copied().filter(move |cell| cell.info.fault == fault)

@@ -5,19 +5,19 @@ use std::ops::Range;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::clean;
-use crate::state::{Chip, State};
+use crate::state::{State, StateBadge};
 
 /// Narrower than this, recipe and policy share a column, and so do fault and T, p50 and p99.
 pub(super) const WIDE: usize = 142;
 /// Narrower than this a table would break its words: there each cell has lines of its own.
 pub(super) const NARROW: usize = 68;
 
-pub(super) fn verdict_words(state: &Chip) -> String {
+pub(super) fn verdict_words(state: &StateBadge) -> String {
     format!("{} {}", state.sign, state.words)
 }
 
 /// Colours the signs: what the rows hold is clean, so a sign at the place of a verdict is one.
-pub(super) fn paint_table<'a>(table: &str, states: impl Iterator<Item = &'a Chip>, colour: bool) -> String {
+pub(super) fn paint_table<'a>(table: &str, states: impl Iterator<Item = &'a StateBadge>, colour: bool) -> String {
     if !colour {
         return table.to_owned();
     }
@@ -63,7 +63,7 @@ pub(super) fn columns<'a>(
 }
 
 /// What stands in for a row of a table: a head in the colour of its state, and what belongs below it.
-pub(super) fn entry(head: &str, below: [String; 2], state: &Chip, width: usize, colour: bool) -> String {
+pub(super) fn entry(head: &str, below: [String; 2], state: &StateBadge, width: usize, colour: bool) -> String {
     let head = wrapped(head, width).into_iter().enumerate();
     let head = head.map(|(i, line)| paint(&line, state, colour && i == 0));
     let below = below.into_iter().flat_map(|text| wrapped(&text, width - 2));
@@ -75,7 +75,7 @@ pub(super) fn lines(words: &str, width: usize) -> String {
     wrapped(words, width).into_iter().map(|line| line + "\n").collect()
 }
 
-pub(super) fn paint(text: &str, state: &Chip, colour: bool) -> String {
+pub(super) fn paint(text: &str, state: &StateBadge, colour: bool) -> String {
     let code = match state.state {
         State::Pass => "32",
         State::Untestable => "2",

@@ -2,11 +2,11 @@
 //! nothing anew. Strings from outside are cleaned here and escaped by whatever writes them.
 
 mod advice;
-mod apart;
 mod by_fault;
 pub(crate) mod clean;
 pub(crate) mod compared;
 mod comparison_table;
+mod differing_parameters;
 pub mod format;
 mod league;
 mod lines;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::templates::filled;
 use super::{RenderError, clean, format};
 use crate::history::HistoryEntry;
-use crate::state::{Chip, State};
+use crate::state::{State, StateBadge};
 use hustings_record::Nanos;
 use hustings_record::words::duration;
 
@@ -49,7 +49,7 @@ struct HistoryRun {
     started: String,
     folder: String,
     link: String,
-    state: Chip,
+    state: StateBadge,
     cells: u64,
 }
 

@@ -16,14 +16,14 @@ use hustings_record::{CellInfo, Nanos, Repetition};
 
 /// The samples of a cell, which its summary does not keep and its pool needs.
 #[derive(Debug, Default)]
-pub(crate) struct KeptSamples {
+pub(crate) struct CellSamples {
     phases: Phases,
     overlaps: Samples,
     /// The time that its groups had together, in nanoseconds.
     group_time: Option<f64>,
 }
 
-impl KeptSamples {
+impl CellSamples {
     pub(crate) fn of(index: &Index<'_>) -> Self {
         Self {
             phases: Phases::of(index),
@@ -40,12 +40,12 @@ struct PooledGroup<'a> {
     common: CellInfo,
     timeout_ms: Option<u64>,
     planned: u32,
-    cells: Vec<(&'a CellSummary, u32, Option<KeptSamples>)>,
+    cells: Vec<(&'a CellSummary, u32, Option<CellSamples>)>,
 }
 
 /// The pools of a run, in the order of their first repetitions. `kept` has one entry per cell; None for one that does
 /// not enter.
-pub(crate) fn pools(cells: &[CellSummary], kept: Vec<Option<KeptSamples>>) -> Vec<Pool> {
+pub(crate) fn pools(cells: &[CellSummary], kept: Vec<Option<CellSamples>>) -> Vec<Pool> {
     let mut groups: Vec<PooledGroup<'_>> = Vec::new();
     for (cell, kept) in cells.iter().zip(kept) {
         let Some(Repetition { of, number, count, .. }) = &cell.info.repetition else { continue };
@@ -111,7 +111,7 @@ fn pool(group: PooledGroup<'_>) -> Pool {
     }
 }
 
-fn repeated(cell: &CellSummary, number: u32, kept: &Option<KeptSamples>) -> PooledRepetition {
+fn repeated(cell: &CellSummary, number: u32, kept: &Option<CellSamples>) -> PooledRepetition {
     PooledRepetition {
         cell: cell.info.name.clone(),
         number,

@@ -2,80 +2,86 @@
 //! the leader's process ends before all others; and the first in which a follower with others around it is lost, and nobody's
 //! lead changes.
 
-use super::cast::ReplayMembers;
+use super::members::ReplayMembers;
+use super::model::{Replay, ReplayEvent, ReplayStep, WalkThrough, WalkThroughKind};
 use super::queue::Queue;
-use super::steps::{steps, told_of};
-use super::story::{Happening, Replay, ReplayStep, Walk, WalkKind};
+use super::steps::{step_of_notification, steps};
 use crate::index::{Fault, Index, Loss, QueuePlace};
 use hustings_record::{FanOut, FaultKind, Nanos, ProcessFate, WatchEvent};
 
 /// How well a fault shows what dies: the process itself, its session, or only its lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Death {
+pub(super) enum LossKind {
     Process,
     Session,
     Lead,
 }
 
-fn death(kind: FaultKind) -> Death {
+fn death(kind: FaultKind) -> LossKind {
     match (kind.facts().process, kind.facts().lets_sessions_expire) {
-        (ProcessFate::Ended, _) => Death::Process,
-        (_, true) => Death::Session,
-        (_, false) => Death::Lead,
+        (ProcessFate::Ended, _) => LossKind::Process,
+        (_, true) => LossKind::Session,
+        (_, false) => LossKind::Lead,
     }
 }
 
 /// A leader that was lost, and who followed.
 #[derive(Clone, Copy)]
-struct Fall {
+struct LeaderLoss {
     group: u32,
     fault: u32,
     loser: u32,
     successor: u32,
     /// When the next one led for certain.
     led: Nanos,
-    death: Death,
+    death: LossKind,
 }
 
 /// A follower that was lost, who was told, and whom that one watches next.
 #[derive(Clone, Copy)]
-struct FollowerGap {
+struct FollowerLoss {
     group: u32,
     fault: u32,
     lost: u32,
     before: u32,
     after: u32,
-    death: Death,
+    death: LossKind,
 }
 
 /// The replays of a cell, each with what it shows best.
-pub(super) fn replays(index: &Index<'_>) -> Vec<(Death, WalkKind, Replay)> {
-    let (fall, gap) = (fall(index), gap(index));
+pub(super) fn replays(index: &Index<'_>) -> Vec<(LossKind, WalkThroughKind, Replay)> {
+    let (leader_loss, gap) = (leader_loss(index), gap(index));
     let mut replays = Vec::new();
-    if let Some(fall) = fall {
-        let gap = gap.filter(|gap| gap.group == fall.group);
-        replays.extend(replay(index, fall.group, Some(fall), gap).map(|one| (fall.death, WalkKind::LeaderDies, one)));
+    if let Some(leader_loss) = leader_loss {
+        let gap = gap.filter(|gap| gap.group == leader_loss.group);
+        replays.extend(
+            replay(index, leader_loss.group, Some(leader_loss), gap)
+                .map(|one| (leader_loss.death, WalkThroughKind::LeaderDies, one)),
+        );
     }
-    if let Some(gap) = gap.filter(|gap| fall.is_none_or(|fall| fall.group != gap.group)) {
-        replays.extend(replay(index, gap.group, None, Some(gap)).map(|one| (gap.death, WalkKind::MiddleDies, one)));
+    if let Some(gap) = gap.filter(|gap| leader_loss.is_none_or(|leader_loss| leader_loss.group != gap.group)) {
+        replays
+            .extend(replay(index, gap.group, None, Some(gap)).map(|one| (gap.death, WalkThroughKind::MiddleDies, one)));
     }
     replays
 }
 
-fn fall(index: &Index<'_>) -> Option<Fall> {
+fn leader_loss(index: &Index<'_>) -> Option<LeaderLoss> {
     let of = |(loss, successor): (&Loss, usize)| {
         let (fault, term, next) =
             (&index.faults.all[loss.fault], &index.terms.all[loss.term], &index.terms.all[successor]);
         let (loser, successor) = (term.cand, next.cand);
         let (led, death) = (next.granted?, death(fault.kind));
         (loser != successor)
-            .then_some((loss.effect, Fall { group: loss.group, fault: fault.id, loser, successor, led, death }))
+            .then_some((loss.effect, LeaderLoss { group: loss.group, fault: fault.id, loser, successor, led, death }))
     };
-    let falls = index.losses.completed().filter_map(of);
-    falls.min_by_key(|(effect, fall)| (fall.death, *effect, fall.group)).map(|(_, fall)| fall)
+    let leader_losses = index.losses.completed().filter_map(of);
+    leader_losses
+        .min_by_key(|(effect, leader_loss)| (leader_loss.death, *effect, leader_loss.group))
+        .map(|(_, leader_loss)| leader_loss)
 }
 
-fn gap(index: &Index<'_>) -> Option<FollowerGap> {
+fn gap(index: &Index<'_>) -> Option<FollowerLoss> {
     // Where the loss of a follower wakes nobody it leaves no trace.
     if index.info.declared.is_none_or(|declared| declared.follower_wakes != FanOut::One) {
         return None;
@@ -87,7 +93,7 @@ fn gap(index: &Index<'_>) -> Option<FollowerGap> {
 }
 
 /// The gap that this fault tore where the candidate stood, if others stood before and behind it and no lead changed meanwhile.
-fn gap_of(index: &Index<'_>, fault: &Fault<'_>, cand: u32) -> Option<FollowerGap> {
+fn gap_of(index: &Index<'_>, fault: &Fault<'_>, cand: u32) -> Option<FollowerLoss> {
     let group = index.candidates.all.get(&cand)?.group;
     let at = (fault.t, fault.t);
     let there: Vec<&QueuePlace<'_>> = index.places.of_group(group).iter().filter(|place| place.is_there(at)).collect();
@@ -106,7 +112,7 @@ fn gap_of(index: &Index<'_>, fault: &Fault<'_>, cand: u32) -> Option<FollowerGap
         && settled < index.observed_until()
         && !fault.hits(before.cand)
         && !fault.hits(after.cand);
-    let gap = FollowerGap {
+    let gap = FollowerLoss {
         group,
         fault: fault.id,
         lost: cand,
@@ -117,57 +123,65 @@ fn gap_of(index: &Index<'_>, fault: &Fault<'_>, cand: u32) -> Option<FollowerGap
     stays.then_some(gap)
 }
 
-fn replay(index: &Index<'_>, group: u32, fall: Option<Fall>, gap: Option<FollowerGap>) -> Option<Replay> {
+fn replay(index: &Index<'_>, group: u32, leader_loss: Option<LeaderLoss>, gap: Option<FollowerLoss>) -> Option<Replay> {
     let queue = Queue::new(index, group);
-    let of_fall = fall.into_iter().flat_map(|fall| [fall.loser, fall.successor]);
-    let about: Vec<u32> = of_fall.chain(gap.into_iter().flat_map(|gap| [gap.lost, gap.after, gap.before])).collect();
+    let of_loss = leader_loss.into_iter().flat_map(|leader_loss| [leader_loss.loser, leader_loss.successor]);
+    let about: Vec<u32> = of_loss.chain(gap.into_iter().flat_map(|gap| [gap.lost, gap.after, gap.before])).collect();
     let cast = ReplayMembers::new(index, group, &queue, &about);
     let (from, steps, left_out) = steps(index, group, &queue, &cast);
-    let mut walks: Vec<Walk> = join_and_elect(&steps).into_iter().collect();
-    walks.extend(fall.and_then(|fall| leader_dies(&steps, &cast, &fall, from)));
+    let mut walks: Vec<WalkThrough> = join_and_elect(&steps).into_iter().collect();
+    walks.extend(leader_loss.and_then(|leader_loss| leader_dies(&steps, &cast, &leader_loss, from)));
     walks.extend(gap.and_then(|gap| middle_dies(&steps, &cast, &gap)));
-    let told = |walk: &Walk| walk.kind != WalkKind::JoinAndElect;
+    let told = |walk: &WalkThrough| walk.kind != WalkThroughKind::JoinAndElect;
     let (cell, group) = (index.info.index, index.group_name(group));
     let (cast, others) = (cast.members, cast.others);
     walks.iter().any(told).then_some(Replay { cell, group, from, cast, others, steps, left_out, walks })
 }
 
 fn fault_at(steps: &[ReplayStep], fault: u32) -> Option<usize> {
-    steps.iter().position(|step| matches!(&step.what, Happening::Fault { id, .. } if *id == fault))
+    steps.iter().position(|step| matches!(&step.what, ReplayEvent::Fault { id, .. } if *id == fault))
 }
 
 /// Until the first fault.
-fn join_and_elect(steps: &[ReplayStep]) -> Option<Walk> {
-    let fault = steps.iter().position(|step| matches!(step.what, Happening::Fault { .. })).unwrap_or(steps.len());
+fn join_and_elect(steps: &[ReplayStep]) -> Option<WalkThrough> {
+    let fault = steps.iter().position(|step| matches!(step.what, ReplayEvent::Fault { .. })).unwrap_or(steps.len());
     let to = fault.checked_sub(1)?;
-    let elected = steps[..fault].iter().any(|step| matches!(step.what, Happening::Leads { .. }));
-    elected.then_some(Walk { kind: WalkKind::JoinAndElect, from: 0, to })
+    let elected = steps[..fault].iter().any(|step| matches!(step.what, ReplayEvent::Leads { .. }));
+    elected.then_some(WalkThrough { kind: WalkThroughKind::JoinAndElect, from: 0, to })
 }
 
 /// From the fault to the first write of the next leader, and until those who were woken wait again.
-fn leader_dies(steps: &[ReplayStep], cast: &ReplayMembers, fall: &Fall, origin: Nanos) -> Option<Walk> {
-    let from = fault_at(steps, fall.fault)?;
-    let next = cast.place(fall.successor)?;
+fn leader_dies(
+    steps: &[ReplayStep],
+    cast: &ReplayMembers,
+    leader_loss: &LeaderLoss,
+    origin: Nanos,
+) -> Option<WalkThrough> {
+    let from = fault_at(steps, leader_loss.fault)?;
+    let next = cast.place(leader_loss.successor)?;
     let led = steps.iter().position(|step| {
-        step.at + origin >= fall.led && matches!(step.what, Happening::Leads { who, .. } if who == next)
+        step.at + origin >= leader_loss.led && matches!(step.what, ReplayEvent::Leads { who, .. } if who == next)
     })?;
     let after = steps.iter().enumerate().skip(led);
-    let over = |step: &ReplayStep| matches!(step.what, Happening::Yields { .. } | Happening::Fault { .. });
+    let over = |step: &ReplayStep| matches!(step.what, ReplayEvent::Yields { .. } | ReplayEvent::Fault { .. });
     let mut until = after.take_while(|(_, step)| !over(step));
-    let wrote = |step: &ReplayStep| matches!(step.what, Happening::Wrote { who, refused: false } if who == next);
+    let wrote = |step: &ReplayStep| matches!(step.what, ReplayEvent::Wrote { who, refused: false } if who == next);
     let mut to = until.find(|(_, step)| wrote(step)).map_or(led, |(place, _)| place);
-    while steps.get(to + 1).is_some_and(|step| matches!(step.what, Happening::Waits { .. } | Happening::Owns { .. })) {
+    while steps
+        .get(to + 1)
+        .is_some_and(|step| matches!(step.what, ReplayEvent::Waits { .. } | ReplayEvent::Owns { .. }))
+    {
         to += 1;
     }
-    (from < to).then_some(Walk { kind: WalkKind::LeaderDies, from, to })
+    (from < to).then_some(WalkThrough { kind: WalkThroughKind::LeaderDies, from, to })
 }
 
 /// From the fault until the one behind the gap waits again.
-fn middle_dies(steps: &[ReplayStep], cast: &ReplayMembers, gap: &FollowerGap) -> Option<Walk> {
+fn middle_dies(steps: &[ReplayStep], cast: &ReplayMembers, gap: &FollowerLoss) -> Option<WalkThrough> {
     let from = fault_at(steps, gap.fault)?;
     let (lost, after) = (cast.place(gap.lost)?, cast.place(gap.after)?);
-    let told = told_of(steps, from, lost)?;
-    let waits = |step: &ReplayStep| matches!(step.what, Happening::Waits { who, .. } if who == after);
+    let told = step_of_notification(steps, from, lost)?;
+    let waits = |step: &ReplayStep| matches!(step.what, ReplayEvent::Waits { who, .. } if who == after);
     let to = told + steps[told..].iter().position(waits)?;
-    Some(Walk { kind: WalkKind::MiddleDies, from, to })
+    Some(WalkThrough { kind: WalkThroughKind::MiddleDies, from, to })
 }

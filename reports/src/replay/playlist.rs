@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::choose::{Death, replays};
-use super::story::{Replay, WalkKind};
+use super::choose::{LossKind, replays};
+use super::model::{Replay, WalkThroughKind};
 use crate::index::Index;
 use hustings_record::FaultKind;
 
@@ -11,7 +11,7 @@ const REPLAYS_MAX: usize = 8;
 const PER_RECIPE: usize = 4;
 
 /// What a replay shows, the best first.
-type ReplayRank = (Death, WalkKind, FaultKind);
+type ReplayRank = (LossKind, WalkThroughKind, FaultKind);
 
 #[derive(Default)]
 pub(crate) struct Playlist {
@@ -35,7 +35,7 @@ impl Playlist {
     pub(crate) fn into_replays(self) -> Vec<Replay> {
         let mut ranked: Vec<((usize, bool, u32), Replay)> = Vec::new();
         for of_recipe in self.by_recipe.into_values() {
-            let shows_gaps = of_recipe.keys().any(|(_, walk, _)| *walk == WalkKind::MiddleDies);
+            let shows_gaps = of_recipe.keys().any(|(_, walk, _)| *walk == WalkThroughKind::MiddleDies);
             let replays = of_recipe.into_values().enumerate();
             ranked.extend(replays.map(|(rank, replay)| ((rank, !shows_gaps, replay.cell), replay)));
         }

@@ -1,7 +1,7 @@
 //! Who watches whom, by definition: a recipe whose leader's loss wakes one has everybody watch the znode before its own; one
 //! that wakes all others has everybody watch the znode that the lead rests on.
 
-use super::story::WatchedNode;
+use super::model::WatchedNode;
 use crate::index::{Index, QueuePlace};
 use hustings_record::{FanOut, Nanos, WatchEvent};
 

@@ -1,8 +1,8 @@
 //! All that the record says of a group, in order of time.
 
-use super::cast::ReplayMembers;
+use super::members::ReplayMembers;
+use super::model::{ReplayEvent, ReplayStep};
 use super::queue::Queue;
-use super::story::{Happening, ReplayStep};
 use crate::check::lists::ROOT;
 use crate::index::{Ending, Fault, HandledNotice, Index, VerificationResult};
 use crate::stats::spans::Span;
@@ -31,11 +31,11 @@ pub(super) fn steps(
     found.lists();
     let mut all = found.all;
     all.sort_by_key(|(t, _)| *t);
-    let from = all.iter().find(|(_, what)| matches!(what, Happening::Stood { .. })).map_or(0, |(t, _)| *t);
+    let from = all.iter().find(|(_, what)| matches!(what, ReplayEvent::Stood { .. })).map_or(0, |(t, _)| *t);
     all.retain(|(t, _)| *t >= from);
     let merged = merge(all);
     let left_out = merged.len().saturating_sub(STEPS_MAX) as u64;
-    let step = |(t, what): (Nanos, Happening)| ReplayStep { at: t - from, what };
+    let step = |(t, what): (Nanos, ReplayEvent)| ReplayStep { at: t - from, what };
     (from, merged.into_iter().take(STEPS_MAX).map(step).collect(), left_out)
 }
 
@@ -45,11 +45,11 @@ struct StepCollector<'g, 'i, 'a> {
     queue: &'g Queue<'i, 'a>,
     cast: &'g ReplayMembers,
     window: Span,
-    all: Vec<(Nanos, Happening)>,
+    all: Vec<(Nanos, ReplayEvent)>,
 }
 
 impl<'a> StepCollector<'_, '_, 'a> {
-    fn add(&mut self, t: Nanos, what: Happening) {
+    fn add(&mut self, t: Nanos, what: ReplayEvent) {
         if t <= self.window.1 {
             self.all.push((t, what));
         }
@@ -67,17 +67,17 @@ impl<'a> StepCollector<'_, '_, 'a> {
             let (id, kind, verified) = (fault.id, fault.kind, fault.verified());
             let servers = fault.servers.to_vec();
             let begun = fault.injected.as_ref().map_or(fault.t, |proof| proof.from);
-            self.add(begun, Happening::Fault { id, kind, who: who.clone(), servers, verified });
+            self.add(begun, ReplayEvent::Fault { id, kind, who: who.clone(), servers, verified });
             // What is done in an instant is not healed.
             if let Some(VerificationResult { to, verified, .. }) =
                 fault.healed.as_deref().filter(|_| kind.facts().until_healed)
             {
-                self.add(*to, Happening::Healed { id, kind, who, verified: *verified });
+                self.add(*to, ReplayEvent::Healed { id, kind, who, verified: *verified });
             }
         }
         // Whom it would have hit is not known: every group is told of it.
         for (intent, t, why) in index.plan.withheld() {
-            self.add(t, Happening::Withheld { planned: intent.id, kind: intent.kind, why });
+            self.add(t, ReplayEvent::Withheld { planned: intent.id, kind: intent.kind, why });
         }
     }
 
@@ -86,7 +86,7 @@ impl<'a> StepCollector<'_, '_, 'a> {
         for life in index.lives.all.iter().filter(|life| life.generation > 0) {
             let on_host = self.cast.members.iter().filter(|member| Some(member.host) == life.host);
             let who: Vec<usize> = on_host.filter_map(|member| self.cast.place(member.candidate)).collect();
-            who.into_iter().for_each(|who| self.add(life.first, Happening::Runs { who }));
+            who.into_iter().for_each(|who| self.add(life.first, ReplayEvent::Runs { who }));
         }
     }
 
@@ -97,7 +97,7 @@ impl<'a> StepCollector<'_, '_, 'a> {
             let of = self.queue.owner(notice.node, notice.t).and_then(|owner| self.cast.place(owner));
             let (node, others) = (kept(notice.node), u64::from(who.is_none()));
             let who = who.into_iter().collect();
-            self.add(notice.t, Happening::Told { who, others, node, of, kind: notice.kind, spread: 0 });
+            self.add(notice.t, ReplayEvent::Told { who, others, node, of, kind: notice.kind, spread: 0 });
         }
     }
 
@@ -109,7 +109,7 @@ impl<'a> StepCollector<'_, '_, 'a> {
             let mut sessions: Vec<(i64, Nanos)> = Vec::new();
             for stand in stands {
                 let node = stand.node.map(kept);
-                self.add(stand.from, Happening::Stood { who, node, session: stand.session });
+                self.add(stand.from, ReplayEvent::Stood { who, node, session: stand.session });
                 if sessions.iter().all(|(session, _)| *session != stand.session) {
                     sessions.push((stand.session, stand.from));
                 }
@@ -118,19 +118,19 @@ impl<'a> StepCollector<'_, '_, 'a> {
                 let states = index.candidates.states.get(&session).map_or(&[][..], Vec::as_slice);
                 // A session that has just begun is connected: that is no news.
                 for (t, state) in states.iter().filter(|(t, _)| *t > since) {
-                    self.add(*t, Happening::Session { who, state: *state });
+                    self.add(*t, ReplayEvent::Session { who, state: *state });
                 }
             }
             for left in index.candidates.departures.get(&cand).map_or(&[][..], Vec::as_slice) {
                 if let Some((_, answered)) = left.how.deletion() {
-                    self.add(answered, Happening::Deleted { who });
+                    self.add(answered, ReplayEvent::Deleted { who });
                 }
-                self.add(left.t, Happening::Left { who, how: left.how.clone() });
+                self.add(left.t, ReplayEvent::Left { who, how: left.how.clone() });
             }
             for &HandledNotice { t, requests, .. } in index.notices.all_handled(cand) {
                 let member = |of: u32| self.cast.place(of);
                 if let Some(watches) = self.queue.watched(cand, t, member).filter(|_| !self.leads(cand, t)) {
-                    self.add(t, Happening::Waits { who, requests, watches });
+                    self.add(t, ReplayEvent::Waits { who, requests, watches });
                 }
             }
         }
@@ -145,20 +145,20 @@ impl<'a> StepCollector<'_, '_, 'a> {
         for term in index.terms.of_group(self.group).iter().map(|&term| &index.terms.all[term]) {
             let Some(who) = self.cast.place(term.cand) else { continue };
             let Some((from, to)) = term.definite() else { continue };
-            self.add(from, Happening::Leads { who, node: kept(term.node) });
+            self.add(from, ReplayEvent::Leads { who, node: kept(term.node) });
             let reason = match term.ending {
                 Ending::Revoked(reason) => Some(reason),
                 Ending::Died | Ending::Censored => None,
             };
             // At the end of the window everybody is asked to stop.
             if to < self.window.1 && term.ending != Ending::Censored {
-                self.add(to, Happening::Yields { who, reason });
+                self.add(to, ReplayEvent::Yields { who, reason });
             }
             let key = (term.cand, term.session, term.czxid);
             for (refused, first) in
                 [(false, index.writing.first_accepted(key, from)), (true, index.writing.first_refused(key))]
             {
-                first.into_iter().for_each(|t| self.add(t, Happening::Wrote { who, refused }));
+                first.into_iter().for_each(|t| self.add(t, ReplayEvent::Wrote { who, refused }));
             }
         }
     }
@@ -171,7 +171,7 @@ impl<'a> StepCollector<'_, '_, 'a> {
             let who = owner.and_then(|owner| self.cast.place(owner));
             let other = interval.session.is_some() && who.is_none();
             if before.replace((interval.session, interval.czxid)) != Some((interval.session, interval.czxid)) {
-                self.add(interval.span.0, Happening::Owns { who, other });
+                self.add(interval.span.0, ReplayEvent::Owns { who, other });
             }
         }
     }
@@ -206,7 +206,7 @@ impl<'a> StepCollector<'_, '_, 'a> {
                 watches.extend(watchers.filter(|who| *who != of).map(|who| (who, of)));
             }
             watches.sort_unstable();
-            self.add(at, Happening::Listed { watches });
+            self.add(at, ReplayEvent::Listed { watches });
         }
     }
 }
@@ -217,8 +217,8 @@ fn kept(node: &str) -> String {
 }
 
 /// Those who are told the same at nearly the same time are told in one step.
-fn merge(all: Vec<(Nanos, Happening)>) -> Vec<(Nanos, Happening)> {
-    let mut merged: Vec<(Nanos, Happening)> = Vec::with_capacity(all.len());
+fn merge(all: Vec<(Nanos, ReplayEvent)>) -> Vec<(Nanos, ReplayEvent)> {
+    let mut merged: Vec<(Nanos, ReplayEvent)> = Vec::with_capacity(all.len());
     for (t, what) in all {
         if let Some((first, before)) = merged.last_mut()
             && t - *first <= TOGETHER_NS
@@ -232,9 +232,9 @@ fn merge(all: Vec<(Nanos, Happening)>) -> Vec<(Nanos, Happening)> {
 }
 
 /// Takes `next` into the step before it, if both tell the same of one znode.
-fn join(before: &mut Happening, next: &Happening, later: Nanos) -> bool {
-    let Happening::Told { who, others, node, kind, spread, .. } = before else { return false };
-    let Happening::Told { who: more, others: more_others, node: same, kind: same_kind, .. } = next else {
+fn join(before: &mut ReplayEvent, next: &ReplayEvent, later: Nanos) -> bool {
+    let ReplayEvent::Told { who, others, node, kind, spread, .. } = before else { return false };
+    let ReplayEvent::Told { who: more, others: more_others, node: same, kind: same_kind, .. } = next else {
         return false;
     };
     // Who is told twice is told in two steps.
@@ -247,7 +247,7 @@ fn join(before: &mut Happening, next: &Happening, later: Nanos) -> bool {
 }
 
 /// The place of the step that tells that this candidate's znode is gone, from `from` on.
-pub(super) fn told_of(steps: &[ReplayStep], from: usize, of: usize) -> Option<usize> {
-    let told = |step: &ReplayStep| matches!(&step.what, Happening::Told { of: Some(gone), kind: WatchEvent::Deleted, .. } if *gone == of);
+pub(super) fn step_of_notification(steps: &[ReplayStep], from: usize, of: usize) -> Option<usize> {
+    let told = |step: &ReplayStep| matches!(&step.what, ReplayEvent::Told { of: Some(gone), kind: WatchEvent::Deleted, .. } if *gone == of);
     steps.iter().enumerate().skip(from).find(|(_, step)| told(step)).map(|(place, _)| place)
 }

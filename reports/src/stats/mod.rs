@@ -14,7 +14,7 @@ mod trigamma;
 pub use bound::{Rate, Tally, upper_95};
 pub use distribution::{Distribution, Samples, Tail};
 pub use random::normal;
-pub use sweep::{Overlap, Piece, sweep};
+pub use sweep::{BeliefSpan, Overlap, sweep};
 pub use tallied::{DurationCounter, Quantiles};
 pub use trigamma::{inverse_trigamma, trigamma};
 

@@ -4,7 +4,7 @@ use hustings_record::Nanos;
 
 /// A piece of a belief: of which term, by which incarnation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct BeliefSpan {
     pub from: Nanos,
     pub to: Nanos,
     pub who: (u32, i64),
@@ -31,10 +31,10 @@ impl Overlap {
 /// added to every end: −ε for what is certain, +ε for what is possible. Sorts the pieces; takes n log n, and a step for each piece
 /// that begins and each that still lasts then.
 #[must_use]
-pub fn sweep(pieces: &mut [Piece], margin: i64) -> Vec<Overlap> {
+pub fn sweep(pieces: &mut [BeliefSpan], margin: i64) -> Vec<Overlap> {
     pieces.sort_unstable_by_key(|p| (p.from, p.to, p.who, p.term));
     let mut overlaps = Vec::new();
-    let mut lasting: Vec<Piece> = Vec::new();
+    let mut lasting: Vec<BeliefSpan> = Vec::new();
     for &piece in pieces.iter() {
         lasting.retain(|other| other.to.saturating_add_signed(margin) > piece.from);
         for other in lasting.iter().filter(|other| other.who != piece.who) {
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     /// The overlaps of each piece with each that began before it, by trying them all.
-    fn brute(pieces: &[Piece], margin: i64) -> Vec<(usize, usize, Nanos)> {
+    fn brute(pieces: &[BeliefSpan], margin: i64) -> Vec<(usize, usize, Nanos)> {
         let mut found = Vec::new();
         for (at, piece) in pieces.iter().enumerate() {
             for other in pieces[..at].iter().filter(|other| other.who != piece.who) {
@@ -74,10 +74,10 @@ mod tests {
             raw in prop::collection::vec((0_u64..60, 1_u64..30, 0_u32..4, 0_i64..2), 0..40),
             margin in -3_i64..4,
         ) {
-            let mut pieces: Vec<Piece> = raw
+            let mut pieces: Vec<BeliefSpan> = raw
                 .iter()
                 .enumerate()
-                .map(|(term, &(from, long, cand, session))| Piece {
+                .map(|(term, &(from, long, cand, session))| BeliefSpan {
                     from: from + 10, to: from + long + 10, who: (cand, session), term,
                 })
                 .collect();

@@ -5,11 +5,11 @@ use serde::Serialize;
 
 use super::curve::Curve;
 use super::downtime::Failover;
-use super::pauses::{Coverage, Shape, UnreadLines};
+use super::pauses::{Coverage, PauseLogFormat, UnreadLines};
 use super::poisson::upper_95;
 use super::question::{Question, TICKS_MAX, TICKS_MIN};
 use super::rate::false_failovers;
-use super::row::{Grade, JudgedTimeout, TimeoutRow};
+use super::row::{JudgedTimeout, TimeoutGrade, TimeoutRow};
 use super::setting::Client;
 use super::tail::{PauseTail, TailError};
 use super::warnings::warnings;
@@ -17,7 +17,7 @@ use super::warnings::warnings;
 /// The answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Advice {
-    pub shape: Shape,
+    pub shape: PauseLogFormat,
     pub pauses: u64,
     pub longest_ms: f64,
     pub weeks: f64,
@@ -166,7 +166,7 @@ fn recommended(question: &Question<'_>, rows: &[TimeoutRow]) -> JudgedTimeout {
         Some(row) => judged(question, row),
         None => JudgedTimeout {
             timeout_ms: fewest().map_or(0, |row| row.timeout_ms),
-            grade: Grade::Missed,
+            grade: TimeoutGrade::Missed,
             weeks_missing: None,
         },
     }
@@ -178,19 +178,19 @@ fn judged(question: &Question<'_>, row: &TimeoutRow) -> JudgedTimeout {
     // What could not be read may have been longer than all the others.
     let is_whole = question.log.unread.count == 0;
     let grade = if rate.low > acceptable {
-        Grade::Missed
+        TimeoutGrade::Missed
     } else if rate.high <= acceptable && is_whole {
-        Grade::Shown
+        TimeoutGrade::Shown
     } else {
-        Grade::Estimated
+        TimeoutGrade::Estimated
     };
     let weeks_missing = match grade {
-        Grade::Shown => Some(0.0),
+        TimeoutGrade::Shown => Some(0.0),
         // If nothing more is seen, the bound of what was seen is spread over more weeks.
-        Grade::Estimated if is_whole && row.estimate_per_week() <= acceptable => {
+        TimeoutGrade::Estimated if is_whole && row.estimate_per_week() <= acceptable => {
             Some((rate.high * question.weeks / acceptable - question.weeks).max(0.0))
         }
-        Grade::Estimated | Grade::Missed => None,
+        TimeoutGrade::Estimated | TimeoutGrade::Missed => None,
     };
     JudgedTimeout { timeout_ms: row.timeout_ms, grade, weeks_missing }
 }

@@ -71,7 +71,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::tune::setting::{Client, Setting};
+    use crate::tune::setting::{Client, ExpirySettings};
 
     /// P(X ≥ k) of a binomial variable, term by term.
     fn at_least(k: u32, n: u32, p: f64) -> f64 {
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn pauses_of_about_one_length_are_one_band() {
-        let setting = Setting::of(Client::Rust, 1_000.0, 200.0, 1.0);
+        let setting = ExpirySettings::of(Client::Rust, 1_000.0, 200.0, 1.0);
         let pair = |pause_ms, expired| PausedSession { setting, pause_ms, expired, injection: 1 };
         let pairs = [pair(701.0, false), pair(702.5, false), pair(1_003.0, true), pair(998.0, false)];
         let bands = bands(&pairs, &Curve::Model);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
-use super::setting::Setting;
+use super::setting::ExpirySettings;
 use crate::stats::normal;
 
 /// Fewer say nothing about a curve.
@@ -27,7 +27,7 @@ const DRAWS_MAX: u32 = 100;
 /// A session that met a pause, and what came of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PausedSession {
-    pub setting: Setting,
+    pub setting: ExpirySettings,
     pub pause_ms: f64,
     pub expired: bool,
     /// Sessions that met the same pause are not independent of each other.
@@ -41,7 +41,7 @@ impl PausedSession {
 }
 
 /// How far beyond the model's midpoint, in the model's standard deviations.
-fn z(setting: &Setting, pause_ms: f64) -> f64 {
+fn z(setting: &ExpirySettings, pause_ms: f64) -> f64 {
     (pause_ms - setting.midpoint_ms()) / setting.spread_ms()
 }
 
@@ -119,7 +119,7 @@ impl Curve {
 
     /// The share of sessions that a pause expires.
     #[must_use]
-    pub fn expired_share(&self, setting: &Setting, pause_ms: f64) -> f64 {
+    pub fn expired_share(&self, setting: &ExpirySettings, pause_ms: f64) -> f64 {
         let (none, all) = self.limits_ms(setting);
         match self {
             _ if pause_ms <= none => 0.0,
@@ -131,14 +131,14 @@ impl Curve {
 
     /// The pause that expires every other session.
     #[must_use]
-    pub fn midpoint_ms(&self, setting: &Setting) -> f64 {
+    pub fn midpoint_ms(&self, setting: &ExpirySettings) -> f64 {
         setting.midpoint_ms() + self.shift() * setting.spread_ms()
     }
 
     /// Shorter pauses expire none, and longer ones all. A logistic curve never gets there, and short pauses are many: where the
     /// model says that it cannot be, and nothing that was measured speaks against it, it is cut off.
     #[must_use]
-    pub fn limits_ms(&self, setting: &Setting) -> (f64, f64) {
+    pub fn limits_ms(&self, setting: &ExpirySettings) -> (f64, f64) {
         let (none, all) = setting.limits_ms();
         let Self::Measured(fitted) = self else { return (none, all) };
         let at = |z: f64| setting.midpoint_ms() + z * setting.spread_ms();

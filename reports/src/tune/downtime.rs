@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::setting::Setting;
+use super::setting::ExpirySettings;
 
 /// What a failover takes beside the detection, in milliseconds, on average.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ impl Failover {
     /// How long a group is without a leader that acts, after the death of one: on average, and at most as far as the servers have
     /// part in it.
     #[must_use]
-    pub fn outage_ms(&self, setting: &Setting) -> (f64, f64) {
+    pub fn outage_ms(&self, setting: &ExpirySettings) -> (f64, f64) {
         let (mean, most) = setting.detection_ms();
         let rest = self.decide_ms + self.act_ms;
         (mean + rest, most + rest)

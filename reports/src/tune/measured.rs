@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::curve::PausedSession;
 use super::downtime::Failover;
-use super::setting::{Client, Setting};
+use super::setting::{Client, ExpirySettings};
 use crate::check::failover::Failover as Phased;
 use crate::check::phases::Phases;
 use crate::index::{Fault, Index, plausible};
@@ -84,7 +84,7 @@ pub fn measured(record: &Record) -> RunMeasurements {
     let reconnect_ms = again.get(again.len() / 2).copied();
     let setting = |met: &PauseOutcome| {
         // Candidates have the Rust client.
-        Setting::of(Client::Rust, met.timeout_ms as f64, met.tick_ms as f64, reconnect_ms.unwrap_or(0.0))
+        ExpirySettings::of(Client::Rust, met.timeout_ms as f64, met.tick_ms as f64, reconnect_ms.unwrap_or(0.0))
     };
     let pair = |met: &PauseOutcome| PausedSession {
         setting: setting(met),

@@ -25,6 +25,6 @@ pub use measured::{ExcludedSessions, RunMeasurements, measured};
 pub use poisson::{Bounds, bounds, upper_95};
 pub use question::Question;
 pub use rate::FalseFailovers;
-pub use row::{Grade, JudgedTimeout, TimeoutRow};
-pub use setting::{Client, Setting};
+pub use row::{JudgedTimeout, TimeoutGrade, TimeoutRow};
+pub use setting::{Client, ExpirySettings};
 pub use tail::{PauseTail, TailError};

@@ -5,7 +5,7 @@ use hustings_record::StepDown;
 use super::curve::Curve;
 use super::downtime::Failover;
 use super::pauses::PauseLog;
-use super::setting::{Client, Setting};
+use super::setting::{Client, ExpirySettings};
 
 /// ZooKeeper keeps timeouts within so many ticks, unless its configuration says otherwise.
 pub(super) const TICKS_MIN: u64 = 2;
@@ -36,7 +36,7 @@ pub struct Question<'a> {
 
 impl Question<'_> {
     /// What decides whether a pause expires a session of this timeout.
-    pub(super) fn setting(&self, timeout_ms: u64) -> Setting {
-        Setting::of(self.client, timeout_ms as f64, self.tick_ms as f64, self.reconnect_ms)
+    pub(super) fn setting(&self, timeout_ms: u64) -> ExpirySettings {
+        ExpirySettings::of(self.client, timeout_ms as f64, self.tick_ms as f64, self.reconnect_ms)
     }
 }

@@ -9,7 +9,7 @@ use super::curve::Curve;
 use super::incidents::{Incident, days, incidents};
 use super::pauses::PauseLog;
 use super::poisson::bounds;
-use super::setting::Setting;
+use super::setting::ExpirySettings;
 
 /// Samples that are drawn of days and curves; fewer where there are very many pauses.
 const DRAWS_MAX: usize = 1_000;
@@ -40,7 +40,7 @@ pub struct FalseFailovers {
 pub(super) fn false_failovers(
     log: &PauseLog,
     weeks: f64,
-    setting: &Setting,
+    setting: &ExpirySettings,
     curve: &Curve,
     seed: u64,
 ) -> FalseFailovers {
@@ -61,7 +61,7 @@ pub(super) fn false_failovers(
 }
 
 /// The chance that an incident expires a session: each of its pauses may.
-fn chance(incident: &Incident, setting: &Setting, curve: &Curve) -> f64 {
+fn chance(incident: &Incident, setting: &ExpirySettings, curve: &Curve) -> f64 {
     1.0 - incident.pauses_ms.iter().map(|ms| 1.0 - curve.expired_share(setting, *ms)).product::<f64>()
 }
 
@@ -71,7 +71,7 @@ fn drawn(
     incidents: &[Incident],
     days: Option<u64>,
     weeks: f64,
-    setting: &Setting,
+    setting: &ExpirySettings,
     curve: &Curve,
     seed: u64,
 ) -> Vec<f64> {
@@ -97,7 +97,7 @@ fn drawn(
 }
 
 /// As many days as there were, each of them any one.
-fn days_anew(incidents: &[Incident], days: u64, setting: &Setting, curve: &Curve, rng: &mut ChaCha8Rng) -> f64 {
+fn days_anew(incidents: &[Incident], days: u64, setting: &ExpirySettings, curve: &Curve, rng: &mut ChaCha8Rng) -> f64 {
     // Days on which something was; all others are one kind.
     let mut of_days: Vec<(u64, f64)> = Vec::new();
     for incident in incidents {
@@ -149,8 +149,8 @@ mod tests {
         PauseLog { pauses, coverage: Coverage { span, ..Coverage::default() }, ..PauseLog::default() }
     }
 
-    fn setting() -> Setting {
-        Setting::of(Client::Java, 10_000.0, 2_000.0, 10.0)
+    fn setting() -> ExpirySettings {
+        ExpirySettings::of(Client::Java, 10_000.0, 2_000.0, 10.0)
     }
 
     #[test]

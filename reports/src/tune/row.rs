@@ -43,7 +43,7 @@ impl TimeoutRow {
 /// What the log shows of a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Grade {
+pub enum TimeoutGrade {
     /// The upper bound of its false failovers is within what is acceptable.
     Shown,
     /// What is acceptable lies between the bounds: the log is too short, or the pauses are too near.
@@ -58,7 +58,7 @@ pub enum Grade {
 pub struct JudgedTimeout {
     /// As the servers grant it.
     pub timeout_ms: u64,
-    pub grade: Grade,
+    pub grade: TimeoutGrade,
     /// Weeks of logs that are missing for the claim, if nothing more is seen in them; 0: none. None: no logs would do.
     pub weeks_missing: Option<f64>,
 }

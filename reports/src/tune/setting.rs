@@ -59,7 +59,7 @@ impl Client {
 
 /// What decides whether a pause expires a session. Times are milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Setting {
+pub struct ExpirySettings {
     /// T: the negotiated session timeout.
     pub timeout_ms: f64,
     /// The servers' tick: expiry is rounded up to one.
@@ -70,7 +70,7 @@ pub struct Setting {
     pub reconnect_ms: f64,
 }
 
-impl Setting {
+impl ExpirySettings {
     #[must_use]
     pub fn of(client: Client, timeout_ms: f64, tick_ms: f64, reconnect_ms: f64) -> Self {
         Self { timeout_ms, tick_ms, ping_ms: client.ping_of_t() * timeout_ms, reconnect_ms }
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     /// The share over a fine grid of phases.
-    fn counted(setting: &Setting, pause_ms: f64) -> f64 {
+    fn counted(setting: &ExpirySettings, pause_ms: f64) -> f64 {
         const STEPS: u32 = 400;
         let at = |i: u32, all: f64| (f64::from(i) + 0.5) / f64::from(STEPS) * all;
         let expired = (0..STEPS).flat_map(|i| (0..STEPS).map(move |j| (i, j))).filter(|&(i, j)| {
@@ -149,14 +149,14 @@ mod tests {
             timeout in 500.0_f64..60_000.0, ticks in 2.0_f64..20.0, ping in 0.05_f64..0.5, reconnect in 0.0_f64..100.0, d in 0.3_f64..1.8,
         ) {
             let (tick_ms, ping_ms) = (timeout / ticks, timeout * ping);
-            let setting = Setting { timeout_ms: timeout, tick_ms, ping_ms, reconnect_ms: reconnect };
+            let setting = ExpirySettings { timeout_ms: timeout, tick_ms, ping_ms, reconnect_ms: reconnect };
             let pause = timeout * d;
             prop_assert!((setting.expired_share(pause) - counted(&setting, pause)).abs() < 0.01);
         }
 
         #[test]
         fn longer_pauses_never_expire_fewer(d in 0.0_f64..20_000.0, more in 0.0_f64..1_000.0) {
-            let setting = Setting::of(Client::Java, 8_000.0, 2_000.0, 5.0);
+            let setting = ExpirySettings::of(Client::Java, 8_000.0, 2_000.0, 5.0);
             prop_assert!(setting.expired_share(d) <= setting.expired_share(d + more) + 1e-12);
         }
     }
@@ -164,12 +164,12 @@ mod tests {
     #[test]
     fn the_middle_and_the_ends_are_where_they_are_said_to_be() {
         for client in Client::ALL {
-            let setting = Setting::of(client, 10_000.0, 2_000.0, 20.0);
+            let setting = ExpirySettings::of(client, 10_000.0, 2_000.0, 20.0);
             assert!((setting.expired_share(setting.midpoint_ms()) - 0.5).abs() < 1e-9);
             let (none, all) = setting.limits_ms();
             assert_eq!((setting.expired_share(none), setting.expired_share(all)), (0.0, 1.0));
             assert!(setting.expired_share(none + 1.0) > 0.0 && setting.expired_share(all - 1.0) < 1.0);
-            assert_eq!(setting.with_timeout(20_000.0), Setting::of(client, 20_000.0, 2_000.0, 20.0));
+            assert_eq!(setting.with_timeout(20_000.0), ExpirySettings::of(client, 20_000.0, 2_000.0, 20.0));
         }
     }
 }

@@ -5,7 +5,7 @@ use hustings_record::words::{duration, plural, setting_ms};
 
 use super::pauses::WEEK_NS;
 use super::question::{Question, TICKS_MAX, TICKS_MIN};
-use super::row::{Grade, JudgedTimeout, TimeoutRow};
+use super::row::{JudgedTimeout, TimeoutGrade, TimeoutRow};
 
 /// A timeout of fewer reconnects than this leaves no room for one that goes wrong.
 const RECONNECTS_MIN: f64 = 3.0;
@@ -28,7 +28,7 @@ pub(super) fn warnings(question: &Question<'_>, recommended: &JudgedTimeout, row
             setting_ms(tick),
         ));
     }
-    if recommended.grade == Grade::Missed {
+    if recommended.grade == TimeoutGrade::Missed {
         all.push(format!(
             "no timeout that a tick of {} allows has so few false failovers: a longer tick or maxSessionTimeout allows longer ones, \
              and shorter pauses are better",

@@ -1,6 +1,6 @@
 //! How long a fault explains an observation, what a stalled process explains, and where a verification is needed.
 
-use crate::sessions::crashed_as_the_leader_fell;
+use crate::sessions::crashed_as_leader_was_lost;
 use crate::*;
 
 /// The time after a fault's end by which sessions that it hit have expired, plus a busy machine's second and a poll.
@@ -95,7 +95,7 @@ fn what_only_an_unverified_fault_could_explain_is_neither_planned_nor_unplanned(
 #[test]
 fn a_new_leader_of_the_ensemble_prolongs_what_a_crash_explains() {
     // Expired 4.7 s after the crash, about a second beyond T: its clock restarted.
-    let summary = crashed_as_the_leader_fell(2_000).summary();
+    let summary = crashed_as_leader_was_lost(2_000).summary();
     assert_eq!((summary.handovers.planned, summary.handovers.late, summary.handovers.unplanned), (1, 0, 0));
 }
 

@@ -3,9 +3,9 @@
 use crate::*;
 
 /// A program introduces itself on this host.
-pub(crate) fn introduce(cell: &mut Cell, host: u16, belief: Grade) {
+pub(crate) fn introduce(cell: &mut Cell, host: u16, belief: EvidenceSource) {
     let (name, version, can) = ("theirs".to_owned(), "1".to_owned(), Vec::new());
-    let why = (belief == Grade::Effect).then(|| "it does not report what it believes".to_owned());
+    let why = (belief == EvidenceSource::Effect).then(|| "it does not report what it believes".to_owned());
     cell.host(host).push(Event::Program(Box::new(ProgramInfo { t: ms(1_200), name, version, can, belief, why })));
 }
 
@@ -13,7 +13,7 @@ pub(crate) fn introduce(cell: &mut Cell, host: u16, belief: Grade) {
 fn the_stop_of_a_program_excuses_no_stall_of_the_host_beside_it() {
     assert_eq!(pause(30_005, &[]).summary().stalls.over_limit, 0, "a host of ours is stopped itself");
     let mut beside = pause(30_005, &[]);
-    introduce(&mut beside, 0, Grade::Report);
+    introduce(&mut beside, 0, EvidenceSource::Report);
     assert_eq!(beside.summary().stalls.over_limit, 1, "beside a program it goes on");
 }
 
@@ -23,7 +23,7 @@ fn a_program_stalls_where_it_waits_for_a_processor_and_not_where_a_fault_has_it_
         let mut cell = pause(30_005, &[]);
         // Its own stall, added by `pause`, belongs to the process beside a program.
         cell.host(0).retain(|event| !matches!(event, Event::Stall { .. }));
-        introduce(&mut cell, 0, Grade::Report);
+        introduce(&mut cell, 0, EvidenceSource::Report);
         cell.host(0).push(Event::Stall { from: ms(from), to: ms(to), ran_ns: 0, program });
         let summary = cell.summary();
         (summary.stalls.count, summary.stalls.longest_ns)
@@ -38,7 +38,7 @@ fn a_program_stalls_where_it_waits_for_a_processor_and_not_where_a_fault_has_it_
 fn the_stall_of_a_program_is_told_as_its_own_and_no_lead_lost_to_it_is_an_unplanned_handover() {
     let lost = |stalls: bool| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
-        introduce(&mut cell, 0, Grade::Report);
+        introduce(&mut cell, 0, EvidenceSource::Report);
         if stalls {
             cell.host(0).push(Event::Stall { from: ms(19_000), to: ms(24_000), ran_ns: 0, program: true });
         }
@@ -60,7 +60,7 @@ fn the_stall_of_a_program_is_told_as_its_own_and_no_lead_lost_to_it_is_an_unplan
 fn a_program_that_ends_by_itself_is_no_death_of_the_harness() {
     let ended = |by_itself: bool| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
-        introduce(&mut cell, 2, Grade::Report);
+        introduce(&mut cell, 2, EvidenceSource::Report);
         if by_itself {
             let (what, text) = (Misbehaviour::Ended, "the program ended by itself: exit status: 1".to_owned());
             cell.host(2).push(Event::Misbehaved { t: ms(40_000), cand: None, since: None, what, text });
@@ -81,18 +81,22 @@ fn a_program_that_ends_by_itself_is_no_death_of_the_harness() {
 
 #[test]
 fn every_verdict_says_whom_one_has_to_trust_for_it() {
-    let rests_on = |belief: Option<Grade>, name: &str| {
+    let rests_on = |belief: Option<EvidenceSource>, name: &str| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
         belief.into_iter().for_each(|belief| (0..3).for_each(|host| introduce(&mut cell, host, belief)));
         check(&cell.summary(), name).rests_on.clone()
     };
-    for belief in [None, Some(Grade::Report)] {
-        assert_eq!(rests_on(belief, "split-brain"), [Grade::Report]);
-        assert_eq!(rests_on(belief, "ownership"), [Grade::Wire, Grade::Report]);
+    for belief in [None, Some(EvidenceSource::Report)] {
+        assert_eq!(rests_on(belief, "split-brain"), [EvidenceSource::Report]);
+        assert_eq!(rests_on(belief, "ownership"), [EvidenceSource::Wire, EvidenceSource::Report]);
     }
-    assert_eq!(rests_on(Some(Grade::Effect), "split-brain"), [Grade::Effect], "its writes stand in their place");
-    assert_eq!(rests_on(Some(Grade::Effect), "ownership"), [Grade::Effect, Grade::Wire]);
-    assert_eq!(rests_on(None, "stalls"), [Grade::Process]);
+    assert_eq!(
+        rests_on(Some(EvidenceSource::Effect), "split-brain"),
+        [EvidenceSource::Effect],
+        "its writes stand in their place"
+    );
+    assert_eq!(rests_on(Some(EvidenceSource::Effect), "ownership"), [EvidenceSource::Effect, EvidenceSource::Wire]);
+    assert_eq!(rests_on(None, "stalls"), [EvidenceSource::Process]);
     assert!(rests_on(None, "record").is_empty(), "a record is read by nobody's word");
 }
 
@@ -100,7 +104,7 @@ fn every_verdict_says_whom_one_has_to_trust_for_it() {
 fn what_stalls_kept_a_program_from_doing_in_time_is_inconclusive_and_everything_else_fails() {
     let verdict = |what: Misbehaviour, since: Option<u64>, stalls: &[(u16, u64, u64)]| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
-        introduce(&mut cell, 1, Grade::Report);
+        introduce(&mut cell, 1, EvidenceSource::Report);
         for &(host, from, to) in stalls {
             cell.host(host).push(Event::Stall { from: ms(from), to: ms(to), ran_ns: 0, program: host == 1 });
         }

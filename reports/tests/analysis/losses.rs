@@ -153,7 +153,7 @@ fn a_lead_that_is_lost_for_nothing_after_an_outlived_fault_is_not_explained_by_i
 }
 
 /// A znode that was given up without an order: the same incarnation leads again with another one.
-fn stands_anew(fault: Option<FaultKind>) -> Cell {
+fn enrols_again(fault: Option<FaultKind>) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 1, fault.unwrap_or(FaultKind::None));
     if let Some(kind) = fault {
         cell.inject(kind, 0, &[0], 20_000, None);
@@ -172,9 +172,9 @@ fn stands_anew(fault: Option<FaultKind>) -> Cell {
 
 #[test]
 fn a_lead_whose_znode_its_own_incarnation_gave_up_was_lost() {
-    let handovers = stands_anew(Some(FaultKind::Disconnect)).summary().handovers;
+    let handovers = enrols_again(Some(FaultKind::Disconnect)).summary().handovers;
     assert_eq!((handovers.completed, handovers.retaken, handovers.survived), (1, 1, 0));
-    let handovers = stands_anew(None).summary().handovers;
+    let handovers = enrols_again(None).summary().handovers;
     assert_eq!((handovers.completed, handovers.unplanned), (0, 1));
 }
 
@@ -212,7 +212,7 @@ fn where_no_lead_may_be_lost_an_explained_loss_counts_as_any_other() {
     };
     assert_eq!(where_none_may_be(alone(true)).0, Fail);
     assert_eq!(where_none_may_be(Cell::new("predecessor-watch", 1, 3, FaultKind::None)).0, Pass);
-    assert_eq!(where_none_may_be(stands_anew(Some(FaultKind::Disconnect))).0, Fail);
+    assert_eq!(where_none_may_be(enrols_again(Some(FaultKind::Disconnect))).0, Fail);
 }
 
 #[test]

@@ -1,16 +1,16 @@
 //! The analysis of records: every check passes a clean one, fails its violation, and is inconclusive without evidence.
 
 mod builder;
+mod confounders;
 mod corners;
-mod courses;
 mod deadlines;
 mod effect;
 mod elections;
 mod ensemble;
 #[path = "../common/events.rs"]
 mod events;
-mod excuses;
 mod exports;
+mod failover_timelines;
 mod failovers;
 mod foreign;
 mod harness;
@@ -24,6 +24,7 @@ mod oracle;
 mod outages;
 mod overlaps;
 mod parameters;
+mod participation;
 #[path = "../common/plain.rs"]
 mod plain;
 mod plans;
@@ -36,7 +37,6 @@ mod runs;
 mod self_tests;
 mod sessions;
 mod stalls;
-mod standing;
 mod stray_writes;
 mod tokens;
 mod tuning;

@@ -17,7 +17,7 @@ pub(crate) fn seen(
     let after = asked(to, to + 900_000, ProbeAnswer::Answered);
     let before = asked(from.saturating_sub(2_000_000), from.saturating_sub(1_000_000), ProbeAnswer::Answered);
     let silence = asked(to, to + 150_000_000, ProbeAnswer::Silence);
-    let whole = |(host, server)| WholeLink { host, server, due: true, after };
+    let whole = |(host, server)| HealedLink { host, server, due: true, after };
     Some(match (facts.hits, stage) {
         (TargetClass::Nobody, _) | (TargetClass::Candidates, VerificationStage::Healed) => return None,
         (TargetClass::Candidates, VerificationStage::Injected) => {
@@ -43,7 +43,7 @@ pub(crate) fn seen(
         (TargetClass::Hosts, VerificationStage::Healed) => Evidence::Whole { links: links().map(whole).collect() },
         (TargetClass::Hosts, VerificationStage::Injected) => match facts.cuts {
             Some(way) => {
-                let cut = |(host, server)| CutLink {
+                let cut = |(host, server)| PartitionedLink {
                     host,
                     server,
                     before,
@@ -81,7 +81,7 @@ fn of(change: impl Fn(&mut Evidence)) -> (Verdict, String) {
     (check.verdict, check.reason().to_owned())
 }
 
-fn of_links(change: impl Fn(&mut Vec<CutLink>)) -> (Verdict, String) {
+fn of_links(change: impl Fn(&mut Vec<PartitionedLink>)) -> (Verdict, String) {
     of(|seen| {
         if let Evidence::Cut { links, .. } = seen {
             change(links);
@@ -92,7 +92,7 @@ fn of_links(change: impl Fn(&mut Vec<CutLink>)) -> (Verdict, String) {
 #[test]
 fn a_partition_is_verified_by_every_link_that_it_claims_to_cut() {
     assert_eq!(of(|_| ()).0, Pass);
-    type EvidenceEdit = fn(&mut CutLink);
+    type EvidenceEdit = fn(&mut PartitionedLink);
     let wrong: [(&str, EvidenceEdit); 8] = [
         ("did not answer before", |link| link.before.came = ProbeAnswer::Silence),
         ("answers", |link| link.new.came = ProbeAnswer::Answered),
@@ -191,6 +191,20 @@ fn a_resignation_of_nobody_is_not_verified() {
     assert_eq!(verifications.verdict, Inconclusive);
     assert!(verifications.reason().contains("nobody who led resigned"), "{verifications:?}");
     assert_eq!((summary.faults.verified, summary.faults.unverified), (1, 1));
+}
+
+#[test]
+fn a_fault_that_is_not_seen_to_take_effect_beside_a_stall_of_its_target_would_be_without_it() {
+    let by_stalls = |host: u16| {
+        let mut cell = resignation_of_nobody();
+        cell.host(host).push(Event::Stall { from: ms(19_400), to: ms(19_900), ran_ns: 0, program: false });
+        let summary = cell.summary();
+        let check = check(&summary, "verification");
+        assert_eq!(check.verdict, Inconclusive);
+        check.by_stalls
+    };
+    assert!(by_stalls(1));
+    assert!(!by_stalls(2), "of another host");
 }
 
 /// The result of the check of the record for a watched cell with this addition.

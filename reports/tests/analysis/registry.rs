@@ -8,9 +8,9 @@ use proptest::prelude::*;
 use crate::elections::outvoted;
 use crate::failovers::unverified_fault;
 use crate::leads::{late_successor, orphan};
+use crate::participation::dropped_out;
 use crate::promptness::sleeper;
-use crate::sessions::{crashed_as_the_leader_fell, killed};
-use crate::standing::dropped_out;
+use crate::sessions::{crashed_as_leader_was_lost, killed};
 use crate::stray_writes::late;
 use crate::tokens::{grants_by_first_token, writes_with_first_token};
 use crate::*;
@@ -99,7 +99,7 @@ fn garbage() -> Cell {
         name,
         version,
         can,
-        belief: Grade::Report,
+        belief: EvidenceSource::Report,
         why: None,
     })));
     let text = "it said \"hey\", which is no message".to_owned();
@@ -163,7 +163,7 @@ proptest! {
         order in Just((0..CHECKERS.len()).collect::<Vec<_>>()).prop_shuffle(),
         red in 0..RED.len() + 1,
     ) {
-        let cell = RED.get(red).map_or_else(|| crashed_as_the_leader_fell(300), |(_, made, _)| made());
+        let cell = RED.get(red).map_or_else(|| crashed_as_leader_was_lost(300), |(_, made, _)| made());
         let record = cell.record();
         let mut summary = summarise_cell(&record.cells[0]);
         summary.checks.sort_by(|a, b| a.name.cmp(&b.name));

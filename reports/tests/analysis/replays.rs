@@ -1,7 +1,7 @@
 //! Replays: the selection of groups, the order of their events, and their small size.
 
 use crate::*;
-use hustings_reports::replay::{Happening, Replay, WalkKind, WatchedNode};
+use hustings_reports::replay::{Replay, ReplayEvent, WalkThroughKind, WatchedNode};
 
 fn replays(cell: Cell) -> Vec<Replay> {
     summarise(&cell.record()).replays
@@ -30,14 +30,14 @@ fn gap(recipe: &str) -> Cell {
 }
 
 /// The steps of a walk.
-fn walk(replay: &Replay, kind: WalkKind) -> Vec<&Happening> {
+fn walk(replay: &Replay, kind: WalkThroughKind) -> Vec<&ReplayEvent> {
     let walk = replay.walks.iter().find(|walk| walk.kind == kind).expect("the walk");
     replay.steps[walk.from..=walk.to].iter().map(|step| &step.what).collect()
 }
 
-fn told(steps: &[&Happening]) -> Vec<(Vec<usize>, u64, Option<usize>)> {
+fn told(steps: &[&ReplayEvent]) -> Vec<(Vec<usize>, u64, Option<usize>)> {
     let told = steps.iter().filter_map(|what| match what {
-        Happening::Told { who, others, of, .. } => Some((who.clone(), *others, *of)),
+        ReplayEvent::Told { who, others, of, .. } => Some((who.clone(), *others, *of)),
         _ => None,
     });
     told.collect()
@@ -48,8 +48,8 @@ fn leaders(replay: &Replay) -> Vec<usize> {
     let mut leaders = Vec::new();
     for step in &replay.steps {
         match step.what {
-            Happening::Leads { who, .. } => leaders.push(who),
-            Happening::Yields { who, .. } => leaders.retain(|leader| *leader != who),
+            ReplayEvent::Leads { who, .. } => leaders.push(who),
+            ReplayEvent::Yields { who, .. } => leaders.retain(|leader| *leader != who),
             _ => {}
         }
     }
@@ -60,19 +60,19 @@ fn leaders(replay: &Replay) -> Vec<usize> {
 fn a_leader_dies_and_its_successor_alone_is_told() {
     let replay = one(crashed("predecessor-watch", 2, 4));
     assert_eq!((replay.cast.len(), replay.others, replay.left_out), (4, 0, 0));
-    let joined = walk(&replay, WalkKind::JoinAndElect);
-    let stood = joined.iter().filter(|what| matches!(what, Happening::Stood { .. })).count();
+    let joined = walk(&replay, WalkThroughKind::JoinAndElect);
+    let stood = joined.iter().filter(|what| matches!(what, ReplayEvent::Stood { .. })).count();
     let chain = joined.iter().filter_map(|what| match what {
-        Happening::Waits { who, watches, .. } => Some((*who, *watches)),
+        ReplayEvent::Waits { who, watches, .. } => Some((*who, *watches)),
         _ => None,
     });
     let member = WatchedNode::Member;
     assert_eq!((stood, chain.collect::<Vec<_>>()), (4, vec![(1, member(0)), (2, member(1)), (3, member(2))]));
-    let lost = walk(&replay, WalkKind::LeaderDies);
-    assert!(matches!(lost[0], Happening::Fault { kind: FaultKind::Crash, who, verified: true, .. } if *who == [0]));
+    let lost = walk(&replay, WalkThroughKind::LeaderDies);
+    assert!(matches!(lost[0], ReplayEvent::Fault { kind: FaultKind::Crash, who, verified: true, .. } if *who == [0]));
     assert_eq!(told(&lost), [(vec![1], 0, Some(0))]);
     assert!(
-        matches!(lost.last(), Some(Happening::Wrote { who: 1, refused: false } | Happening::Owns { .. })),
+        matches!(lost.last(), Some(ReplayEvent::Wrote { who: 1, refused: false } | ReplayEvent::Owns { .. })),
         "{lost:#?}"
     );
     assert_eq!(leaders(&replay), [1]);
@@ -81,17 +81,20 @@ fn a_leader_dies_and_its_successor_alone_is_told() {
 #[test]
 fn a_herd_is_told_in_one_step() {
     let replay = one(crashed("naive", 2, 4));
-    assert_eq!(told(&walk(&replay, WalkKind::LeaderDies)), [(vec![1, 2, 3], 0, Some(0))]);
+    assert_eq!(told(&walk(&replay, WalkThroughKind::LeaderDies)), [(vec![1, 2, 3], 0, Some(0))]);
     let lock = one(crashed("lock-race", 2, 4));
-    assert_eq!(told(&walk(&lock, WalkKind::LeaderDies))[0].0, [1, 2, 3]);
+    assert_eq!(told(&walk(&lock, WalkThroughKind::LeaderDies))[0].0, [1, 2, 3]);
 }
 
 #[test]
 fn a_middle_one_dies_and_whoever_is_behind_it_watches_the_one_before_it() {
     let replay = one(gap("predecessor-watch"));
-    let lost = walk(&replay, WalkKind::MiddleDies);
+    let lost = walk(&replay, WalkThroughKind::MiddleDies);
     assert_eq!(told(&lost), [(vec![2], 0, Some(1))]);
-    assert!(matches!(lost.last(), Some(Happening::Waits { who: 2, watches: WatchedNode::Member(0), .. })), "{lost:#?}");
+    assert!(
+        matches!(lost.last(), Some(ReplayEvent::Waits { who: 2, watches: WatchedNode::Member(0), .. })),
+        "{lost:#?}"
+    );
     assert_eq!(leaders(&replay), [0]);
     assert!(replays(gap("naive")).is_empty(), "where a follower's loss wakes nobody it leaves no trace");
 }
@@ -103,9 +106,9 @@ fn a_fault_without_a_verification_is_shown_as_such_and_makes_no_walk() {
     cell.verification(id, VerificationStage::Injected, 30_001, false, Vec::new());
     let replay = one(cell);
     let unverified =
-        |what: &Happening| matches!(what, Happening::Fault { kind: FaultKind::Disconnect, verified: false, .. });
+        |what: &ReplayEvent| matches!(what, ReplayEvent::Fault { kind: FaultKind::Disconnect, verified: false, .. });
     assert!(replay.steps.iter().any(|step| unverified(&step.what)));
-    assert!(!walk(&replay, WalkKind::LeaderDies).into_iter().any(unverified));
+    assert!(!walk(&replay, WalkThroughKind::LeaderDies).into_iter().any(unverified));
 }
 
 #[test]
@@ -117,7 +120,7 @@ fn nothing_is_replayed_where_nothing_was_lost() {
 fn of_a_large_group_few_are_shown_and_the_rest_is_counted() {
     let replay = one(crashed("naive", 1, 300));
     assert_eq!((replay.cast.len(), replay.others), (10, 290));
-    let told = told(&walk(&replay, WalkKind::LeaderDies));
+    let told = told(&walk(&replay, WalkThroughKind::LeaderDies));
     assert_eq!((told.len(), told[0].0.len(), told[0].1), (1, 9, 290));
     assert!(replay.steps.len() <= 200);
 }

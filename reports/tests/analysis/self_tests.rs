@@ -18,8 +18,8 @@ fn sound() -> Cell {
     cell
 }
 
-fn of_side(mut cell: Cell, side: Side) -> Cell {
-    cell.info.contest = Some(Contest { pair: "self-test".into(), side });
+fn of_side(mut cell: Cell, side: ComparisonSide) -> Cell {
+    cell.info.contest = Some(PairMember { pair: "self-test".into(), side });
     cell
 }
 
@@ -56,7 +56,11 @@ fn a_recipe_that_is_caught_does_not_hide_another_that_is_not() {
 #[test]
 fn a_recipe_that_is_caught_on_one_side_of_a_comparison_must_be_caught_on_the_other() {
     let sides = |base, new| {
-        run(vec![of_side(broken("broken:a", base), Side::Base), of_side(broken("broken:a", new), Side::New), sound()])
+        run(vec![
+            of_side(broken("broken:a", base), ComparisonSide::Base),
+            of_side(broken("broken:a", new), ComparisonSide::New),
+            sound(),
+        ])
     };
     assert_eq!(sides(true, true).verdict, Pass);
     let summary = sides(true, false);

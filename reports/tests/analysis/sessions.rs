@@ -117,7 +117,7 @@ fn a_session_that_is_given_up_before_anybody_stood_under_it_is_its_candidate_s()
 }
 
 /// Host 0 crashes and the ensemble's leader with it; detected `over` after the new leader had served for T.
-pub(crate) fn crashed_as_the_leader_fell(over: i64) -> Cell {
+pub(crate) fn crashed_as_leader_was_lost(over: i64) -> Cell {
     let mut cell = killed();
     let id = cell.fault(FaultKind::Crash, 0, &[0], KILL - 100, None);
     let touch = Touch { session: cell.session(0, 0), last_up: ms(KILL - 600) };
@@ -133,7 +133,7 @@ pub(crate) fn crashed_as_the_leader_fell(over: i64) -> Cell {
 
 #[test]
 fn a_new_ensemble_leader_restarts_the_clock_of_a_session() {
-    let summary = crashed_as_the_leader_fell(300).summary();
+    let summary = crashed_as_leader_was_lost(300).summary();
     let excess = summary.failover.excess.as_ref().unwrap();
     assert_eq!((excess.restarted, excess.early, excess.over_floor.max), (1, 0, ms(300)));
     assert_eq!(excess.over_naive_floor.as_ref().unwrap().max, ms(300 + 390 + 600));
@@ -143,7 +143,7 @@ fn a_new_ensemble_leader_restarts_the_clock_of_a_session() {
 #[test]
 fn the_clock_restarts_a_little_before_the_new_leader_says_that_it_serves() {
     let early = |over: i64, supported: Option<u64>| {
-        let mut cell = crashed_as_the_leader_fell(over);
+        let mut cell = crashed_as_leader_was_lost(over);
         if let Some(after) = supported {
             cell.log(2, KILL + after, ServerLine::Supported);
         }

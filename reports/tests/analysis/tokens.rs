@@ -70,7 +70,7 @@ fn a_write_with_another_token_than_its_own_lead_s_is_a_finding_with_a_fence_and_
                 let summary = cell.summary();
                 let found = check(&summary, "write-tokens");
                 assert_eq!((found.verdict, summary.write_tokens.foreign), (Fail, 1), "{found:?}");
-                assert_eq!(found.rests_on, [Grade::Effect]);
+                assert_eq!(found.rests_on, [EvidenceSource::Effect]);
             }
         }
     }
@@ -222,7 +222,7 @@ fn what_hits_the_servers_once_a_believer_was_to_know_excuses_nothing() {
 #[test]
 fn what_could_not_be_read_on_a_program_s_connections_fails_nobody() {
     for (is_unread, verdict) in [(false, Fail), (true, Inconclusive)] {
-        let mut cell = believes_until(30_000, |cell| crate::foreign::introduce(cell, 0, Grade::Report));
+        let mut cell = believes_until(30_000, |cell| crate::foreign::introduce(cell, 0, EvidenceSource::Report));
         if is_unread {
             cell.host(0).push(Event::Unwitnessed { t: ms(25_000), lost: 0, unsound: 1 });
         }

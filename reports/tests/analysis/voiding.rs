@@ -15,7 +15,7 @@ type StallSpan = (f64, f64);
 
 /// The stalls of a cell, and the spread of its failovers.
 #[derive(Clone, Copy, Debug)]
-struct Weather {
+struct StallModel {
     /// Standard deviation of the logarithms of the lengths.
     sigma: f64,
     /// The least length of a stall, and the mean addition to it.
@@ -37,11 +37,11 @@ fn normal(start: (f64, f64), place: u32) -> f64 {
 }
 
 /// The stalls, from 5 s to 75 s.
-fn stalls(random: &mut ChaCha8Rng, weather: Weather) -> Vec<StallSpan> {
+fn stalls(random: &mut ChaCha8Rng, model: StallModel) -> Vec<StallSpan> {
     let (mut stalls, mut at) = (Vec::new(), 5_000.0);
     while at < 75_000.0 {
         let from = at + exponential(random, 5.0 * MEDIAN);
-        at = from + weather.stall.0 + exponential(random, weather.stall.1);
+        at = from + model.stall.0 + exponential(random, model.stall.1);
         stalls.push((from.round(), at.round()));
     }
     stalls
@@ -66,17 +66,17 @@ fn is_void_by_own_length((from, to): StallSpan, stalls: &[StallSpan]) -> bool {
 
 /// The mean distance between the medians of the remaining samples and the true ones: by the summary, and by the rule of
 /// the own length. Also the remaining share.
-fn shifts(weather: Weather) -> (f64, f64, f64) {
+fn shifts(model: StallModel) -> (f64, f64, f64) {
     let (mut shown, mut by_length, mut left) = (0.0, 0.0, 0.0);
     for seed in 0..CELLS {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let (stalls, start) = (stalls(&mut random, weather), (random.random(), random.random()));
+        let (stalls, start) = (stalls(&mut random, model), (random.random(), random.random()));
         let mut cell = Cell::new("predecessor-watch", FAILOVERS, 3, FaultKind::Resign);
         let (mut lengths, mut believed) = (Vec::new(), Vec::new());
         for group in 0..FAILOVERS {
             let at = 11_000 + u64::from(group) * 55_000 / u64::from(FAILOVERS);
-            let length = (MEDIAN * (weather.sigma * normal(start, group)).exp()).round().max(5.0);
-            let (from, to) = (at as f64, done(at as f64, length, &stalls, weather.adds));
+            let length = (MEDIAN * (model.sigma * normal(start, group)).exp()).round().max(5.0);
+            let (from, to) = (at as f64, done(at as f64, length, &stalls, model.adds));
             resign(&mut cell, group, at, to as u64);
             lengths.push(length);
             believed.extend((!is_void_by_own_length((from, to), &stalls)).then_some(to - from));
@@ -115,10 +115,10 @@ fn stalls_leave_the_median_where_it_is_whether_they_add_to_failovers_or_not() {
     for sigma in [0.5, 1.0] {
         for stall in [(third, third / 3.0), (third, 1.2 * third)] {
             for adds in [true, false] {
-                let weather = Weather { sigma, stall, adds };
-                let (shown, _, left) = shifts(weather);
-                assert!(shown.abs() <= 0.02, "{shown:+.4} with {left:.2} left of {weather:?}");
-                assert!(left > 0.5, "{left:.2} left of {weather:?}");
+                let model = StallModel { sigma, stall, adds };
+                let (shown, _, left) = shifts(model);
+                assert!(shown.abs() <= 0.02, "{shown:+.4} with {left:.2} left of {model:?}");
+                assert!(left > 0.5, "{left:.2} left of {model:?}");
             }
         }
     }
@@ -128,7 +128,7 @@ fn stalls_leave_the_median_where_it_is_whether_they_add_to_failovers_or_not() {
 fn a_rule_by_the_own_length_of_samples_favours_long_ones() {
     let third = MEDIAN / 3.0;
     for adds in [true, false] {
-        let (_, by_length, _) = shifts(Weather { sigma: 1.0, stall: (third, third / 3.0), adds });
+        let (_, by_length, _) = shifts(StallModel { sigma: 1.0, stall: (third, third / 3.0), adds });
         assert!(by_length > 0.02, "{by_length:+.4} with {adds}");
     }
 }

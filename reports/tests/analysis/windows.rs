@@ -48,6 +48,33 @@ fn a_gap_of_the_observer_counts_where_it_is_measured() {
 }
 
 #[test]
+fn an_owner_that_is_not_known_for_stalls_of_the_coordinator_would_be_known_without_them() {
+    let by_stalls = |host: Option<u16>, stalls: &[(u64, u64)]| {
+        let mut cell = Cell::new("naive", 1, 3, FaultKind::None);
+        for (t, connected) in [(900, true), (30_000, false), (33_000, true)] {
+            cell.observer.push(Event::ObserverState { t: ms(t), connected });
+        }
+        for &(from, to) in stalls {
+            let stall = Event::Stall { from: ms(from), to: ms(to), ran_ns: 0, program: false };
+            match host {
+                Some(host) => cell.host(host).push(stall),
+                None => cell.coordinator.push(stall),
+            }
+        }
+        let summary = cell.summary();
+        let check = check(&summary, "ownership");
+        assert_eq!(check.verdict, Inconclusive);
+        check.by_stalls
+    };
+    // T/10 is 400 ms.
+    assert!(!by_stalls(None, &[]));
+    assert!(!by_stalls(None, &[(30_100, 30_400)]), "too little");
+    assert!(by_stalls(None, &[(30_100, 30_400), (31_000, 31_200)]), "short ones add up");
+    assert!(!by_stalls(None, &[(28_000, 29_900)]), "over by then");
+    assert!(!by_stalls(Some(0), &[(30_100, 31_400)]), "the observer does not run there");
+}
+
+#[test]
 fn a_stall_counts_where_it_is_measured() {
     let stalled = |from: u64, to: u64| {
         let mut cell = Cell::new("naive", 1, 3, FaultKind::None);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// The browser's console messages, and the addresses that it was asked for on behalf of the page.
-pub(crate) struct Visit {
+pub(crate) struct RenderedPage {
     pub(crate) dom: String,
     pub(crate) console: Vec<String>,
     pub(crate) requests: Vec<String>,
@@ -27,7 +27,7 @@ pub(crate) fn program() -> &'static str {
 }
 
 /// Opens the page and runs its remaining timers. `browser`: the command that starts one.
-pub(crate) fn visit(mut browser: Command, page: &Path) -> Visit {
+pub(crate) fn visit(mut browser: Command, page: &Path) -> RenderedPage {
     let folder = tempfile::tempdir().expect("a folder for the browser");
     let file = |name: &str| folder.path().join(name);
     let create = |name: &str| std::fs::File::create(file(name)).expect("a file for the browser's words");
@@ -52,7 +52,7 @@ pub(crate) fn visit(mut browser: Command, page: &Path) -> Visit {
     assert!(ended.is_some_and(|status| status.success()), "the browser ended with {ended:?}:\n{errors}");
     let net = read("net.json");
     assert!(net.contains("\"events\""), "the browser kept no log of the network, so nothing can be said of it");
-    Visit {
+    RenderedPage {
         dom: read("dom"),
         console: errors.lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect(),
         requests: requests(&net),
@@ -61,7 +61,7 @@ pub(crate) fn visit(mut browser: Command, page: &Path) -> Visit {
 
 /// The result of `script`: the body of an async function with the page as `page` (its document) and `view` (its
 /// window). The frame is this many pixels wide. The folder of `page` must be writable.
-pub(crate) fn drive(mut browser: Command, page: &Path, width: u32, script: &str) -> (Value, Visit) {
+pub(crate) fn drive(mut browser: Command, page: &Path, width: u32, script: &str) -> (Value, RenderedPage) {
     const DRIVER: &str = r#"<!DOCTYPE html><meta charset="utf-8"><title>driver</title>
 <iframe id="frame" width="WIDTH" height="900"></iframe><pre id="came"></pre>
 <script>

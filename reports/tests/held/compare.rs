@@ -1,8 +1,8 @@
 //! Worse, better, the same, or undecided.
 
-use hustings_record::{Contest, Repetition, Side};
+use hustings_record::{ComparisonSide, PairMember, Repetition};
 use hustings_reports::compare::{
-    ComparisonRefusal, ComparisonReport, ComparisonVerdict, Measure, Rules, compare, noise, sides_of,
+    ComparisonRefusal, ComparisonReport, ComparisonRules, ComparisonVerdict, Measure, compare, noise, sides_of,
 };
 use hustings_reports::render::{self, comparison, html};
 use hustings_reports::summary::{InjectionCost, Summary};
@@ -11,7 +11,7 @@ use hustings_reports::verdict::Verdict;
 use crate::made::{around, cell, injection, run};
 
 pub(crate) fn held(base: &Summary, new: &Summary) -> ComparisonReport {
-    compare(base, new, Rules::default(), |_| true, false).expect("they can be compared")
+    compare(base, new, ComparisonRules::default(), |_| true, false).expect("they can be compared")
 }
 
 fn answer_of(comparing: &ComparisonReport, pair: &str, measure: Measure) -> ComparisonVerdict {
@@ -133,53 +133,56 @@ fn runs_that_are_not_alike_are_refused_by_name_and_compared_by_force() {
     let mut other = base.clone();
     other.cells[0].info.work_interval_ms = 77;
     other.cells[0].info.parameters.insert("fault.for_t".into(), "3.0".into());
-    let refused = compare(&base, &other, Rules::default(), |_| true, false).expect_err("it differs").to_string();
+    let refused =
+        compare(&base, &other, ComparisonRules::default(), |_| true, false).expect_err("it differs").to_string();
     for told in ["cell naive", "work_interval_ms 20 against 77", "parameters.fault.for_t untold against 3.0", "--force"]
     {
         assert!(refused.contains(told), "{refused}");
     }
-    let forced = compare(&base, &other, Rules::default(), |_| true, true).expect("by force");
+    let forced = compare(&base, &other, ComparisonRules::default(), |_| true, true).expect("by force");
     assert!(forced.forced[0].contains("work_interval_ms") && comparison(&forced, 140, false).contains("all the same"));
 
     let mut elsewhere = base.clone();
     elsewhere.manifest.machine.cpu = "another".into();
-    let refused = compare(&base, &elsewhere, Rules::default(), |_| true, false).expect_err("another machine");
+    let refused = compare(&base, &elsewhere, ComparisonRules::default(), |_| true, false).expect_err("another machine");
     assert!(
         matches!(&refused, ComparisonRefusal::OtherRuns(_)) && refused.to_string().contains("against another"),
         "{refused}"
     );
 
     let more = run(vec![cell("naive", &around(20.0)), cell("lock-race", &around(20.0))]);
-    let refused = compare(&base, &more, Rules::default(), |_| true, false).expect_err("one cell more").to_string();
+    let refused =
+        compare(&base, &more, ComparisonRules::default(), |_| true, false).expect_err("one cell more").to_string();
     assert!(refused.contains("the new one has lock-race"), "{refused}");
     let many = (0..20).map(|at| cell(&format!("c{at}"), &around(20.0))).chain([cell("naive", &around(20.0))]);
     let many = run(many.collect());
-    let refused = compare(&base, &many, Rules::default(), |_| true, false).expect_err("many cells more").to_string();
+    let refused =
+        compare(&base, &many, ComparisonRules::default(), |_| true, false).expect_err("many cells more").to_string();
     assert!(refused.contains(" and 12 more, and the other has not"), "{refused}");
-    assert!(compare(&base, &more, Rules::default(), |name| name == "naive", false).is_ok());
-    let alone = compare(&base, &run(vec![cell("x", &around(1.0))]), Rules::default(), |_| true, true);
+    assert!(compare(&base, &more, ComparisonRules::default(), |name| name == "naive", false).is_ok());
+    let alone = compare(&base, &run(vec![cell("x", &around(1.0))]), ComparisonRules::default(), |_| true, true);
     assert!(matches!(alone, Err(ComparisonRefusal::NothingInCommon { .. })));
     assert!(matches!(
-        compare(&base, &base, Rules::default(), |_| false, true),
+        compare(&base, &base, ComparisonRules::default(), |_| false, true),
         Err(ComparisonRefusal::NothingToCompare)
     ));
-    assert!(matches!(sides_of(&base, Rules::default(), |_| true), Err(ComparisonRefusal::NoContest)));
+    assert!(matches!(sides_of(&base, ComparisonRules::default(), |_| true), Err(ComparisonRefusal::NoContest)));
 }
 
 #[test]
 fn repetitions_and_sides_are_put_together_by_what_they_are_of() {
     let on = |name: &str, side, ms: f64| {
         let mut cell = cell(name, &around(ms)[..4]);
-        cell.info.contest = Some(Contest { pair: "naive".into(), side });
+        cell.info.contest = Some(PairMember { pair: "naive".into(), side });
         cell
     };
     let both = run(vec![
-        on("naive", Side::Base, 20.0),
-        on("naive-new", Side::New, 30.0),
-        on("naive-new-r2", Side::New, 30.0),
-        on("naive-r2", Side::Base, 20.0),
+        on("naive", ComparisonSide::Base, 20.0),
+        on("naive-new", ComparisonSide::New, 30.0),
+        on("naive-new-r2", ComparisonSide::New, 30.0),
+        on("naive-r2", ComparisonSide::Base, 20.0),
     ]);
-    let found = sides_of(&both, Rules::default(), |_| true).expect("two sides");
+    let found = sides_of(&both, ComparisonRules::default(), |_| true).expect("two sides");
     assert!(found.in_turn && found.pairs.len() == 1);
     let failover = &found.pairs[0].comparisons[0];
     assert_eq!((failover.base.injections, failover.new.injections, failover.answer), (8, 8, ComparisonVerdict::Worse));
@@ -189,9 +192,9 @@ fn repetitions_and_sides_are_put_together_by_what_they_are_of() {
 fn in_rounds(slower: f64) -> Summary {
     let mut cells = Vec::new();
     for (number, warming) in (1..).zip([2.0, 1.4, 1.1, 1.0]) {
-        for (side, by, name) in [(Side::Base, 1.0, "naive"), (Side::New, slower, "naive-new")] {
+        for (side, by, name) in [(ComparisonSide::Base, 1.0, "naive"), (ComparisonSide::New, slower, "naive-new")] {
             let mut cell = cell(&format!("{name}-r{number}"), &around(20.0 * warming * by)[..4]);
-            cell.info.contest = Some(Contest { pair: "naive<b>".into(), side });
+            cell.info.contest = Some(PairMember { pair: "naive<b>".into(), side });
             cell.info.repetition = Some(Repetition { of: name.into(), number, count: 4, at_most: 0 });
             cells.push(cell);
         }
@@ -201,7 +204,7 @@ fn in_rounds(slower: f64) -> Summary {
 
 #[test]
 fn what_both_sides_of_a_round_share_is_no_difference_and_hides_none() {
-    let answer = |slower| sides_of(&in_rounds(slower), Rules::default(), |_| true).expect("two sides").answer;
+    let answer = |slower| sides_of(&in_rounds(slower), ComparisonRules::default(), |_| true).expect("two sides").answer;
     assert_eq!(
         (answer(1.2), answer(1.0), answer(0.8)),
         (ComparisonVerdict::Worse, ComparisonVerdict::Same, ComparisonVerdict::Better)
@@ -232,11 +235,11 @@ fn the_page_of_a_run_with_two_sides_says_which_answer_they_came_to() {
 fn both_sides_are_named_by_their_programs() {
     let mut both = in_rounds(1.0);
     for cell in &mut both.cells {
-        let is_new = cell.info.contest.as_ref().is_some_and(|contest| contest.side == Side::New);
+        let is_new = cell.info.contest.as_ref().is_some_and(|contest| contest.side == ComparisonSide::New);
         let program = if is_new { "./new" } else { "./old" };
         cell.info.parameters.insert("program".into(), program.into());
     }
-    let found = sides_of(&both, Rules::default(), |_| true).expect("two sides");
+    let found = sides_of(&both, ComparisonRules::default(), |_| true).expect("two sides");
     assert_eq!((found.base.name.as_deref(), found.new.name.as_deref()), (Some("./old"), Some("./new")));
     assert!(found.pairs[0].differences.is_empty(), "another path is no other parameter");
     let page = html(&both).expect("a page");

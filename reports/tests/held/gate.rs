@@ -1,6 +1,6 @@
 //! The results of a gate, and its output for each audience.
 
-use hustings_record::{Contest, Repetition, Side};
+use hustings_record::{ComparisonSide, PairMember, Repetition};
 use hustings_reports::gate::{
     FIGURES, FigureReading, FigureSource, GateQuestion, GateRequirements, GateResult, HistoryError, Limits,
     LimitsError, annotations, bencher, benchmark_action, gate, history, markdown,
@@ -233,15 +233,19 @@ fn a_history_grows_by_a_line_a_run_and_refuses_columns_of_another_scenario() {
 fn a_history_has_one_set_of_columns_for_all_repetitions_of_the_new_side() {
     let of = |number, side, ms| {
         let mut cell = cell("naive", &around(ms));
-        cell.info.contest = Some(Contest { pair: "naive".into(), side });
-        let of = if side == Side::New { "naive (new)" } else { "naive" };
+        cell.info.contest = Some(PairMember { pair: "naive".into(), side });
+        let of = if side == ComparisonSide::New { "naive (new)" } else { "naive" };
         cell.info.repetition = Some(Repetition { of: of.into(), number, count: 2, at_most: 0 });
         cell.info.name = format!("{of}-r{number}");
-        cell.fan_out.woken = Some((1, 1, u64::from(number) + if side == Side::New { 0 } else { 10 }));
+        cell.fan_out.woken = Some((1, 1, u64::from(number) + if side == ComparisonSide::New { 0 } else { 10 }));
         cell
     };
-    let mut summary =
-        run(vec![of(1, Side::Base, 20.0), of(1, Side::New, 20.0), of(2, Side::New, 30.0), of(2, Side::Base, 20.0)]);
+    let mut summary = run(vec![
+        of(1, ComparisonSide::Base, 20.0),
+        of(1, ComparisonSide::New, 20.0),
+        of(2, ComparisonSide::New, 30.0),
+        of(2, ComparisonSide::Base, 20.0),
+    ]);
     let pool = repeated().pools.into_iter().next().unwrap();
     summary.pools = [("naive", 7), ("naive (new)", 9)]
         .map(|(name, censored)| {

@@ -1,9 +1,9 @@
 //! Repetitions that stalls of the harness spoilt: what they leave open the others tell, where most are left.
 
-use hustings_record::{Contest, Repetition, Side};
-use hustings_reports::compare::{ComparisonReport, ComparisonVerdict, Measure, Rules, sides_of};
+use hustings_record::{ComparisonSide, PairMember, Repetition};
+use hustings_reports::compare::{ComparisonReport, ComparisonRules, ComparisonVerdict, Measure, sides_of};
 use hustings_reports::gate::{GateRequirements, GateResult, gate, markdown};
-use hustings_reports::sound::{decided, to_run_again};
+use hustings_reports::sound::{cells_to_repeat, decided};
 use hustings_reports::summary::{CellSummary, Summary};
 use hustings_reports::verdict::Verdict;
 
@@ -100,7 +100,7 @@ fn what_fails_or_is_open_for_another_reason_is_never_left_out() {
 
 #[test]
 fn cells_are_run_again_until_as_many_repetitions_as_were_planned_are_not_spoilt() {
-    let names = |summary: &Summary| to_run_again(summary).into_iter().collect::<Vec<_>>();
+    let names = |summary: &Summary| cells_to_repeat(summary).into_iter().collect::<Vec<_>>();
     assert!(names(&repetitions(5, &[], spoilt)).is_empty());
     assert_eq!(names(&repetitions(5, &[2], spoilt)), ["naive"]);
     assert!(names(&repetitions(6, &[2], spoilt)).is_empty());
@@ -116,39 +116,46 @@ fn cells_are_run_again_until_as_many_repetitions_as_were_planned_are_not_spoilt(
 }
 
 /// So many rounds of two sides; those with these numbers are spoilt on the base's and on the new side.
-pub(crate) fn turns(count: u32, base: &[u32], new: &[u32], values: impl Fn(u32, Side) -> Vec<f64>) -> Summary {
+pub(crate) fn turns(
+    count: u32,
+    base: &[u32],
+    new: &[u32],
+    values: impl Fn(u32, ComparisonSide) -> Vec<f64>,
+) -> Summary {
     let one = |number, side| {
-        let (of, numbers) = if side == Side::Base { ("naive", base) } else { ("naive (new)", new) };
+        let (of, numbers) = if side == ComparisonSide::Base { ("naive", base) } else { ("naive (new)", new) };
         let mut one = repetition(number, of);
-        one.info.index = 2 * number + u32::from(side == Side::New);
+        one.info.index = 2 * number + u32::from(side == ComparisonSide::New);
         one.injections = cell("", &values(number, side)).injections;
-        one.info.contest = Some(Contest { pair: "naive".into(), side });
+        one.info.contest = Some(PairMember { pair: "naive".into(), side });
         if numbers.contains(&number) { spoilt(one) } else { one }
     };
-    judged(run((1..=count).flat_map(|number| [one(number, Side::Base), one(number, Side::New)]).collect()))
+    judged(run((1..=count)
+        .flat_map(|number| [one(number, ComparisonSide::Base), one(number, ComparisonSide::New)])
+        .collect()))
 }
 
 pub(crate) fn compared(summary: &Summary) -> ComparisonReport {
-    sides_of(summary, Rules::default(), |_| true).unwrap()
+    sides_of(summary, ComparisonRules::default(), |_| true).unwrap()
 }
 
 #[test]
 fn of_a_round_that_one_side_has_to_leave_out_the_other_side_s_figures_are_left_out_too() {
     // The stall of the new side's third repetition slowed the base's down.
-    let slowed = |number, side| around(if number == 3 && side == Side::Base { 200.0 } else { 20.0 });
+    let slowed = |number, side| around(if number == 3 && side == ComparisonSide::Base { 200.0 } else { 20.0 });
     let summary = turns(5, &[], &[3], slowed);
     let found = compared(&summary);
     let failover = found.pairs[0].comparisons.iter().find(|one| one.measure == Measure::Failover).unwrap();
     assert_eq!((found.answer, failover.base.injections, failover.new.injections), (ComparisonVerdict::Same, 32, 32));
     assert_eq!((found.pairs[0].base.left_out, found.pairs[0].new.left_out), (0, 1));
-    assert_eq!(to_run_again(&summary).len(), 2, "both sides are run again");
-    assert!(to_run_again(&turns(6, &[], &[3], slowed)).is_empty());
-    assert_eq!(to_run_again(&turns(6, &[2], &[3], slowed)).len(), 2, "of two rounds one side is missing");
+    assert_eq!(cells_to_repeat(&summary).len(), 2, "both sides are run again");
+    assert!(cells_to_repeat(&turns(6, &[], &[3], slowed)).is_empty());
+    assert_eq!(cells_to_repeat(&turns(6, &[2], &[3], slowed)).len(), 2, "of two rounds one side is missing");
 }
 
 #[test]
 fn a_new_side_that_is_slower_is_worse_though_some_of_its_repetitions_are_spoilt() {
-    let slower = |_, side| around(if side == Side::New { 26.0 } else { 20.0 });
+    let slower = |_, side| around(if side == ComparisonSide::New { 26.0 } else { 20.0 });
     assert_eq!(compared(&turns(5, &[1], &[3], slower)).answer, ComparisonVerdict::Worse);
 }
 
@@ -211,7 +218,7 @@ fn a_record_that_is_not_whole_tells_nothing_whatever_its_cells_show() {
 #[test]
 fn of_a_record_with_two_sides_the_new_one_is_compared_with_a_baseline_and_may_be_one() {
     let plain = repetitions(5, &[], |cell| cell);
-    let slower = |_, side| around(if side == Side::New { 26.0 } else { 20.0 });
+    let slower = |_, side| around(if side == ComparisonSide::New { 26.0 } else { 20.0 });
     let two_sided = turns(5, &[], &[], slower);
     assert_eq!(held(&plain, &two_sided).answer, ComparisonVerdict::Worse);
     assert_eq!(held(&two_sided, &plain).answer, ComparisonVerdict::Better);

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use hustings_record::Side;
-use hustings_reports::compare::{ComparisonVerdict, Rules, undecided};
+use hustings_record::ComparisonSide;
+use hustings_reports::compare::{ComparisonRules, ComparisonVerdict, undecided};
 use hustings_reports::summary::Summary;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
@@ -21,16 +21,16 @@ fn with_room(mut summary: Summary, at_most: u32) -> Summary {
 }
 
 /// Rounds with this much variance between them; the new side's times are multiplied by `by`.
-fn scattered(by: f64, apart: f64) -> impl Fn(u32, Side) -> Vec<f64> {
+fn scattered(by: f64, apart: f64) -> impl Fn(u32, ComparisonSide) -> Vec<f64> {
     move |round, side| {
-        let sign = if (round % 2 == 0) == (side == Side::New) { 1.0 } else { -1.0 };
-        around(20.0 * (1.0 + sign * apart) * if side == Side::New { by } else { 1.0 })
+        let sign = if (round % 2 == 0) == (side == ComparisonSide::New) { 1.0 } else { -1.0 };
+        around(20.0 * (1.0 + sign * apart) * if side == ComparisonSide::New { by } else { 1.0 })
     }
 }
 
 /// Its repetitions take the same time each.
 fn again(summary: &Summary) -> BTreeMap<String, u32> {
-    undecided(summary, Rules::default(), |_| 1_000)
+    undecided(summary, ComparisonRules::default(), |_| 1_000)
 }
 
 fn names(summary: &Summary) -> Vec<String> {
@@ -67,7 +67,7 @@ fn of_four(apart: [f64; 4]) -> Summary {
         for one in &mut cells {
             let contest = one.info.contest.as_mut().expect("two sides");
             contest.pair = name.to_owned();
-            let of = format!("{name}{}", if contest.side == Side::New { " (new)" } else { "" });
+            let of = format!("{name}{}", if contest.side == ComparisonSide::New { " (new)" } else { "" });
             one.info.repetition.as_mut().expect("rounds").of = of;
         }
         cells
@@ -84,9 +84,9 @@ fn undecided_cells_share_the_time_that_further_rounds_of_all_cells_would_take() 
     let together = again(&of_four([0.075; 4]));
     assert!(together.len() == 8 && together.values().all(|rounds| *rounds <= AT_MOST), "{together:?}");
     let long = |name: &str| if name.starts_with('a') { 60_000 } else { 1_000 };
-    let longest = undecided(&of_four([0.1, 0.0, 0.0, 0.0]), Rules::default(), long);
+    let longest = undecided(&of_four([0.1, 0.0, 0.0, 0.0]), ComparisonRules::default(), long);
     assert!(longest.values().all(|rounds| *rounds < AT_MOST + 3), "the others' time is little: {longest:?}");
-    let shortest = undecided(&of_four([0.0, 0.1, 0.0, 0.0]), Rules::default(), long);
+    let shortest = undecided(&of_four([0.0, 0.1, 0.0, 0.0]), ComparisonRules::default(), long);
     assert!(shortest.values().all(|rounds| *rounds > AT_MOST), "the others' time is much: {shortest:?}");
     let mut full = of_four([0.1, 0.0, 0.0, 0.0]);
     full.cells.iter_mut().filter_map(|cell| cell.info.repetition.as_mut()).for_each(|one| one.at_most = PLANNED);
@@ -109,14 +109,14 @@ fn noise(random: &mut ChaCha8Rng, deviation: f64) -> f64 {
     ((0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0) * deviation
 }
 
-struct Chance {
+struct SimulatedComparison {
     answer: ComparisonVerdict,
     /// Whether no comparison makes a gate fail.
     passes: bool,
     went_on: bool,
 }
 
-impl Chance {
+impl SimulatedComparison {
     fn of(summary: &Summary, went_on: bool) -> Self {
         let found = compared(summary);
         let all = || found.pairs.iter().flat_map(|pair| &pair.comparisons);
@@ -127,13 +127,13 @@ impl Chance {
 
 /// The result of a run that continues while it is undecided, of four cells whose rounds and injections vary randomly;
 /// and whether it continued.
-fn chance(by: f64, seed: u64) -> Chance {
+fn chance(by: f64, seed: u64) -> SimulatedComparison {
     let side = |cell: u64| {
-        move |round: u32, side: Side| {
-            let of = 100 * cell + u64::from(2 * round) + u64::from(side == Side::New);
+        move |round: u32, side: ComparisonSide| {
+            let of = 100 * cell + u64::from(2 * round) + u64::from(side == ComparisonSide::New);
             let mut random = ChaCha8Rng::seed_from_u64(seed * 1_000 + of);
             let round_variance = noise(&mut random, 0.06);
-            let level = 20.0 * round_variance.exp() * if side == Side::New { by } else { 1.0 };
+            let level = 20.0 * round_variance.exp() * if side == ComparisonSide::New { by } else { 1.0 };
             (0..6).map(|_| level * noise(&mut random, 0.15).exp()).collect()
         }
     };
@@ -151,7 +151,7 @@ fn chance(by: f64, seed: u64) -> Chance {
     let first = of(PLANNED);
     let open = again(&first);
     if open.is_empty() {
-        return Chance::of(&first, false);
+        return SimulatedComparison::of(&first, false);
     }
     // The other cells stay as they are.
     let mut second = of(open.values().copied().max().expect("some are open"));
@@ -159,7 +159,7 @@ fn chance(by: f64, seed: u64) -> Chance {
         let repetition = cell.info.repetition.as_ref().expect("rounds");
         repetition.number <= PLANNED || open.get(&repetition.of).is_some_and(|rounds| repetition.number <= *rounds)
     });
-    Chance::of(&second, true)
+    SimulatedComparison::of(&second, true)
 }
 
 #[test]
@@ -168,7 +168,8 @@ fn two_looks_find_no_more_by_chance_than_one_may() {
     // 1 of 20, and two standard deviations of that.
     const BY_CHANCE: usize = 1 + 2;
     let all = |by: f64, runs: u64| (0..runs).map(|seed| chance(by, seed)).collect::<Vec<_>>();
-    let count = |all: &[Chance], so: fn(&Chance) -> bool| all.iter().filter(|one| so(one)).count();
+    let count =
+        |all: &[SimulatedComparison], so: fn(&SimulatedComparison) -> bool| all.iter().filter(|one| so(one)).count();
     let alike = all(1.0, RUNS);
     assert!(count(&alike, |one| one.went_on) > 4, "the second look has to be had");
     assert!(count(&alike, |one| one.answer == ComparisonVerdict::Worse) <= BY_CHANCE);

@@ -2,7 +2,7 @@
 
 use crate::render_sample::herd;
 use crate::render_sample::pools::repeated;
-use hustings_record::{Contest, Repetition, Side};
+use hustings_record::{ComparisonSide, PairMember, Repetition};
 use hustings_reports::render::{html, terminal};
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
@@ -98,10 +98,11 @@ fn times_of_few_failovers_are_marked() {
 #[test]
 fn the_base_stands_before_the_new_side_whichever_was_run_first() {
     let mut summary = passed();
-    let turns = [(Side::New, 1), (Side::Base, 1), (Side::Base, 2), (Side::New, 2)];
+    let turns =
+        [(ComparisonSide::New, 1), (ComparisonSide::Base, 1), (ComparisonSide::Base, 2), (ComparisonSide::New, 2)];
     for (cell, (side, number)) in summary.cells.iter_mut().zip(turns) {
-        let of = if side == Side::New { "crash-new" } else { "crash" };
-        cell.info.contest = Some(Contest { pair: "crash".into(), side });
+        let of = if side == ComparisonSide::New { "crash-new" } else { "crash" };
+        cell.info.contest = Some(PairMember { pair: "crash".into(), side });
         cell.info.repetition = Some(Repetition { of: of.into(), number, count: 2, at_most: 0 });
         cell.injections = herd().cells[0].injections.clone();
     }

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use hustings_record::{FaultKind, Grade, Nanos, ServerState};
+use hustings_record::{EvidenceSource, FaultKind, Nanos, ServerState};
 use hustings_reports::stats::{Quantiles, upper_95};
 use hustings_reports::summary::{
-    CellSummary, CheckResult, CorrelatedExpiry, Course, DeletionWatches, Distribution, EffectSection, ElectionRole,
-    Enrolment, Exception, ExceptionKind, Excess, Failover, FanOutSection, FaultBand, FaultVerification, FaultsSection,
-    FollowersLost, GrantTokens, Handovers, InjectionCost, KaplanMeier, Leaderless, Ownership, Participation, Rate,
-    ServerBar, ServerElection, ServerFault, ServerUnavailable, ServerWatchSection, SessionsSection, SplitBrain, Stalls,
-    StrayWrites, TermBar, Timeline, UnavailableTime, WatchesFired, WriteGap, WriteProbes, WriteTokens, Writes,
+    CellSummary, CheckResult, CorrelatedExpiry, DeletionWatches, Distribution, EffectSection, ElectionRole, Enrolment,
+    Exception, ExceptionKind, Excess, Failover, FailoverTimeline, FanOutSection, FaultBand, FaultVerification,
+    FaultsSection, FollowersLost, GrantTokens, Handovers, InjectionCost, KaplanMeier, LeaderlessTime, Ownership,
+    Participation, Rate, ServerBar, ServerElection, ServerFault, ServerUnavailable, ServerWatchSection,
+    SessionsSection, SplitBrain, Stalls, StrayWrites, TermBar, Timeline, UnavailableTime, WatchesFired, WriteGap,
+    WriteProbes, WriteTokens, Writes,
 };
 use hustings_reports::verdict::Verdict;
 
@@ -40,10 +41,10 @@ pub(crate) fn distribution(n: u64, censored: u64, base: Nanos, scale: Nanos) -> 
 }
 
 /// The median failover, consisting only of messages.
-fn course(pace: u64, fault: FaultKind) -> Course {
+fn course(pace: u64, fault: FaultKind) -> FailoverTimeline {
     let released = (fault == FaultKind::Resign).then_some(210 * US);
     let told = released.unwrap_or(0) + pace * 480 * US;
-    Course {
+    FailoverTimeline {
         granted: told + pace * 730 * US,
         touched_before: None,
         due: None,
@@ -55,11 +56,11 @@ fn course(pace: u64, fault: FaultKind) -> Course {
 }
 
 /// The same where T runs out first.
-pub(crate) fn expiring_course(cell: &CellSummary) -> Option<Course> {
+pub(crate) fn expiring_course(cell: &CellSummary) -> Option<FailoverTimeline> {
     let course = cell.failover.course?;
     let due = 5_180 * MS;
     let later = |at: Nanos| at + due + 95 * MS;
-    Some(Course {
+    Some(FailoverTimeline {
         granted: later(course.granted),
         touched_before: Some(820 * MS),
         due: Some(due),
@@ -185,7 +186,7 @@ pub(crate) fn cell(index: u32, recipe: &str, step_down: &str, fault: FaultKind, 
             terms: 96,
             ..Default::default()
         },
-        leaderless: Leaderless {
+        leaderless: LeaderlessTime {
             led_ns: 1_800_000_000_000,
             share: 0.003_1,
             longest_ns: 6_300 * MS,
@@ -227,7 +228,7 @@ fn checks(woken: u64) -> Vec<CheckResult> {
         headline,
         details: Vec::new(),
         unsafe_as_expected: false,
-        rests_on: vec![Grade::Report],
+        rests_on: vec![EvidenceSource::Report],
         by_stalls: false,
         testability: None,
     };
@@ -374,7 +375,7 @@ pub(crate) fn quorum_loss(mut cell: CellSummary) -> CellSummary {
     cell.ensemble.elections[1].writes = Some(gap(20_003, 22_960));
     cell.ensemble.elections[1].predicted = None;
     cell.ensemble.elections[1].not_predicted = Some("server 1 or 3 may have won".into());
-    let spells = [
+    let state_spans = [
         (1, [(State::Following, 0), (State::NotServing, 8_010), (State::Following, 8_390)]),
         (1, [(State::Following, 9_000), (State::NotServing, 22_010), (State::Following, 22_910)]),
         (2, [(State::Following, 0), (State::NotServing, 8_010), (State::Leading, 8_390)]),
@@ -383,7 +384,9 @@ pub(crate) fn quorum_loss(mut cell: CellSummary) -> CellSummary {
         (3, [(State::Following, 13_910), (State::NotServing, 22_010), (State::Leading, 22_910)]),
     ];
     let mut bars: Vec<ServerBar> = Vec::new();
-    for (server, (state, from)) in spells.into_iter().flat_map(|(server, s)| s.map(|spell| (server, spell))) {
+    for (server, (state, from)) in
+        state_spans.into_iter().flat_map(|(server, s)| s.map(|state_span| (server, state_span)))
+    {
         if let Some(last) = bars.last_mut().filter(|bar| bar.server == server) {
             last.to = bracket(from).0;
         }
@@ -449,7 +452,7 @@ pub(crate) fn sequential_start(cell: CellSummary) -> CellSummary {
         deletion_watches: DeletionWatches::default(),
         split_brain: SplitBrain::default(),
         writes: Writes::default(),
-        leaderless: Leaderless::default(),
+        leaderless: LeaderlessTime::default(),
         ownership: Ownership::default(),
         enrolment: Enrolment::default(),
         faults: FaultsSection::default(),
@@ -465,8 +468,8 @@ pub(crate) fn sequential_start(cell: CellSummary) -> CellSummary {
         let up = u64::from(server) * 1_500;
         let back = if server <= 3 { 5_400 } else { up + 300 };
         let serves = if server == 3 { State::Leading } else { State::Following };
-        let spells = [(State::Down, 0, up), (State::NotServing, up, back), (serves, back, 12_000)];
-        cell.ensemble.states.extend(spells.map(|(state, from, to)| bar(server, state, from, to)));
+        let state_spans = [(State::Down, 0, up), (State::NotServing, up, back), (serves, back, 12_000)];
+        cell.ensemble.states.extend(state_spans.map(|(state, from, to)| bar(server, state, from, to)));
     }
     cell.ensemble.watch = Some(watch(12_000, Vec::new(), Vec::new(), Vec::new()));
     cell

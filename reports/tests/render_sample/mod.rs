@@ -8,7 +8,8 @@ pub(crate) mod pools;
 mod replays;
 
 use hustings_record::{
-    EnsembleKind, Expectation, FaultKind, Fencing, Grade, Machine, Manifest, Warning, WarningKind, WithheldReason,
+    EnsembleKind, EvidenceSource, Expectation, FaultKind, Fencing, Machine, Manifest, Warning, WarningKind,
+    WithheldReason,
 };
 use hustings_reports::summary::{CellSummary, CheckResult, FaultsSection, Rate, Summary, WithheldFault};
 use hustings_reports::verdict::Verdict;
@@ -160,7 +161,7 @@ fn check(name: &str, verdict: Verdict, headline: &str, details: &[&str]) -> Chec
         headline: headline.into(),
         details: details.iter().map(|&line| line.to_owned()).collect(),
         unsafe_as_expected: false,
-        rests_on: vec![Grade::Effect, Grade::Wire],
+        rests_on: vec![EvidenceSource::Effect, EvidenceSource::Wire],
         by_stalls: false,
         testability: None,
     }

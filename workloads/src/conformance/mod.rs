@@ -27,7 +27,7 @@ const QUIET_MS: u64 = 300;
 /// One implementation under test, with the means to inject faults into it. Each session has its own link. A failure in
 /// the arm itself is a panic.
 #[expect(async_fn_in_trait, reason = "a host is single-threaded: its futures need no Send")]
-pub trait Arm {
+pub trait ConformanceTarget {
     type Session: Session;
 
     /// A new session, connected over its own link. Its T is at least 2 s and at most 10 s.
@@ -78,7 +78,7 @@ impl Conformance {
 }
 
 /// Runs every check, each below a znode of its own.
-pub async fn check_all<A: Arm>(arm: &A) -> Conformance {
+pub async fn check_all<A: ConformanceTarget>(arm: &A) -> Conformance {
     let mut done = Conformance::default();
     macro_rules! run {
         ($($area:ident :: { $($check:ident),+ $(,)? })+) => { $($(
@@ -118,7 +118,7 @@ pub async fn check_all<A: Arm>(arm: &A) -> Conformance {
     done
 }
 
-async fn bounded<A: Arm>(arm: &A, check: impl Future<Output = ()>) -> Result<(), String> {
+async fn bounded<A: ConformanceTarget>(arm: &A, check: impl Future<Output = ()>) -> Result<(), String> {
     let check = pin!(AssertUnwindSafe(check).catch_unwind());
     match select(check, pin!(arm.sleep(CHECK_MAX_MS))).await {
         Either::Left((Ok(()), _)) => Ok(()),
@@ -131,7 +131,7 @@ async fn bounded<A: Arm>(arm: &A, check: impl Future<Output = ()>) -> Result<(),
 }
 
 /// Waits for `awaited`, or fails.
-async fn soon<A: Arm, T>(arm: &A, what: &str, awaited: impl Future<Output = T>) -> T {
+async fn soon<A: ConformanceTarget, T>(arm: &A, what: &str, awaited: impl Future<Output = T>) -> T {
     match select(pin!(awaited), pin!(arm.sleep(SOON_MS))).await {
         Either::Left((value, _)) => value,
         Either::Right(_) => panic!("{what}: not within {SOON_MS} ms"),
@@ -139,20 +139,20 @@ async fn soon<A: Arm, T>(arm: &A, what: &str, awaited: impl Future<Output = T>) 
 }
 
 /// A persistent znode for one check, created by `session`.
-async fn place<A: Arm>(arm: &A, session: &A::Session) -> String {
+async fn place<A: ConformanceTarget>(arm: &A, session: &A::Session) -> String {
     let path = format!("/conformance-{}", arm.fresh());
     session.create(&path, b"", CreateMode::Persistent).await.expect("a place of its own");
     path
 }
 
-async fn two<A: Arm>(arm: &A) -> (A::Session, A::Session, String) {
+async fn two<A: ConformanceTarget>(arm: &A) -> (A::Session, A::Session, String) {
     let (one, other) = (arm.connect().await, arm.connect().await);
     let place = place(arm, &one).await;
     other.sync(&place).await.expect("synced");
     (one, other, place)
 }
 
-async fn close_all<A: Arm>(arm: &A, sessions: impl IntoIterator<Item = A::Session>) {
+async fn close_all<A: ConformanceTarget>(arm: &A, sessions: impl IntoIterator<Item = A::Session>) {
     for session in sessions {
         assert!(arm.close(session).await, "a close is answered");
     }
@@ -169,7 +169,7 @@ fn refused<T: std::fmt::Debug>(answer: Result<T, OpError>) -> Refusal {
     }
 }
 
-async fn state_comes<A: Arm>(arm: &A, states: &mut impl States, wanted: SessionState) {
+async fn state_comes<A: ConformanceTarget>(arm: &A, states: &mut impl States, wanted: SessionState) {
     let wait = async {
         let mut state = states.now();
         while state != wanted {
@@ -179,17 +179,17 @@ async fn state_comes<A: Arm>(arm: &A, states: &mut impl States, wanted: SessionS
     soon(arm, &format!("{wanted:?}"), wait).await;
 }
 
-async fn told<A: Arm>(arm: &A, watch: &mut impl Watch) -> WatchEvent {
+async fn told<A: ConformanceTarget>(arm: &A, watch: &mut impl Watch) -> WatchEvent {
     soon(arm, "the notification", watch.fired()).await
 }
 
 /// Whether the watch fires no event for `QUIET_MS`.
-async fn is_silent<A: Arm>(arm: &A, watch: &mut impl Watch) -> bool {
+async fn is_silent<A: ConformanceTarget>(arm: &A, watch: &mut impl Watch) -> bool {
     matches!(select(pin!(watch.fired()), pin!(arm.sleep(QUIET_MS))).await, Either::Right(_))
 }
 
 /// Resets the connection, and waits until there is a new one.
-async fn reconnect<A: Arm>(arm: &A, session: &A::Session) {
+async fn reconnect<A: ConformanceTarget>(arm: &A, session: &A::Session) {
     let mut states = session.states();
     arm.cut(session).await;
     // Both changes may have passed by now, but at least one change has occurred.
@@ -198,7 +198,7 @@ async fn reconnect<A: Arm>(arm: &A, session: &A::Session) {
 }
 
 /// Waits until the znode exists, or does not.
-async fn until_exists<A: Arm>(arm: &A, session: &A::Session, path: &str, wanted: bool) {
+async fn until_exists<A: ConformanceTarget>(arm: &A, session: &A::Session, path: &str, wanted: bool) {
     let wait = async {
         while session.exists(path).await.expect("answered").is_some() != wanted {
             arm.sleep(20).await;

@@ -6,13 +6,15 @@ use futures::future::{Either, select};
 
 use hustings_record::Direction;
 
-use super::{Arm, QUIET_MS, SOON_MS, close_all, make, place, reconnect, soon, state_comes, two, until_exists};
+use super::{
+    ConformanceTarget, QUIET_MS, SOON_MS, close_all, make, place, reconnect, soon, state_comes, two, until_exists,
+};
 use crate::coordination::{CreateMode, OpError, Session, SessionEnd, SessionState, States};
 
 const EXPIRED: SessionState = SessionState::Ended(SessionEnd::Expired);
 
 /// An ephemeral of the session, which the other session can see.
-async fn ephemeral<A: Arm>(session: &A::Session, other: &A::Session, place: &str) -> String {
+async fn ephemeral<A: ConformanceTarget>(session: &A::Session, other: &A::Session, place: &str) -> String {
     let node = format!("{place}/ephemeral");
     session.create(&node, b"", CreateMode::Ephemeral).await.expect("created");
     other.sync(&node).await.expect("synced");
@@ -22,11 +24,11 @@ async fn ephemeral<A: Arm>(session: &A::Session, other: &A::Session, place: &str
 }
 
 /// Whether no state change arrives for `QUIET_MS`.
-async fn is_quiet<A: Arm>(arm: &A, states: &mut impl States) -> bool {
+async fn is_quiet<A: ConformanceTarget>(arm: &A, states: &mut impl States) -> bool {
     matches!(select(pin!(states.changed()), pin!(arm.sleep(QUIET_MS))).await, Either::Right(_))
 }
 
-pub(super) async fn ephemerals_belong_to_their_session<A: Arm>(arm: &A) {
+pub(super) async fn ephemerals_belong_to_their_session<A: ConformanceTarget>(arm: &A) {
     let (one, other, place) = two(arm).await;
     assert_ne!(one.id(), other.id());
     assert!((2_000..=10_000).contains(&one.timeout_ms()), "T is {} ms", one.timeout_ms());
@@ -37,7 +39,7 @@ pub(super) async fn ephemerals_belong_to_their_session<A: Arm>(arm: &A) {
     close_all(arm, [other]).await;
 }
 
-pub(super) async fn a_lost_connection_is_told_and_the_session_goes_on<A: Arm>(arm: &A) {
+pub(super) async fn a_lost_connection_is_told_and_the_session_goes_on<A: ConformanceTarget>(arm: &A) {
     let (one, other, place) = two(arm).await;
     let node = ephemeral::<A>(&one, &other, &place).await;
     let id = one.id();
@@ -58,7 +60,7 @@ pub(super) async fn a_lost_connection_is_told_and_the_session_goes_on<A: Arm>(ar
     close_all(arm, [one, other]).await;
 }
 
-pub(super) async fn a_short_silence_is_not_even_noticed<A: Arm>(arm: &A) {
+pub(super) async fn a_short_silence_is_not_even_noticed<A: ConformanceTarget>(arm: &A) {
     let (one, other, place) = two(arm).await;
     let mut states = one.states();
     arm.hold(&one, Direction::Both).await;
@@ -68,7 +70,7 @@ pub(super) async fn a_short_silence_is_not_even_noticed<A: Arm>(arm: &A) {
     close_all(arm, [one, other]).await;
 }
 
-pub(super) async fn a_long_silence_ends_the_session<A: Arm>(arm: &A) {
+pub(super) async fn a_long_silence_ends_the_session<A: ConformanceTarget>(arm: &A) {
     let (one, other, place) = two(arm).await;
     let node = ephemeral::<A>(&one, &other, &place).await;
     let mut states = one.states();
@@ -80,7 +82,7 @@ pub(super) async fn a_long_silence_ends_the_session<A: Arm>(arm: &A) {
     close_all(arm, [other]).await;
 }
 
-pub(super) async fn an_expired_session_is_told_and_refuses<A: Arm>(arm: &A) {
+pub(super) async fn an_expired_session_is_told_and_refuses<A: ConformanceTarget>(arm: &A) {
     let (one, other, place) = two(arm).await;
     let node = ephemeral::<A>(&one, &other, &place).await;
     let mut states = one.states();
@@ -95,7 +97,7 @@ pub(super) async fn an_expired_session_is_told_and_refuses<A: Arm>(arm: &A) {
     close_all(arm, [other]).await;
 }
 
-pub(super) async fn a_close_is_answered_and_takes_the_ephemerals<A: Arm>(arm: &A) {
+pub(super) async fn a_close_is_answered_and_takes_the_ephemerals<A: ConformanceTarget>(arm: &A) {
     let (one, other, place) = two(arm).await;
     for i in 0..50 {
         one.create(&format!("{place}/{i}"), b"", CreateMode::Ephemeral).await.expect("created");
@@ -108,7 +110,7 @@ pub(super) async fn a_close_is_answered_and_takes_the_ephemerals<A: Arm>(arm: &A
     close_all(arm, [other]).await;
 }
 
-pub(super) async fn a_take_over_keeps_the_ephemerals_until_it_closes<A: Arm>(arm: &A) {
+pub(super) async fn a_take_over_keeps_the_ephemerals_until_it_closes<A: ConformanceTarget>(arm: &A) {
     let (one, other, place) = two(arm).await;
     let node = ephemeral::<A>(&one, &other, &place).await;
     let mut states = one.states();
@@ -135,7 +137,7 @@ pub(super) async fn a_take_over_keeps_the_ephemerals_until_it_closes<A: Arm>(arm
 }
 
 /// One of the servers is the one that the session is already connected to.
-pub(super) async fn a_take_over_works_at_every_server<A: Arm>(arm: &A) {
+pub(super) async fn a_take_over_works_at_every_server<A: ConformanceTarget>(arm: &A) {
     for server in 0..arm.servers() {
         let (one, other, place) = two(arm).await;
         let node = ephemeral::<A>(&one, &other, &place).await;
@@ -160,7 +162,7 @@ pub(super) async fn a_take_over_works_at_every_server<A: Arm>(arm: &A) {
 /// Far enough apart that neither the rounding to ticks nor the batching in followers changes the order.
 const APART_MS: u64 = 1_000;
 
-pub(super) async fn sessions_expire_after_their_timeout_in_the_order_of_their_silence<A: Arm>(arm: &A) {
+pub(super) async fn sessions_expire_after_their_timeout_in_the_order_of_their_silence<A: ConformanceTarget>(arm: &A) {
     let (observer, place) = {
         let observer = arm.connect().await;
         let place = place(arm, &observer).await;

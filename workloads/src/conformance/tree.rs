@@ -2,7 +2,7 @@
 
 use futures::future::join5;
 
-use super::{Arm, close_all, is_silent, make, place, refused, told, two};
+use super::{ConformanceTarget, close_all, is_silent, make, place, refused, told, two};
 use crate::coordination::{CreateMode, Op, OpError, Refusal, Session, WatchEvent};
 
 fn number(path: &str, prefix: &str) -> i64 {
@@ -11,7 +11,7 @@ fn number(path: &str, prefix: &str) -> i64 {
     digits.parse().unwrap_or_else(|_| panic!("{path} ends with a number"))
 }
 
-pub(super) async fn every_mode_creates_what_it_says<A: Arm>(arm: &A) {
+pub(super) async fn every_mode_creates_what_it_says<A: ConformanceTarget>(arm: &A) {
     let session = arm.connect().await;
     let place = place(arm, &session).await;
     let mut czxid = 0;
@@ -39,7 +39,7 @@ pub(super) async fn every_mode_creates_what_it_says<A: Arm>(arm: &A) {
     close_all(arm, [session]).await;
 }
 
-pub(super) async fn a_create_that_cannot_be_is_refused<A: Arm>(arm: &A) {
+pub(super) async fn a_create_that_cannot_be_is_refused<A: ConformanceTarget>(arm: &A) {
     let session = arm.connect().await;
     let place = place(arm, &session).await;
     for mode in [CreateMode::Persistent, CreateMode::Ephemeral, CreateMode::Container] {
@@ -52,7 +52,7 @@ pub(super) async fn a_create_that_cannot_be_is_refused<A: Arm>(arm: &A) {
     close_all(arm, [session]).await;
 }
 
-pub(super) async fn sequence_numbers_count_the_parents_creates<A: Arm>(arm: &A) {
+pub(super) async fn sequence_numbers_count_the_parents_creates<A: ConformanceTarget>(arm: &A) {
     let (one, other, place) = two(arm).await;
     let next = async |session: &A::Session, name: &str| {
         let asked = format!("{place}/{name}");
@@ -70,7 +70,7 @@ pub(super) async fn sequence_numbers_count_the_parents_creates<A: Arm>(arm: &A) 
     close_all(arm, [one, other]).await;
 }
 
-pub(super) async fn the_sequence_starts_again_with_its_parent<A: Arm>(arm: &A) {
+pub(super) async fn the_sequence_starts_again_with_its_parent<A: ConformanceTarget>(arm: &A) {
     let session = arm.connect().await;
     let place = place(arm, &session).await;
     let parent = format!("{place}/parent");
@@ -88,7 +88,7 @@ pub(super) async fn the_sequence_starts_again_with_its_parent<A: Arm>(arm: &A) {
     close_all(arm, [session]).await;
 }
 
-pub(super) async fn a_delete_wants_the_version_and_no_children<A: Arm>(arm: &A) {
+pub(super) async fn a_delete_wants_the_version_and_no_children<A: ConformanceTarget>(arm: &A) {
     let session = arm.connect().await;
     let place = place(arm, &session).await;
     let (node, below) = (format!("{place}/node"), format!("{place}/node/below"));
@@ -105,7 +105,7 @@ pub(super) async fn a_delete_wants_the_version_and_no_children<A: Arm>(arm: &A) 
     close_all(arm, [session]).await;
 }
 
-pub(super) async fn children_are_listed_by_name<A: Arm>(arm: &A) {
+pub(super) async fn children_are_listed_by_name<A: ConformanceTarget>(arm: &A) {
     let session = arm.connect().await;
     let place = place(arm, &session).await;
     assert_eq!(session.children(&place).await.expect("listed"), [""; 0]);
@@ -119,7 +119,7 @@ pub(super) async fn children_are_listed_by_name<A: Arm>(arm: &A) {
     close_all(arm, [session]).await;
 }
 
-pub(super) async fn data_is_set_by_version<A: Arm>(arm: &A) {
+pub(super) async fn data_is_set_by_version<A: ConformanceTarget>(arm: &A) {
     let session = arm.connect().await;
     let place = place(arm, &session).await;
     let (node, none) = (format!("{place}/node"), format!("{place}/none"));
@@ -137,7 +137,7 @@ pub(super) async fn data_is_set_by_version<A: Arm>(arm: &A) {
     close_all(arm, [session]).await;
 }
 
-pub(super) async fn a_transaction_is_all_or_nothing<A: Arm>(arm: &A) {
+pub(super) async fn a_transaction_is_all_or_nothing<A: ConformanceTarget>(arm: &A) {
     let session = arm.connect().await;
     let place = place(arm, &session).await;
     let path = |name: &str| format!("{place}/{name}");
@@ -176,7 +176,7 @@ pub(super) async fn a_transaction_is_all_or_nothing<A: Arm>(arm: &A) {
     close_all(arm, [session]).await;
 }
 
-pub(super) async fn a_failed_transaction_wakes_nobody<A: Arm>(arm: &A) {
+pub(super) async fn a_failed_transaction_wakes_nobody<A: ConformanceTarget>(arm: &A) {
     let (watcher, doer, place) = two(arm).await;
     let [kept, made] = ["kept", "made"].map(|name| format!("{place}/{name}"));
     make(&doer, &kept).await;
@@ -199,7 +199,7 @@ pub(super) async fn a_failed_transaction_wakes_nobody<A: Arm>(arm: &A) {
     close_all(arm, [watcher, doer]).await;
 }
 
-pub(super) async fn the_steps_of_a_transaction_number_their_znodes_in_order<A: Arm>(arm: &A) {
+pub(super) async fn the_steps_of_a_transaction_number_their_znodes_in_order<A: ConformanceTarget>(arm: &A) {
     let session = arm.connect().await;
     let place = place(arm, &session).await;
     let prefix = format!("{place}/n_");
@@ -214,7 +214,7 @@ pub(super) async fn the_steps_of_a_transaction_number_their_znodes_in_order<A: A
     close_all(arm, [session]).await;
 }
 
-pub(super) async fn a_container_is_a_parent_like_any_other<A: Arm>(arm: &A) {
+pub(super) async fn a_container_is_a_parent_like_any_other<A: ConformanceTarget>(arm: &A) {
     let session = arm.connect().await;
     let container = format!("{}/container", place(arm, &session).await);
     session.create(&container, b"", CreateMode::Container).await.expect("created");
@@ -227,7 +227,7 @@ pub(super) async fn a_container_is_a_parent_like_any_other<A: Arm>(arm: &A) {
     close_all(arm, [session]).await;
 }
 
-pub(super) async fn after_a_sync_the_writes_of_others_are_seen<A: Arm>(arm: &A) {
+pub(super) async fn after_a_sync_the_writes_of_others_are_seen<A: ConformanceTarget>(arm: &A) {
     let (writer, reader, place) = two(arm).await;
     for round in 0..20 {
         let node = format!("{place}/{round}");
@@ -238,7 +238,7 @@ pub(super) async fn after_a_sync_the_writes_of_others_are_seen<A: Arm>(arm: &A) 
     close_all(arm, [writer, reader]).await;
 }
 
-pub(super) async fn requests_take_effect_in_the_order_they_were_sent<A: Arm>(arm: &A) {
+pub(super) async fn requests_take_effect_in_the_order_they_were_sent<A: ConformanceTarget>(arm: &A) {
     let session = arm.connect().await;
     let node = format!("{}/node", place(arm, &session).await);
     for _ in 0..20 {

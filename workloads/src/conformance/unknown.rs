@@ -5,10 +5,10 @@ use futures::future::join;
 
 use hustings_record::Direction;
 
-use super::{Arm, SOON_MS, close_all, make, soon, state_comes, two, until_exists};
+use super::{ConformanceTarget, SOON_MS, close_all, make, soon, state_comes, two, until_exists};
 use crate::coordination::{CreateMode, Op, OpError, Session, SessionState};
 
-pub(super) async fn a_request_that_did_not_arrive_is_unknown<A: Arm>(arm: &A) {
+pub(super) async fn a_request_that_did_not_arrive_is_unknown<A: ConformanceTarget>(arm: &A) {
     let (one, other, place) = two(arm).await;
     let mut states = one.states();
     arm.hold(&one, Direction::Both).await;
@@ -23,7 +23,7 @@ pub(super) async fn a_request_that_did_not_arrive_is_unknown<A: Arm>(arm: &A) {
     close_all(arm, [one, other]).await;
 }
 
-pub(super) async fn a_request_whose_reply_was_lost_is_unknown<A: Arm>(arm: &A) {
+pub(super) async fn a_request_whose_reply_was_lost_is_unknown<A: ConformanceTarget>(arm: &A) {
     let (one, other, place) = two(arm).await;
     let mut states = one.states();
     arm.hold(&one, Direction::Down).await;
@@ -46,7 +46,7 @@ pub(super) async fn a_request_whose_reply_was_lost_is_unknown<A: Arm>(arm: &A) {
 }
 
 /// Reads end in the same way: their outcome is unknown, too.
-pub(super) async fn every_kind_of_request_ends_when_its_connection_does<A: Arm>(arm: &A) {
+pub(super) async fn every_kind_of_request_ends_when_its_connection_does<A: ConformanceTarget>(arm: &A) {
     let (one, other, place) = two(arm).await;
     let mut states = one.states();
     arm.hold(&one, Direction::Both).await;
@@ -83,7 +83,7 @@ pub(super) async fn every_kind_of_request_ends_when_its_connection_does<A: Arm>(
     close_all(arm, [one, other]).await;
 }
 
-pub(super) async fn a_request_made_without_a_connection_ends_too<A: Arm>(arm: &A) {
+pub(super) async fn a_request_made_without_a_connection_ends_too<A: ConformanceTarget>(arm: &A) {
     let (one, other, place) = two(arm).await;
     let mut states = one.states();
     arm.hold(&one, Direction::Both).await;
@@ -101,7 +101,7 @@ pub(super) async fn a_request_made_without_a_connection_ends_too<A: Arm>(arm: &A
     close_all(arm, [one, other]).await;
 }
 
-pub(super) async fn a_future_that_is_dropped_takes_nothing_back<A: Arm>(arm: &A) {
+pub(super) async fn a_future_that_is_dropped_takes_nothing_back<A: ConformanceTarget>(arm: &A) {
     let (one, other, place) = two(arm).await;
     let node = format!("{place}/node");
     // Polled once, then dropped.

@@ -7,10 +7,13 @@ use futures::future::{join, join_all};
 
 use hustings_record::Direction;
 
-use super::{Arm, close_all, is_silent, make, place, reconnect, refused, soon, state_comes, told, two, until_exists};
+use super::{
+    ConformanceTarget, close_all, is_silent, make, place, reconnect, refused, soon, state_comes, told, two,
+    until_exists,
+};
 use crate::coordination::{CreateMode, Refusal, Session, SessionEnd, SessionState, Watch, WatchEvent};
 
-pub(super) async fn a_watch_tells_what_happened<A: Arm>(arm: &A) {
+pub(super) async fn a_watch_tells_what_happened<A: ConformanceTarget>(arm: &A) {
     let (watcher, doer, place) = two(arm).await;
     let node = format!("{place}/node");
     let (found, mut created) = watcher.exists_and_watch(&node).await.expect("armed");
@@ -32,7 +35,7 @@ pub(super) async fn a_watch_tells_what_happened<A: Arm>(arm: &A) {
     close_all(arm, [watcher, doer]).await;
 }
 
-pub(super) async fn a_watch_on_children_tells_who_comes_and_goes_and_nothing_else<A: Arm>(arm: &A) {
+pub(super) async fn a_watch_on_children_tells_who_comes_and_goes_and_nothing_else<A: ConformanceTarget>(arm: &A) {
     let (watcher, doer, place) = two(arm).await;
     let node = format!("{place}/node");
     for round in 0..2 {
@@ -56,7 +59,7 @@ pub(super) async fn a_watch_on_children_tells_who_comes_and_goes_and_nothing_els
     close_all(arm, [watcher, doer]).await;
 }
 
-pub(super) async fn a_watch_fires_once_for_the_first_change<A: Arm>(arm: &A) {
+pub(super) async fn a_watch_fires_once_for_the_first_change<A: ConformanceTarget>(arm: &A) {
     let (watcher, doer, place) = two(arm).await;
     let node = format!("{place}/node");
     make(&doer, &node).await;
@@ -71,7 +74,7 @@ pub(super) async fn a_watch_fires_once_for_the_first_change<A: Arm>(arm: &A) {
     close_all(arm, [watcher, doer]).await;
 }
 
-pub(super) async fn a_watch_sees_its_own_sessions_change<A: Arm>(arm: &A) {
+pub(super) async fn a_watch_sees_its_own_sessions_change<A: ConformanceTarget>(arm: &A) {
     let session = arm.connect().await;
     let node = format!("{}/node", place(arm, &session).await);
     make(&session, &node).await;
@@ -81,7 +84,7 @@ pub(super) async fn a_watch_sees_its_own_sessions_change<A: Arm>(arm: &A) {
     close_all(arm, [session]).await;
 }
 
-pub(super) async fn a_wait_that_was_dropped_loses_nothing<A: Arm>(arm: &A) {
+pub(super) async fn a_wait_that_was_dropped_loses_nothing<A: ConformanceTarget>(arm: &A) {
     let (watcher, doer, place) = two(arm).await;
     let node = format!("{place}/node");
     let (_, mut watch) = watcher.exists_and_watch(&node).await.expect("armed");
@@ -95,7 +98,7 @@ pub(super) async fn a_wait_that_was_dropped_loses_nothing<A: Arm>(arm: &A) {
 }
 
 /// Waits until the servers hold this many watches.
-async fn until_watches<A: Arm>(arm: &A, wanted: u64, what: &str) {
+async fn until_watches<A: ConformanceTarget>(arm: &A, wanted: u64, what: &str) {
     let wait = async {
         while arm.watch_count().await != wanted {
             arm.sleep(50).await;
@@ -105,7 +108,7 @@ async fn until_watches<A: Arm>(arm: &A, wanted: u64, what: &str) {
 }
 
 /// The number of watches, once those of sessions closed before are gone.
-async fn settled_watches<A: Arm>(arm: &A) -> u64 {
+async fn settled_watches<A: ConformanceTarget>(arm: &A) -> u64 {
     let settled = async {
         let mut count = arm.watch_count().await;
         loop {
@@ -119,7 +122,7 @@ async fn settled_watches<A: Arm>(arm: &A) -> u64 {
     soon(arm, "a steady number of watches", settled).await
 }
 
-pub(super) async fn only_an_exists_watches_a_missing_znode<A: Arm>(arm: &A) {
+pub(super) async fn only_an_exists_watches_a_missing_znode<A: ConformanceTarget>(arm: &A) {
     let session = arm.connect().await;
     let none = format!("{}/none", place(arm, &session).await);
     let before = settled_watches(arm).await;
@@ -133,7 +136,7 @@ pub(super) async fn only_an_exists_watches_a_missing_znode<A: Arm>(arm: &A) {
     close_all(arm, [session]).await;
 }
 
-pub(super) async fn a_dropped_watch_costs_nothing<A: Arm>(arm: &A) {
+pub(super) async fn a_dropped_watch_costs_nothing<A: ConformanceTarget>(arm: &A) {
     let session = arm.connect().await;
     let place = place(arm, &session).await;
     let before = settled_watches(arm).await;
@@ -148,7 +151,7 @@ pub(super) async fn a_dropped_watch_costs_nothing<A: Arm>(arm: &A) {
 }
 
 /// A recipe arms the next watch before it drops the previous one, often on the same znode.
-pub(super) async fn a_watch_beside_a_dropped_one_stays_armed<A: Arm>(arm: &A) {
+pub(super) async fn a_watch_beside_a_dropped_one_stays_armed<A: ConformanceTarget>(arm: &A) {
     let (watcher, doer, place) = two(arm).await;
     for round in 0..20 {
         let node = format!("{place}/{round}");
@@ -171,7 +174,7 @@ pub(super) async fn a_watch_beside_a_dropped_one_stays_armed<A: Arm>(arm: &A) {
     close_all(arm, [watcher, doer]).await;
 }
 
-pub(super) async fn a_watch_outlives_its_connection<A: Arm>(arm: &A) {
+pub(super) async fn a_watch_outlives_its_connection<A: ConformanceTarget>(arm: &A) {
     let (watcher, doer, place) = two(arm).await;
     let (node, none) = (format!("{place}/node"), format!("{place}/none"));
     make(&doer, &node).await;
@@ -189,7 +192,7 @@ pub(super) async fn a_watch_outlives_its_connection<A: Arm>(arm: &A) {
 }
 
 /// Runs `meanwhile` while the session has no connection, and waits until it has one again.
-async fn away<A: Arm>(arm: &A, session: &A::Session, meanwhile: impl Future<Output = ()>) {
+async fn away<A: ConformanceTarget>(arm: &A, session: &A::Session, meanwhile: impl Future<Output = ()>) {
     let mut states = session.states();
     arm.hold(session, Direction::Both).await;
     meanwhile.await;
@@ -199,7 +202,7 @@ async fn away<A: Arm>(arm: &A, session: &A::Session, meanwhile: impl Future<Outp
     state_comes(arm, &mut states, SessionState::Connected).await;
 }
 
-pub(super) async fn what_happened_meanwhile_is_told_after_a_reconnect<A: Arm>(arm: &A) {
+pub(super) async fn what_happened_meanwhile_is_told_after_a_reconnect<A: ConformanceTarget>(arm: &A) {
     let (watcher, doer, place) = two(arm).await;
     let [gone, changed, made] = ["gone", "changed", "made"].map(|name| format!("{place}/{name}"));
     make(&doer, &gone).await;
@@ -222,7 +225,7 @@ pub(super) async fn what_happened_meanwhile_is_told_after_a_reconnect<A: Arm>(ar
     close_all(arm, [watcher, doer]).await;
 }
 
-pub(super) async fn many_watches_are_set_again_at_once<A: Arm>(arm: &A) {
+pub(super) async fn many_watches_are_set_again_at_once<A: ConformanceTarget>(arm: &A) {
     let (watcher, doer, place) = two(arm).await;
     let nodes: Vec<String> = (0..60).map(|i| format!("{place}/{i}")).collect();
     join_all(nodes.iter().step_by(2).map(|node| make(&doer, node))).await;
@@ -248,7 +251,7 @@ pub(super) async fn many_watches_are_set_again_at_once<A: Arm>(arm: &A) {
     close_all(arm, [watcher, doer]).await;
 }
 
-pub(super) async fn one_deleted_and_made_again_meanwhile_has_changed<A: Arm>(arm: &A) {
+pub(super) async fn one_deleted_and_made_again_meanwhile_has_changed<A: ConformanceTarget>(arm: &A) {
     let (watcher, doer, place) = two(arm).await;
     let node = format!("{place}/lock");
     make(&doer, &node).await;
@@ -263,7 +266,7 @@ pub(super) async fn one_deleted_and_made_again_meanwhile_has_changed<A: Arm>(arm
     close_all(arm, [watcher, doer]).await;
 }
 
-pub(super) async fn the_end_of_the_session_ends_its_watches<A: Arm>(arm: &A) {
+pub(super) async fn the_end_of_the_session_ends_its_watches<A: ConformanceTarget>(arm: &A) {
     let (expiring, closing, place) = two(arm).await;
     let (_, _, mut expired) = expiring.get_and_watch(&place).await.expect("armed");
     let (_, mut closed) = closing.exists_and_watch(&format!("{place}/none")).await.expect("armed");

@@ -7,8 +7,8 @@ use std::time::Duration;
 use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerLoad, ServerMetrics, ServerState};
 
 use super::effect::Effect;
-use super::floor_pair::{FloorPair, FloorTaken};
-use super::injury::{InjectedFault, Remedy, Verification};
+use super::floor_pair::{FloorPair, FloorStamps};
+use super::injected_fault::{InjectedFault, Remedy, Verification};
 use super::state::State;
 use crate::coordination::Session;
 use crate::plan::{PlannedFault, ResolvedTarget};
@@ -104,7 +104,7 @@ pub trait Backend: Sized + 'static {
     /// Why they could not be read.
     async fn holdings(&self) -> Result<BTreeMap<u32, Holdings>, String>;
     /// Makes two hosts take samples of the floor: one deletes, the other is notified. Returns both results; bounded.
-    async fn take_floor(&self, one: FloorPair, watches: u16, deletes: u16) -> (FloorTaken, FloorTaken);
+    async fn take_floor(&self, one: FloorPair, watches: u16, deletes: u16) -> (FloorStamps, FloorStamps);
     /// Whether the floor can be measured: not once a host may have been felled.
     fn has_floor(&self) -> bool {
         true

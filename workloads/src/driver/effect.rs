@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use futures::channel::oneshot;
 use hustings_record::Nanos;
 
-use super::injury::Remedy;
+use super::injected_fault::Remedy;
 
 /// Bounds of the time at which a fault took effect, and its remedy.
 pub(super) type EffectBounds = ((Nanos, Nanos), Remedy);

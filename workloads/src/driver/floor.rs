@@ -8,9 +8,9 @@ use std::time::Duration;
 use hustings_record::{Event, Nanos};
 
 use super::backend::Backend;
-use super::floor_pair::{FloorPair, FloorPart, FloorStamp, FloorTaken};
+use super::cancellation::run_until_cancelled;
+use super::floor_pair::{FloorPair, FloorPart, FloorStamp, FloorStamps};
 use super::sessions::Process;
-use super::unless::unless;
 use crate::coordination::{CreateMode, OpError, Refusal, Session, Watch as _, WatchEvent};
 
 /// From the notification of a new znode to its deletion: by then the watch is armed, and samples are not one burst.
@@ -63,7 +63,7 @@ pub async fn take_floor<P: Process>(
             }
         };
         let until = process.now() + SAMPLE_AT_MOST.as_nanos() as Nanos;
-        let done = unless(process.sleep_until(until), work).await;
+        let done = run_until_cancelled(process.sleep_until(until), work).await;
         let stamp = match done {
             Some(Ok(stamp)) => stamp,
             Some(Err(error)) => Err((process.now(), error.to_string())),
@@ -79,9 +79,9 @@ pub async fn take_floor<P: Process>(
 }
 
 /// The samples of both parts of a pair, as record events; `now`: both parts are over.
-fn floor_events(one: FloorPair, now: Nanos, deleted: FloorTaken, heard: FloorTaken) -> Vec<Event> {
+fn floor_events(one: FloorPair, now: Nanos, deleted: FloorStamps, heard: FloorStamps) -> Vec<Event> {
     let nothing = || Err((now, "one before it came to nothing".to_owned()));
-    let of = |taken: FloorTaken| match taken {
+    let of = |taken: FloorStamps| match taken {
         Ok((session, stamps)) => (Some(session), stamps),
         Err(why) => (None, vec![Err((now, why))]),
     };

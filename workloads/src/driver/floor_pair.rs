@@ -23,4 +23,4 @@ pub struct FloorPair {
 pub type FloorStamp = Result<(Nanos, Nanos), (Nanos, String)>;
 
 /// The stamps of one part of a pair and its session, or why there are none.
-pub type FloorTaken = Result<(i64, Vec<FloorStamp>), String>;
+pub type FloorStamps = Result<(i64, Vec<FloorStamp>), String>;

@@ -10,7 +10,7 @@ use hustings_record::{Event, FaultKind, Nanos, VerificationStage, WithheldReason
 
 use super::backend::Backend;
 use super::effect::Effect;
-use super::injury::{InjectedFault, Remedy, Verification};
+use super::injected_fault::{InjectedFault, Remedy, Verification};
 use crate::faults::Moment;
 use crate::plan::{LeaderView, Plan, PlannedFault, ResolvedTarget, WON_WITHIN_T, plan, resolve};
 
@@ -170,7 +170,7 @@ pub async fn injection<B: Backend>(
             Some(goes_on) => goes_on,
             None => backend.goes_on_until(heal_at(in_effect)).await,
         };
-        if goes_on || !injury.remedy.raises_the_dead() {
+        if goes_on || !injury.remedy.restarts_processes() {
             let mut healed = backend.heal(&injury.remedy).await;
             // If it ended early, its duration says nothing.
             let due = left_ms(&planned).filter(|_| goes_on);
@@ -186,7 +186,7 @@ pub async fn injection<B: Backend>(
 
 /// How long a fault lasts once it is in effect. `None` for a sync point: it has waited for all of its time.
 fn left_ms(planned: &PlannedFault) -> Option<u64> {
-    planned.for_ms().filter(|_| !planned.kind().facts().lies_in_wait)
+    planned.for_ms().filter(|_| !planned.kind().facts().waits_at_sync_point)
 }
 
 /// When to heal a fault that took effect at `in_effect`.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use hustings_record::Nanos;
 
 use super::backend::Backend;
-use super::injury::{CandidateOrderOutcome, InjectedFault, Remedy, Verification};
-use super::unless::unless;
+use super::cancellation::run_until_cancelled;
+use super::injected_fault::{CandidateOrderOutcome, InjectedFault, Remedy, Verification};
 use crate::coordination::{CreateMode, Op, OpError, Session};
 use crate::plan::ResolvedTarget;
 
@@ -24,7 +24,7 @@ pub async fn delete_parent<B: Backend>(backend: &B, hit: &ResolvedTarget) -> Inj
         Some(group) => {
             let path = format!("{}{}", backend.chroot(), state.cell.path(group));
             let until = asked + AT_MOST.as_nanos() as Nanos;
-            let renewed = unless(backend.sleep_until(until), renew(backend, &path)).await;
+            let renewed = run_until_cancelled(backend.sleep_until(until), renew(backend, &path)).await;
             renewed.unwrap_or_else(|| Err(format!("not done within {} s", AT_MOST.as_secs())))
         }
     };

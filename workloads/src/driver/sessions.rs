@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures::lock::Mutex;
 use hustings_record::{Event, Nanos, SessionUse};
 
-use super::turns::AdmissionQueue;
-use super::unless::unless;
+use super::admission_queue::AdmissionQueue;
+use super::cancellation::run_until_cancelled;
 use crate::coordination::Session;
 
 /// Bound on the wait for the server's answer to the close of a session.
@@ -103,5 +103,5 @@ impl<P: Process> Sessions<P> {
 
 /// The result of `what`; `None` when the host stops first.
 pub(super) async fn unless_stopped<P: Process, T>(process: &P, what: impl Future<Output = T>) -> Option<T> {
-    unless(process.stopped(), what).await
+    run_until_cancelled(process.stopped(), what).await
 }

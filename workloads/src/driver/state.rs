@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use hustings_record::FaultKind;
 
-use super::servers_seen::ServerObservations;
+use super::server_observations::ServerObservations;
 use crate::leaders::Leaders;
 use crate::plan::ResolvedTarget;
 use crate::resource::Resource;

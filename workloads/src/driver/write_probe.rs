@@ -7,9 +7,9 @@ use std::time::Duration;
 use hustings_record::{Event, Nanos};
 
 use super::backend::Backend;
+use super::cancellation::run_until_cancelled;
 use super::lay_out::create_path;
 use super::repeating::RepeatingTasks;
-use super::unless::unless;
 use crate::coordination::{OpError, Refusal, Session};
 use crate::write_gaps::{EVERY, PATIENCE, WriteGaps};
 
@@ -115,7 +115,7 @@ async fn pause<B: Backend>(backend: &B) {
 /// The result of `what`, or `None` if it takes longer than `at_most`.
 async fn in_time<B: Backend, T>(backend: &B, at_most: Duration, what: impl Future<Output = T>) -> Option<T> {
     let until = backend.now() + at_most.as_nanos() as Nanos;
-    unless(backend.sleep_until(until), what).await
+    run_until_cancelled(backend.sleep_until(until), what).await
 }
 
 async fn write<S: Session>(session: &S, path: &str) -> Result<(), OpError> {

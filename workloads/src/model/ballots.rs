@@ -88,7 +88,7 @@ impl Ballots {
 mod tests {
     use super::{Ballots, Server, ServerLine, ServerState};
 
-    fn heard_by(server: Server, said: &[(Server, ServerLine)]) -> Vec<Server> {
+    fn received_by(server: Server, said: &[(Server, ServerLine)]) -> Vec<Server> {
         let votes = said.iter().filter(|(by, _)| *by == server).filter_map(|(_, said)| match said {
             ServerLine::Vote { from, .. } => Some(*from as Server - 1),
             _ => None,
@@ -105,11 +105,11 @@ mod tests {
             said.extend(ballots.has_become(server, ServerState::NotServing, 1 << 32, 0));
         }
         assert_eq!(
-            (heard_by(0, &said), heard_by(1, &said), heard_by(2, &said)),
+            (received_by(0, &said), received_by(1, &said), received_by(2, &said)),
             (vec![0, 1, 2], vec![1, 0], vec![2, 0])
         );
         let again = ballots.part(1, 2, false);
-        assert_eq!((heard_by(1, &again), heard_by(2, &again)), (vec![2], vec![1]));
+        assert_eq!((received_by(1, &again), received_by(2, &again)), (vec![2], vec![1]));
     }
 
     #[test]
@@ -142,6 +142,6 @@ mod tests {
         ballots.has_become(0, ServerState::Down, 7, 0);
         let later = ballots.has_become(2, ServerState::NotServing, (1 << 32) + 5, 0);
         assert_eq!(later[1], (2, ServerLine::Vote { from: 3, round: 2, epoch: 1, zxid: (1 << 32) + 5 }));
-        assert_eq!(heard_by(2, &later), [2]);
+        assert_eq!(received_by(2, &later), [2]);
     }
 }

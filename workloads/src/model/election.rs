@@ -24,13 +24,13 @@ impl Ensemble {
 
     /// Whether the leader can commit: enough followers can communicate with it.
     pub(super) fn has_quorum(&self, leader: Server) -> bool {
-        let heard = (0..self.members.len()).filter(|server| self.is_heard_follower(leader, *server)).count();
+        let heard = (0..self.members.len()).filter(|server| self.is_connected_follower(leader, *server)).count();
         heard + 1 >= self.quorum()
     }
 
-    pub(super) fn is_heard_follower(&self, leader: Server, server: Server) -> bool {
+    pub(super) fn is_connected_follower(&self, leader: Server, server: Server) -> bool {
         self.members[server].follow.is_some_and(|follow| follow.leader == leader && !follow.is_dropped)
-            && self.hear(leader, server)
+            && self.can_communicate(leader, server)
     }
 
     fn sync_limit(&self) -> Micros {
@@ -75,11 +75,11 @@ impl Ensemble {
             follow.is_dropped = true;
             return is_paused.then_some(follow);
         }
-        if self.hear(server, follow.leader) {
-            // `notice_reunions` clears `unheard_since`.
+        if self.can_communicate(server, follow.leader) {
+            // `notice_reunions` clears `silent_since`.
             return (!follow.is_dropped).then_some(follow);
         }
-        let since = *follow.unheard_since.get_or_insert(now);
+        let since = *follow.silent_since.get_or_insert(now);
         if now < since + self.sync_limit() {
             return Some(follow);
         }
@@ -94,10 +94,10 @@ impl Ensemble {
     fn notice_reunions(&mut self, now: Micros) {
         for server in 0..self.members.len() {
             let Some(mut follow) = self.members[server].follow else { continue };
-            if follow.unheard_since.is_none() || !self.hear(server, follow.leader) {
+            if follow.silent_since.is_none() || !self.can_communicate(server, follow.leader) {
                 continue;
             }
-            follow.unheard_since = None;
+            follow.silent_since = None;
             self.members[server].follow = Some(follow);
             self.members[server].logged = self.log.end();
             self.order_stalled(now, follow.leader);
@@ -127,7 +127,7 @@ impl Ensemble {
     /// Starts and stops the clocks of elections and of joining.
     fn watch_the_quorum(&mut self, now: Micros) {
         let electorate = self.electorate().unwrap_or_default();
-        let heard = |server| electorate.iter().all(|other| self.hear(server, *other));
+        let heard = |server| electorate.iter().all(|other| self.can_communicate(server, *other));
         let lost = |server| !self.is_looking(server) || electorate.is_empty() || !heard(server);
         if self.vote.is_some_and(|(favourite, _)| lost(favourite)) {
             self.vote_anew();
@@ -136,7 +136,9 @@ impl Ensemble {
         self.vote = favourite.map(|favourite| (favourite, self.vote.map_or(now, |(_, since)| since)));
         for server in 0..self.members.len() {
             let leader = (0..self.members.len()).filter(|_| self.is_looking(server)).find(|leader| {
-                self.members[*leader].lead.is_some() && self.hear(server, *leader) && self.has_quorum(*leader)
+                self.members[*leader].lead.is_some()
+                    && self.can_communicate(server, *leader)
+                    && self.has_quorum(*leader)
             });
             let joining = self.members[server].joining;
             self.members[server].joining =
@@ -163,7 +165,8 @@ impl Ensemble {
             if set.len() + rest.len() - at <= best.len() {
                 return;
             }
-            let heard: Vec<_> = rest[at + 1..].iter().copied().filter(|other| self.hear(server, *other)).collect();
+            let heard: Vec<_> =
+                rest[at + 1..].iter().copied().filter(|other| self.can_communicate(server, *other)).collect();
             set.push(server);
             self.grow(set, &heard, best);
             set.pop();
@@ -182,7 +185,7 @@ impl Ensemble {
         self.take_the_lead(now, leader);
         self.set_state(leader, ServerState::Leading);
         for server in 0..self.members.len() {
-            if self.is_looking(server) && self.hear(server, leader) {
+            if self.is_looking(server) && self.can_communicate(server, leader) {
                 self.follow(server, leader);
             }
         }
@@ -262,7 +265,7 @@ impl Ensemble {
         (member.applied, member.logged, member.last_zxid, member.epoch) = (applied, applied, last_zxid, epoch);
         member.is_diverged = false;
         member.joining = None;
-        member.follow = Some(FollowerState { leader, unheard_since: None, is_dropped: false });
+        member.follow = Some(FollowerState { leader, silent_since: None, is_dropped: false });
         self.set_state(server, ServerState::Following);
     }
 
@@ -283,7 +286,7 @@ impl Ensemble {
         let losses = self.members.iter().filter_map(|member| {
             let follow = member.follow.filter(|follow| !follow.is_dropped)?;
             let both_sleep = member.is_paused && self.members[follow.leader].is_paused;
-            Some(follow.unheard_since.filter(|_| !both_sleep)? + self.sync_limit())
+            Some(follow.silent_since.filter(|_| !both_sleep)? + self.sync_limit())
         });
         let joins = self.members.iter().filter_map(|member| member.joining);
         let joins = joins.map(|(_, since)| since + self.options.election_ms * 1_000);

@@ -166,7 +166,7 @@ impl Ensemble {
     }
 
     /// Whether two servers can communicate now.
-    pub(super) fn hear(&self, a: Server, b: Server) -> bool {
+    pub(super) fn can_communicate(&self, a: Server, b: Server) -> bool {
         let awake = |server: Server| self.members[server].is_running() && !self.members[server].is_paused;
         awake(a) && awake(b) && (a == b || !self.parted.contains(&(a.min(b), a.max(b))))
     }

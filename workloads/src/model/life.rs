@@ -1,15 +1,15 @@
 //! The meaning of a znode's owner field: a session's id, or a mark that ZooKeeper stores there instead.
 
-use super::op::{Life, SessionId};
+use super::op::{SessionId, ZnodeLifetime};
 
 const CONTAINER: i64 = i64::MIN;
 
 /// The owner field of a new znode.
-pub(super) fn owner(life: Life, session: SessionId) -> i64 {
+pub(super) fn owner(life: ZnodeLifetime, session: SessionId) -> i64 {
     match life {
-        Life::Persistent => 0,
-        Life::Ephemeral => session,
-        Life::Container => CONTAINER,
+        ZnodeLifetime::Persistent => 0,
+        ZnodeLifetime::Ephemeral => session,
+        ZnodeLifetime::Container => CONTAINER,
     }
 }
 

@@ -1,9 +1,9 @@
 //! ZooKeeper without I/O and without a clock: how servers handle requests, sessions, watches and each other's loss. The
 //! driver supplies the time, carries the messages, and decides how long everything takes.
 
-mod absences;
 mod acl;
 mod apply;
+mod availability_metrics;
 mod ballots;
 mod clients;
 mod credentials;
@@ -30,7 +30,7 @@ mod tree;
 mod txn;
 mod watches;
 
-pub use absences::Absences;
+pub use availability_metrics::AvailabilityMetrics;
 pub use ballots::Ballots;
 pub use ensemble::{Ensemble, Znode};
 pub use interface::*;

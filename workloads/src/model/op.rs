@@ -20,14 +20,14 @@ pub const ANY_VERSION: i32 = -1;
 /// How a znode is created, with all the modes of ZooKeeper.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CreateKind {
-    pub life: Life,
+    pub life: ZnodeLifetime,
     /// A number from the parent's counter is appended to the name.
     pub sequential: bool,
 }
 
 /// When a znode ends that no client deletes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Life {
+pub enum ZnodeLifetime {
     #[default]
     Persistent,
     /// At the end of the session that created it.
@@ -39,10 +39,10 @@ pub enum Life {
 impl From<CreateMode> for CreateKind {
     fn from(mode: CreateMode) -> Self {
         let (life, sequential) = match mode {
-            CreateMode::Persistent => (Life::Persistent, false),
-            CreateMode::Ephemeral => (Life::Ephemeral, false),
-            CreateMode::EphemeralSequential => (Life::Ephemeral, true),
-            CreateMode::Container => (Life::Container, false),
+            CreateMode::Persistent => (ZnodeLifetime::Persistent, false),
+            CreateMode::Ephemeral => (ZnodeLifetime::Ephemeral, false),
+            CreateMode::EphemeralSequential => (ZnodeLifetime::Ephemeral, true),
+            CreateMode::Container => (ZnodeLifetime::Container, false),
         };
         Self { life, sequential }
     }

@@ -8,7 +8,7 @@ use super::forwarded::{ForwardedKind, ForwardedRequest};
 use super::interface::{Output, Server, Ticket};
 use super::lead::{DeferredWork, LeaderState};
 use super::op::{Code, Micros, Request, Response, SessionId, Zxid};
-use super::prep::{self, Prep};
+use super::prep::{self, PrepRequestProcessor};
 use super::server::LeaderAnswer;
 use super::txn::{Change, Origin, Txn};
 
@@ -20,7 +20,7 @@ impl Ensemble {
         let server = origin_of(ticket);
         let conn = self.members.get(server)?.tickets.get(&ticket)?.conn;
         let leader = self.leader_of(server)?;
-        if !self.hear(server, leader) {
+        if !self.can_communicate(server, leader) {
             self.members[server].held.push(ticket);
             return None;
         }
@@ -41,7 +41,9 @@ impl Ensemble {
 
     /// `server` applies all transactions committed up to `zxid`. Its clients' answers and watch events are output.
     pub fn apply(&mut self, now: Micros, server: Server, zxid: Zxid) {
-        let Some(leader) = self.leader_of(server).filter(|leader| self.hear(server, *leader)) else { return };
+        let Some(leader) = self.leader_of(server).filter(|leader| self.can_communicate(server, *leader)) else {
+            return;
+        };
         if leader != server {
             self.members[server].apply_up_to(zxid, &self.log, &mut self.out);
             self.take_early(now);
@@ -50,7 +52,9 @@ impl Ensemble {
 
     /// A follower reports the sessions that it had contact with since its last report. Their timeouts restart now.
     pub fn hand_over_touches(&mut self, now: Micros, server: Server) {
-        let Some(leader) = self.leader_of(server).filter(|leader| self.hear(server, *leader)) else { return };
+        let Some(leader) = self.leader_of(server).filter(|leader| self.can_communicate(server, *leader)) else {
+            return;
+        };
         let touched = std::mem::take(&mut self.members[server].touched);
         for &(conn, session, timeout_ms) in &touched {
             if let Some(connection) = self.members[server].conns.get_mut(&conn) {
@@ -149,7 +153,7 @@ impl Ensemble {
         }
         let member = &self.members[leader];
         let wrapped = &member.lead.as_ref().expect("only a leader decides").wrapped;
-        let mut prep = Prep::new(&member.tree, session, proven, wrapped);
+        let mut prep = PrepRequestProcessor::new(&member.tree, session, proven, wrapped);
         match request {
             Request::Create { path, data, acl, kind, with_stat } => prep.create(&path, &data, &acl, kind, with_stat),
             Request::Delete { path, version } => prep.delete(&path, version),
@@ -187,7 +191,7 @@ impl Ensemble {
         self.log.push(Txn { zxid, time_ms, origin, change });
         let end = self.log.end();
         for server in 0..self.members.len() {
-            if server == leader || self.is_heard_follower(leader, server) {
+            if server == leader || self.is_connected_follower(leader, server) {
                 self.members[server].logged = end;
             }
         }

@@ -12,7 +12,7 @@ use super::tree::{Node, Tree, shared};
 use super::txn::{Change, Create};
 
 /// Checks requests of one session against the leader's tree.
-pub(super) struct Prep<'a> {
+pub(super) struct PrepRequestProcessor<'a> {
     tree: &'a Tree,
     session: SessionId,
     proven: &'a VerifiedIdentities,
@@ -41,7 +41,7 @@ impl From<&Node> for ZnodeState {
     }
 }
 
-impl<'a> Prep<'a> {
+impl<'a> PrepRequestProcessor<'a> {
     pub(super) fn new(
         tree: &'a Tree,
         session: SessionId,
@@ -207,7 +207,7 @@ fn next_version(version: i32, expected: i32) -> Result<i32, Code> {
 #[cfg(test)]
 mod tests {
     use super::super::apply::apply;
-    use super::super::op::Life;
+    use super::super::op::ZnodeLifetime;
     use super::super::txn::Txn;
     use super::*;
 
@@ -216,12 +216,12 @@ mod tests {
         let mut tree = Tree::new();
         let root = tree.find("/").unwrap();
         tree.node_mut(root).creates = i32::MAX - 1;
-        let kind = CreateKind { life: Life::Ephemeral, sequential: true };
+        let kind = CreateKind { life: ZnodeLifetime::Ephemeral, sequential: true };
         let mut triggers = Vec::new();
         let mut wrapped = WrappedCounters::default();
         let mut made = |prefix: &str, zxid, arrived| {
             wrapped.settle(arrived);
-            let create = Prep::new(&tree, 1, &VerifiedIdentities::new(), &wrapped).create(
+            let create = PrepRequestProcessor::new(&tree, 1, &VerifiedIdentities::new(), &wrapped).create(
                 prefix,
                 b"",
                 &Acl::open(),

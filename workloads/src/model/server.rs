@@ -68,7 +68,7 @@ pub(super) struct Member {
 pub(super) struct FollowerState {
     pub(super) leader: Server,
     /// Since when the two have no contact.
-    pub(super) unheard_since: Option<Micros>,
+    pub(super) silent_since: Option<Micros>,
     /// Whether the leader has dropped this follower, which does not know it yet.
     pub(super) is_dropped: bool,
 }

@@ -1,6 +1,6 @@
 //! The breadcrumb: a persistent znode that names the last leader.
 
-use super::candidate::{Candidate, Flow, OperationAnswer};
+use super::candidate::{Candidate, OperationAnswer, StepResult};
 use super::names;
 use crate::coordination::{CreateMode, Refusal, Session};
 use crate::host::{Host, Predecessor, Token};
@@ -16,7 +16,7 @@ pub(super) enum BreadcrumbReading {
     Bad(String),
 }
 
-pub(super) async fn read<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> Flow<BreadcrumbReading> {
+pub(super) async fn read<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>) -> StepResult<BreadcrumbReading> {
     let (session, path) = (candidate.session, path(candidate));
     Ok(match candidate.ask(session.get(&path)).await? {
         OperationAnswer::Ok((data, stat)) => match parse(&data) {
@@ -42,7 +42,7 @@ pub(super) async fn write<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     me: &Predecessor,
     version: Option<i32>,
-) -> Flow<BreadcrumbWrite> {
+) -> StepResult<BreadcrumbWrite> {
     let (session, path, data) = (candidate.session, path(candidate), print(me));
     let answer = match version {
         Some(version) => match candidate.ask(session.set(&path, data.as_bytes(), Some(version))).await? {
@@ -72,7 +72,7 @@ pub(super) async fn write<S: Session, H: Host>(
 
 impl<S: Session, H: Host> Candidate<'_, S, H> {
     /// Removes the own breadcrumb, as a leader does on a clean departure.
-    pub(super) async fn delete_breadcrumb(&mut self) -> Flow<()> {
+    pub(super) async fn delete_breadcrumb(&mut self) -> StepResult<()> {
         let (session, path) = (self.session, path(self));
         while let Some(version) = self.breadcrumb {
             match self.ask(session.delete(&path, Some(version))).await? {

@@ -9,7 +9,7 @@ use hustings_record::StepDown;
 use super::election::Election;
 use super::lifecycle::{Lifecycle, UnconfirmedZnode};
 use super::names;
-use super::own::{OwnNode, OwnZnodeState};
+use super::own_znode::{OwnNode, OwnZnodeState};
 use crate::coordination::{OpError, Refusal, Session, SessionEnd, SessionState, States, Watch, WatchEvent};
 use crate::host::{Departure, Event, Host, Nanos, RevokeReason};
 
@@ -21,7 +21,7 @@ const BACK_OFF_MAX_MS: u64 = 1_000;
 const NOTIFICATION_MAX_MS: u64 = 100;
 
 /// The result of a step of a recipe, or how the incarnation ends.
-pub(super) type Flow<T> = Result<T, Departure>;
+pub(super) type StepResult<T> = Result<T, Departure>;
 
 /// The ensemble's answer to an operation, where the recipe continues after it.
 pub(super) enum OperationAnswer<T> {
@@ -104,7 +104,7 @@ impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
     pub(super) async fn ask<T>(
         &mut self,
         question: impl Future<Output = Result<T, OpError>>,
-    ) -> Flow<OperationAnswer<T>> {
+    ) -> StepResult<OperationAnswer<T>> {
         match question.await {
             Ok(value) => {
                 self.back_off_ms = BACK_OFF_MIN_MS;
@@ -136,7 +136,7 @@ impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
     }
 
     /// Waits until the session is connected.
-    pub(super) async fn connected(&mut self) -> Flow<()> {
+    pub(super) async fn connected(&mut self) -> StepResult<()> {
         let mut state = self.states.now();
         loop {
             match state {
@@ -148,7 +148,7 @@ impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
     }
 
     /// Waits for this long, or until the session ends.
-    pub(super) async fn pause(&mut self, for_ms: u64) -> Flow<()> {
+    pub(super) async fn pause(&mut self, for_ms: u64) -> StepResult<()> {
         let mut until = std::pin::pin!(self.host.sleep_until(self.host.now() + for_ms * 1_000_000).fuse());
         loop {
             select_biased! {
@@ -161,7 +161,7 @@ impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
     }
 
     /// Waits for the armed watch, a reconnect or the end of the session.
-    pub(super) async fn wait(&mut self) -> Flow<Wake> {
+    pub(super) async fn wait(&mut self) -> StepResult<Wake> {
         self.settle();
         loop {
             let Self { states, watch, .. } = &mut *self;

@@ -10,7 +10,7 @@ use super::registry::recipes;
 
 /// The object that candidates compete for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum ContendedObject {
     /// Places in a queue: a znode each.
     Queue,
     /// One znode.
@@ -20,7 +20,7 @@ enum Form {
 struct KindEntry {
     kind: RecipeKind,
     name: &'static str,
-    form: Form,
+    form: ContendedObject,
     declares: Declaration,
     fences: bool,
     about: &'static str,
@@ -41,7 +41,7 @@ macro_rules! kinds {
             $(KindEntry {
                 kind: RecipeKind::$kind,
                 name: $name,
-                form: Form::$form,
+                form: ContendedObject::$form,
                 declares: <super::$file::$recipe as RecipeDeclaration>::DECLARES,
                 fences: <super::$file::$recipe as RecipeDeclaration>::FENCES,
                 about: $about,
@@ -95,7 +95,7 @@ impl RecipeKind {
     /// True for recipes in which all candidates compete for one znode; the others queue.
     #[must_use]
     pub fn is_lock(self) -> bool {
-        self.entry().form == Form::Lock
+        self.entry().form == ContendedObject::Lock
     }
 
     fn entry(self) -> &'static KindEntry {

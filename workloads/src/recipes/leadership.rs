@@ -5,8 +5,8 @@ use std::pin::pin;
 use futures::future::Fuse;
 use futures::{FutureExt, select_biased};
 
-use super::candidate::{Candidate, Flow, OperationAnswer};
-use super::own::{OwnNode, OwnZnodeState};
+use super::candidate::{Candidate, OperationAnswer, StepResult};
+use super::own_znode::{OwnNode, OwnZnodeState};
 use crate::coordination::{OpError, Refusal, Session, SessionState, Stat, States, Watch, WatchEvent};
 use crate::host::{Event, Host, Nanos, RevokeReason, Token};
 
@@ -20,7 +20,7 @@ const CHECK_AGE_PER_T: u64 = 3;
 pub(super) async fn check_owner<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     owns: impl Fn(&S, Stat) -> bool,
-) -> Flow<Option<OwnNode>> {
+) -> StepResult<Option<OwnNode>> {
     let OwnZnodeState::Node(node) = candidate.own.clone() else { return Ok(None) };
     let (session, sent) = (candidate.session, candidate.host.now());
     let arm = candidate.own_watch.is_none();
@@ -68,7 +68,7 @@ pub(super) async fn hold<S: Session, H: Host, F: Future<Output = ()>>(
     owns: impl Fn(&S, Stat) -> bool,
     step_down_ns: Option<Nanos>,
     timer: impl Fn(Nanos) -> F,
-) -> Flow<LeadershipEnd> {
+) -> StepResult<LeadershipEnd> {
     let OwnZnodeState::Node(node) = candidate.own.clone() else { return Ok(LeadershipEnd::Deposed) };
     let (session, host) = (candidate.session, candidate.host);
     let look_after = async |at: Option<Nanos>, arm: bool| {

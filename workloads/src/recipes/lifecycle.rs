@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use super::own::OwnZnodeState;
+use super::own_znode::OwnZnodeState;
 
 /// State shared by one candidate's incarnations in one process. Clones share it too.
 #[derive(Clone, Debug, Default)]

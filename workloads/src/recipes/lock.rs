@@ -1,8 +1,8 @@
 //! The one znode that the lock recipes compete for: taking it, and checking whether it is the own one.
 
-use super::candidate::{Candidate, Flow, OperationAnswer};
+use super::candidate::{Candidate, OperationAnswer, StepResult};
 use super::names;
-use super::own::{OwnNode, OwnZnodeState};
+use super::own_znode::{OwnNode, OwnZnodeState};
 use crate::coordination::{CreateMode, Refusal, Session, Stat};
 use crate::host::Host;
 
@@ -18,8 +18,8 @@ pub(super) enum Attempt {
 /// Tries to create the lock. After a lost answer the znode's content and owner decide.
 pub(super) async fn attempt<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
-    recover: impl AsyncFn(&mut Candidate<'_, S, H>) -> Flow<()>,
-) -> Flow<Attempt> {
+    recover: impl AsyncFn(&mut Candidate<'_, S, H>) -> StepResult<()>,
+) -> StepResult<Attempt> {
     let (session, path) = (candidate.session, names::lock(&candidate.election.path));
     match candidate.own {
         OwnZnodeState::Node(_) => return Ok(joined(candidate, Attempt::Holds)),
@@ -78,7 +78,7 @@ pub(super) fn is_own<S: Session, H: Host>(candidate: &Candidate<'_, S, H>, data:
 pub(super) async fn recover<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     holds: impl Fn(&Candidate<'_, S, H>, &[u8], Stat) -> bool,
-) -> Flow<()> {
+) -> StepResult<()> {
     let (session, path) = (candidate.session, names::lock(&candidate.election.path));
     // The server may lag behind the one that executed the create.
     let OperationAnswer::Ok(()) = candidate.ask(session.sync(&path)).await? else { return Ok(()) };

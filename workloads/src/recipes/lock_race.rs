@@ -7,11 +7,11 @@ use std::convert::Infallible;
 use hustings_record::{Declaration, FanOut};
 
 use super::breadcrumb::{self, BreadcrumbReading, BreadcrumbWrite};
-use super::candidate::{ArmedWatch, Candidate, Flow, OperationAnswer, Wake};
+use super::candidate::{ArmedWatch, Candidate, OperationAnswer, StepResult, Wake};
 use super::declares::RecipeDeclaration;
 use super::lock::Attempt;
 use super::names;
-use super::own::{OwnNode, OwnZnodeState};
+use super::own_znode::{OwnNode, OwnZnodeState};
 use super::steps::{Recipe, Steps};
 use crate::coordination::{Refusal, Session, WatchEvent};
 use crate::host::{Host, Predecessor, Token};
@@ -43,7 +43,7 @@ impl Recipe for LockRace {
     async fn run<S: Session, H: Host>(
         candidate: &mut Candidate<'_, S, H>,
         steps: &dyn Steps<S, H>,
-    ) -> Flow<Infallible> {
+    ) -> StepResult<Infallible> {
         loop {
             candidate.connected().await?;
             match steps.take_lock(candidate).await? {
@@ -61,7 +61,7 @@ impl Recipe for LockRace {
 }
 
 /// Watches the lock until it is worth racing for.
-async fn follow<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, steps: &dyn Steps<S, H>) -> Flow<()> {
+async fn follow<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, steps: &dyn Steps<S, H>) -> StepResult<()> {
     let (session, path) = (candidate.session, names::lock(&candidate.election.path));
     loop {
         match candidate.ask(session.get_and_watch(&path)).await? {
@@ -89,7 +89,10 @@ async fn follow<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, steps:
 }
 
 /// Fences the previous leader and writes the own name. Needs the lock. False: the lock was released.
-async fn take_over<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, steps: &dyn Steps<S, H>) -> Flow<bool> {
+async fn take_over<S: Session, H: Host>(
+    candidate: &mut Candidate<'_, S, H>,
+    steps: &dyn Steps<S, H>,
+) -> StepResult<bool> {
     if candidate.breadcrumb.is_some() {
         return Ok(true);
     }
@@ -132,7 +135,7 @@ async fn give_back<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     steps: &dyn Steps<S, H>,
     why: &str,
-) -> Flow<bool> {
+) -> StepResult<bool> {
     candidate.note(&format!("gives the lock back: {why}"));
     steps.delete_own(candidate, false).await?;
     candidate.settle();

@@ -54,7 +54,7 @@ pub fn ends_in_number(name: &str) -> bool {
 }
 
 /// The candidates' names among `names`, by number, ties by name. This is the order of creation as long as
-/// [`numbers_tell`].
+/// [`numbers_give_order`].
 #[must_use]
 pub fn by_number(names: Vec<String>) -> Vec<String> {
     let mut numbered: Vec<(i32, String)> =
@@ -67,7 +67,7 @@ pub fn by_number(names: Vec<String>) -> Vec<String> {
 /// repeats the same number. While creates are in flight it gives negative numbers instead, and falls back afterwards.
 /// From then on only the czxid shows the order.
 #[must_use]
-pub fn numbers_tell(names: &[String]) -> bool {
+pub fn numbers_give_order(names: &[String]) -> bool {
     names.iter().filter_map(|name| sequence(name)).all(|number| (0..i32::MAX).contains(&number))
 }
 
@@ -89,9 +89,9 @@ mod tests {
 
     #[test]
     fn numbers_tell_nothing_once_the_counter_sticks() {
-        assert!(numbers_tell(&[name(0), name(i32::MAX - 1), "breadcrumb".to_owned()]));
-        assert!(!numbers_tell(&[name(7), name(i32::MAX)]));
-        assert!(!numbers_tell(&[name(7), name(i32::MIN)]));
+        assert!(numbers_give_order(&[name(0), name(i32::MAX - 1), "breadcrumb".to_owned()]));
+        assert!(!numbers_give_order(&[name(7), name(i32::MAX)]));
+        assert!(!numbers_give_order(&[name(7), name(i32::MIN)]));
     }
 
     #[test]
@@ -115,7 +115,7 @@ mod tests {
             if turn % 2 == 0 {
                 listed.reverse();
             }
-            prop_assert!(numbers_tell(&listed));
+            prop_assert!(numbers_give_order(&listed));
             prop_assert_eq!(by_number(listed), created);
         }
     }

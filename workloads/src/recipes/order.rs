@@ -15,7 +15,7 @@ pub(super) async fn first_come_first<S: Session>(
     election: &str,
     names: Vec<String>,
 ) -> Result<Vec<String>, OpError> {
-    if names::numbers_tell(&names) {
+    if names::numbers_give_order(&names) {
         return Ok(names::by_number(names));
     }
     let ask = async |name: String| {

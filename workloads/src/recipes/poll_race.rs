@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use hustings_record::{Declaration, FanOut};
 
-use super::candidate::{Candidate, Flow};
+use super::candidate::{Candidate, StepResult};
 use super::declares::RecipeDeclaration;
 use super::lock::Attempt;
 use super::steps::{Recipe, Steps};
@@ -31,7 +31,7 @@ impl Recipe for PollRace {
     async fn run<S: Session, H: Host>(
         candidate: &mut Candidate<'_, S, H>,
         steps: &dyn Steps<S, H>,
-    ) -> Flow<Infallible> {
+    ) -> StepResult<Infallible> {
         let interval_ms = candidate.election.poll_interval_ms.max(INTERVAL_MIN_MS);
         // Candidates that begin together must not poll in step.
         let mut wait_ms = candidate.host.draw() % interval_ms + 1;

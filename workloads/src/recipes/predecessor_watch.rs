@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use hustings_record::{Declaration, FanOut};
 
-use super::candidate::{Candidate, Flow};
+use super::candidate::{Candidate, StepResult};
 use super::declares::RecipeDeclaration;
 use super::steps::{Recipe, Steps};
 use crate::coordination::Session;
@@ -26,7 +26,7 @@ impl Recipe for PredecessorWatch {
     async fn run<S: Session, H: Host>(
         candidate: &mut Candidate<'_, S, H>,
         steps: &dyn Steps<S, H>,
-    ) -> Flow<Infallible> {
+    ) -> StepResult<Infallible> {
         loop {
             candidate.connected().await?;
             steps.enrol(candidate).await?;

@@ -1,7 +1,7 @@
 //! The queue: one ephemeral-sequential znode per candidate, and their order.
 
-use super::candidate::{ArmedWatch, Candidate, Flow, OperationAnswer};
-use super::own::{OwnNode, OwnZnodeState};
+use super::candidate::{ArmedWatch, Candidate, OperationAnswer, StepResult};
+use super::own_znode::{OwnNode, OwnZnodeState};
 use super::{names, order};
 use crate::coordination::{CreateMode, CreatedZnode, Refusal, Session, Stat};
 use crate::host::Host;
@@ -9,9 +9,9 @@ use crate::host::Host;
 /// Makes sure that the candidate has its own znode in the queue.
 pub(super) async fn enrol<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
-    create: impl AsyncFn(&mut Candidate<'_, S, H>) -> Flow<OperationAnswer<CreatedZnode>>,
-    recover: impl AsyncFn(&mut Candidate<'_, S, H>) -> Flow<()>,
-) -> Flow<()> {
+    create: impl AsyncFn(&mut Candidate<'_, S, H>) -> StepResult<OperationAnswer<CreatedZnode>>,
+    recover: impl AsyncFn(&mut Candidate<'_, S, H>) -> StepResult<()>,
+) -> StepResult<()> {
     loop {
         match &candidate.own {
             OwnZnodeState::Node(node) => {
@@ -46,7 +46,7 @@ pub(super) async fn enrol<S: Session, H: Host>(
 /// Creates an ephemeral-sequential znode with its guid.
 pub(super) async fn create<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
-) -> Flow<OperationAnswer<CreatedZnode>> {
+) -> StepResult<OperationAnswer<CreatedZnode>> {
     let session = candidate.session;
     let prefix = names::prefix(&candidate.election.path, &candidate.guid);
     let data = candidate.identity();
@@ -57,7 +57,7 @@ pub(super) async fn create<S: Session, H: Host>(
 pub(super) async fn recover<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     owns: impl Fn(&S, Stat) -> bool,
-) -> Flow<()> {
+) -> StepResult<()> {
     let (session, path) = (candidate.session, candidate.election.path.as_str());
     // The server may lag behind the one that executed the create.
     let OperationAnswer::Ok(()) = candidate.ask(session.sync(path)).await? else { return Ok(()) };
@@ -121,7 +121,7 @@ impl Queue {
 pub(super) async fn in_order<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     names: Vec<String>,
-) -> Flow<Option<Vec<String>>> {
+) -> StepResult<Option<Vec<String>>> {
     let (session, election) = (candidate.session, candidate.election.path.as_str());
     match candidate.ask(order::first_come_first(session, election, names)).await? {
         OperationAnswer::Ok(names) => Ok(Some(names)),
@@ -133,9 +133,9 @@ pub(super) async fn in_order<S: Session, H: Host>(
 /// Lists the queue; `None` when it must be listed again.
 pub(super) async fn list<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
-    in_order: impl AsyncFn(&mut Candidate<'_, S, H>, Vec<String>) -> Flow<Option<Vec<String>>>,
+    in_order: impl AsyncFn(&mut Candidate<'_, S, H>, Vec<String>) -> StepResult<Option<Vec<String>>>,
     place: impl Fn(&[String], &str) -> Option<usize>,
-) -> Flow<Option<Queue>> {
+) -> StepResult<Option<Queue>> {
     let (session, path) = (candidate.session, candidate.election.path.as_str());
     let names = match candidate.ask(session.children(path)).await? {
         OperationAnswer::Ok(names) => names,
@@ -159,7 +159,7 @@ pub(super) async fn list<S: Session, H: Host>(
 
 /// Arms the watch on another candidate's znode; false when that is gone and the queue must be listed again. It uses a
 /// get, because an exists would leave a watch on a znode that is gone. A watch from before a reconnect is armed again.
-pub(super) async fn watch<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, name: &str) -> Flow<bool> {
+pub(super) async fn watch<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, name: &str) -> StepResult<bool> {
     let session = candidate.session;
     let path = format!("{}/{name}", candidate.election.path);
     match candidate.ask(session.get_and_watch(&path)).await? {

@@ -10,20 +10,22 @@ use async_trait::async_trait;
 use hustings_record::StepDown;
 
 use super::breadcrumb::{self, BreadcrumbWrite};
-use super::candidate::{Candidate, Flow, OperationAnswer, Wake};
+use super::candidate::{Candidate, OperationAnswer, StepResult, Wake};
 use super::declares::RecipeDeclaration;
+use super::departure::{self, DeletionTimes};
 use super::leadership::{self, LeadershipEnd};
-use super::leave::{self, DeletionTimes};
 use super::lock::{self, Attempt};
-use super::own::OwnNode;
+use super::own_znode::OwnNode;
 use super::queue::{self, Queue};
 use crate::coordination::{CreatedZnode, Session, Stat};
 use crate::host::{Host, Nanos, Predecessor, RevokeReason, Token};
 
 /// An algorithm: takes part with these steps until the incarnation ends by itself.
 pub(super) trait Recipe: RecipeDeclaration {
-    async fn run<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, steps: &dyn Steps<S, H>)
-    -> Flow<Infallible>;
+    async fn run<S: Session, H: Host>(
+        candidate: &mut Candidate<'_, S, H>,
+        steps: &dyn Steps<S, H>,
+    ) -> StepResult<Infallible>;
 }
 
 /// The correct form of every step.
@@ -50,29 +52,33 @@ pub(super) trait Steps<S: Session, H: Host>: AsDyn<S, H> {
 
     /// Resolves a create whose answer was lost. Afterwards the own znode is known, or known to be absent, or the
     /// question must be repeated.
-    async fn recover(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
+    async fn recover(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<()> {
         recover(candidate, self.as_dyn()).await
     }
 
     // ---- the queue
 
     /// Makes sure that the candidate has its own znode in the queue.
-    async fn enrol(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
+    async fn enrol(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<()> {
         enrol(candidate, self.as_dyn()).await
     }
 
     /// Creates a znode in the queue.
-    async fn create(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<OperationAnswer<CreatedZnode>> {
+    async fn create(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<OperationAnswer<CreatedZnode>> {
         queue::create(candidate).await
     }
 
     /// The queue and its own place in it; `None` when it must be listed again.
-    async fn list(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Option<Queue>> {
+    async fn list(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<Option<Queue>> {
         list(candidate, self.as_dyn()).await
     }
 
     /// The candidates' names among these, in queue order; `None` when the queue must be listed again.
-    async fn in_order(&self, candidate: &mut Candidate<'_, S, H>, names: Vec<String>) -> Flow<Option<Vec<String>>> {
+    async fn in_order(
+        &self,
+        candidate: &mut Candidate<'_, S, H>,
+        names: Vec<String>,
+    ) -> StepResult<Option<Vec<String>>> {
         queue::in_order(candidate, names).await
     }
 
@@ -87,12 +93,12 @@ pub(super) trait Steps<S: Session, H: Host>: AsDyn<S, H> {
     }
 
     /// Arms the watch on another candidate's znode; false when the queue has to be listed again.
-    async fn watch(&self, candidate: &mut Candidate<'_, S, H>, name: &str) -> Flow<bool> {
+    async fn watch(&self, candidate: &mut Candidate<'_, S, H>, name: &str) -> StepResult<bool> {
         queue::watch(candidate, name).await
     }
 
     /// Waits until there is a reason to list the queue again.
-    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<Wake> {
         candidate.wait().await
     }
 
@@ -104,7 +110,7 @@ pub(super) trait Steps<S: Session, H: Host>: AsDyn<S, H> {
     // ---- the lock
 
     /// Tries to take the lock.
-    async fn take_lock(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Attempt> {
+    async fn take_lock(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<Attempt> {
         take_lock(candidate, self.as_dyn()).await
     }
 
@@ -119,7 +125,7 @@ pub(super) trait Steps<S: Session, H: Host>: AsDyn<S, H> {
         candidate: &mut Candidate<'_, S, H>,
         me: &Predecessor,
         version: Option<i32>,
-    ) -> Flow<BreadcrumbWrite> {
+    ) -> StepResult<BreadcrumbWrite> {
         breadcrumb::write(candidate, me, version).await
     }
 
@@ -127,19 +133,19 @@ pub(super) trait Steps<S: Session, H: Host>: AsDyn<S, H> {
 
     /// Leads until the belief ends, if the owner check confirms the own znode. Then the recipe starts from current
     /// state.
-    async fn lead(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
+    async fn lead(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<()> {
         if self.take_leadership(candidate).await? { self.hold_leadership(candidate).await } else { Ok(()) }
     }
 
     /// The owner check, then the grant. False: it may not lead now.
-    async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+    async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<bool> {
         let Some(node) = self.check_owner(candidate).await? else { return Ok(false) };
         self.grant(candidate, &node);
         Ok(true)
     }
 
     /// The own znode, if the owner check confirms it.
-    async fn check_owner(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Option<OwnNode>> {
+    async fn check_owner(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<Option<OwnNode>> {
         check_owner(candidate, self.as_dyn()).await
     }
 
@@ -159,7 +165,7 @@ pub(super) trait Steps<S: Session, H: Host>: AsDyn<S, H> {
     }
 
     /// Believes until something ends it.
-    async fn hold_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
+    async fn hold_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<()> {
         hold_leadership(candidate, self.as_dyn()).await
     }
 
@@ -199,14 +205,14 @@ pub(super) trait Steps<S: Session, H: Host>: AsDyn<S, H> {
     }
 
     /// Deletes the own znode, if there is one.
-    async fn delete_own(&self, candidate: &mut Candidate<'_, S, H>, certain: bool) -> Flow<DeletionTimes> {
+    async fn delete_own(&self, candidate: &mut Candidate<'_, S, H>, certain: bool) -> StepResult<DeletionTimes> {
         delete_own(candidate, self.as_dyn(), certain).await
     }
 }
 
 // Steps that call others. They are outside the trait, because its provided methods are compiled for each kind of steps.
 
-async fn recover<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, steps: &dyn Steps<S, H>) -> Flow<()> {
+async fn recover<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, steps: &dyn Steps<S, H>) -> StepResult<()> {
     if candidate.election.recipe.is_lock() {
         lock::recover(candidate, |candidate, data, stat| steps.holds(candidate, data, stat)).await
     } else {
@@ -214,7 +220,7 @@ async fn recover<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, steps
     }
 }
 
-async fn enrol<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, steps: &dyn Steps<S, H>) -> Flow<()> {
+async fn enrol<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, steps: &dyn Steps<S, H>) -> StepResult<()> {
     let create = async |candidate: &mut Candidate<'_, S, H>| steps.create(candidate).await;
     queue::enrol(candidate, create, async |candidate| steps.recover(candidate).await).await
 }
@@ -222,27 +228,30 @@ async fn enrol<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, steps: 
 async fn list<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     steps: &dyn Steps<S, H>,
-) -> Flow<Option<Queue>> {
+) -> StepResult<Option<Queue>> {
     let in_order =
         async |candidate: &mut Candidate<'_, S, H>, names: Vec<String>| steps.in_order(candidate, names).await;
     queue::list(candidate, in_order, |queue, own| steps.place(queue, own)).await
 }
 
-async fn take_lock<S: Session, H: Host>(candidate: &mut Candidate<'_, S, H>, steps: &dyn Steps<S, H>) -> Flow<Attempt> {
+async fn take_lock<S: Session, H: Host>(
+    candidate: &mut Candidate<'_, S, H>,
+    steps: &dyn Steps<S, H>,
+) -> StepResult<Attempt> {
     lock::attempt(candidate, async |candidate| steps.recover(candidate).await).await
 }
 
 async fn check_owner<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     steps: &dyn Steps<S, H>,
-) -> Flow<Option<OwnNode>> {
+) -> StepResult<Option<OwnNode>> {
     leadership::check_owner(candidate, |session, stat| steps.owns(session, stat)).await
 }
 
 async fn hold_leadership<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     steps: &dyn Steps<S, H>,
-) -> Flow<()> {
+) -> StepResult<()> {
     let host = candidate.host;
     let delay_ns = steps.step_down_delay_ns(candidate.election.step_down, candidate.session.timeout_ms());
     let timer = |delay_ns| steps.step_down_timer(host, delay_ns);
@@ -259,13 +268,13 @@ async fn give_back<S: Session, H: Host>(
     certain: bool,
 ) -> DeletionTimes {
     let work_done = steps.work_done(candidate.host);
-    leave::give_back(candidate, work_done, async |candidate| steps.delete_own(candidate, certain).await).await
+    departure::give_back(candidate, work_done, async |candidate| steps.delete_own(candidate, certain).await).await
 }
 
 async fn delete_own<S: Session, H: Host>(
     candidate: &mut Candidate<'_, S, H>,
     steps: &dyn Steps<S, H>,
     certain: bool,
-) -> Flow<DeletionTimes> {
-    leave::delete_own(candidate, certain, async |candidate| steps.recover(candidate).await).await
+) -> StepResult<DeletionTimes> {
+    departure::delete_own(candidate, certain, async |candidate| steps.recover(candidate).await).await
 }

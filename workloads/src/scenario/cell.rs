@@ -1,7 +1,7 @@
 //! A cell of a scenario, with everything resolved.
 
 use hustings_record::{
-    Contest, Declaration, Expect, FaultKind, Fencing, FencingMethod, Repetition, SessionUse, StepDown,
+    Declaration, Expect, FaultKind, Fencing, FencingMethod, PairMember, Repetition, SessionUse, StepDown,
 };
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ pub struct Cell {
     pub repetition: Option<Repetition>,
     /// Its side, where two scenarios are compared in one run.
     #[serde(default)]
-    pub contest: Option<Contest>,
+    pub contest: Option<PairMember>,
     /// The election recipe, or the external program.
     pub recipe: CandidateKind,
     /// The external program.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use hustings_record::{Contest, Side};
+use hustings_record::{ComparisonSide, PairMember};
 use rand::RngExt as _;
 
 use super::cell::Cell;
@@ -13,14 +13,14 @@ use crate::seed;
 const NEW: &str = "-new";
 
 /// The cells of two sides: as many of each, the base's first in every pair.
-pub type Sides = Vec<Cell>;
+pub type PairedCells = Vec<Cell>;
 
 /// Pairs the cells of two scenarios: by name, or in their order where no two share a name. The base's cells keep their
 /// names and places. The new ones are named after their pairs and come after them.
 ///
 /// # Errors
 /// A cell has no pair, or the name of another cell equals a generated one.
-pub fn sides(base: &[Cell], new: &[Cell]) -> Result<Sides, Problem> {
+pub fn sides(base: &[Cell], new: &[Cell]) -> Result<PairedCells, Problem> {
     let refused = |what: String| Problem {
         key: "--against".into(),
         what,
@@ -57,9 +57,9 @@ pub fn sides(base: &[Cell], new: &[Cell]) -> Result<Sides, Problem> {
                 one.name
             )));
         }
-        let contest = |side| Some(Contest { pair: one.name.clone(), side });
-        pairs.push(Cell { contest: contest(Side::Base), ..one.clone() });
-        pairs.push(Cell { contest: contest(Side::New), name, index: places + at as u32, ..other.clone() });
+        let contest = |side| Some(PairMember { pair: one.name.clone(), side });
+        pairs.push(Cell { contest: contest(ComparisonSide::Base), ..one.clone() });
+        pairs.push(Cell { contest: contest(ComparisonSide::New), name, index: places + at as u32, ..other.clone() });
     }
     Ok(pairs)
 }
@@ -88,7 +88,7 @@ impl Cell {
     /// Whether it is on the base side, with which the other one is compared.
     #[must_use]
     pub fn is_base(&self) -> bool {
-        self.contest.as_ref().is_some_and(|contest| contest.side == Side::Base)
+        self.contest.as_ref().is_some_and(|contest| contest.side == ComparisonSide::Base)
     }
 
     /// The seed scope for its times, targets and placement: its name, or that of its pair where two sides are compared.

@@ -6,9 +6,9 @@ use hustings_record::{Expect, FaultKind, FencingMethod, StepDown};
 
 use super::axis::{Axis, Coordinates};
 use super::cell::Cell;
+use super::declared_step_down::DeclaredStepDown;
 use super::expected;
 use super::fault::FaultSpec;
-use super::kept_policy::KeptPolicy;
 use super::program::ResolvedProgram;
 use super::schema::{Links, Paths, Scenario, SelfTest};
 
@@ -74,7 +74,7 @@ fn one_of_each_policy(mut cells: Vec<Cell>) -> Vec<Cell> {
     let mut first: Option<StepDown> = None;
     cells.retain(|cell| {
         let keeps_what_it_is_told =
-            cell.program.as_ref().is_none_or(|program| program.step_down == Some(KeptPolicy::AsTold));
+            cell.program.as_ref().is_none_or(|program| program.step_down == Some(DeclaredStepDown::AsTold));
         keeps_what_it_is_told || *first.get_or_insert(cell.step_down) == cell.step_down
     });
     cells

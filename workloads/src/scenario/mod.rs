@@ -21,7 +21,7 @@
 mod axis;
 pub(crate) mod cell;
 mod contest;
-mod draft;
+mod declared_step_down;
 mod error;
 mod expand;
 mod expect;
@@ -30,12 +30,12 @@ mod explain;
 pub(crate) mod fault;
 mod fit;
 mod info;
-mod kept_policy;
 mod load;
 mod placement;
 pub mod plan;
 mod program;
 mod random;
+mod raw_fault_spec;
 mod rounds;
 mod schema;
 mod shipped;
@@ -43,17 +43,17 @@ mod validate;
 
 pub use self::axis::{Axis, Coordinates};
 pub use self::cell::{Cell, ROOT};
-pub use self::contest::{Sides, in_turn, sides};
+pub use self::contest::{PairedCells, in_turn, sides};
+pub use self::declared_step_down::DeclaredStepDown;
 pub use self::error::{Problem, ScenarioError, UnknownWord, meant, nearest};
 pub use self::expect::ExpectSpec;
 pub use self::explain::{ExternalServers, PlanView, cell_duration_ms, describe_further_rounds, explain, explain_as};
 pub use self::fault::{FaultSpec, Target, TargetKind};
-pub use self::kept_policy::KeptPolicy;
 pub use self::load::{Overrides, declared_program, in_words, shortened, value};
 pub use self::placement::placement;
 pub use self::program::{
-    ForeignSpec, POLICY_BY_COMMAND, ResolvedProgram, TOLD_BY_COMMAND, is_told_by_command, placeholder,
-    says_where_to_write, unknown_placeholder,
+    ForeignSpec, POLICY_BY_COMMAND, RESOURCE_PLACEHOLDER, ResolvedProgram, placeholder, says_where_to_write,
+    unknown_placeholder, uses_placeholders,
 };
 pub use self::random::{RunCapabilities, random};
 pub use self::rounds::{Rounds, check_rounds, rounds};

@@ -6,14 +6,14 @@ use hustings_record::{Declaration, FanOut};
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
+use super::declared_step_down::DeclaredStepDown;
 use super::error::meant;
-use super::kept_policy::KeptPolicy;
 use crate::adapters::Adapter;
 use crate::recipes::{LeadKind, LeadNode};
 
 /// The placeholder that marks a program without the protocol. A program whose command says where to write gets no other
 /// information.
-pub const TOLD_BY_COMMAND: &str = "{resource}";
+pub const RESOURCE_PLACEHOLDER: &str = "{resource}";
 /// The placeholders that name its election to a program without the protocol.
 const ELECTION_BY_COMMAND: [&str; 3] = [placeholder::CONNECT, placeholder::GROUP, placeholder::TIMEOUT_MS];
 /// The placeholder for the cell's step-down policy in a command.
@@ -34,7 +34,7 @@ const PLACEHOLDERS: [&str; 8] = [
     placeholder::CONNECT,
     placeholder::GROUP,
     placeholder::TIMEOUT_MS,
-    TOLD_BY_COMMAND,
+    RESOURCE_PLACEHOLDER,
     POLICY_BY_COMMAND,
     placeholder::POLL_INTERVAL_MS,
     placeholder::ADAPTERS,
@@ -59,7 +59,7 @@ pub fn unknown_placeholder(command: &[String]) -> Option<String> {
 
 /// Whether a command is one of a program without the protocol: it contains placeholders for its election or its writes.
 #[must_use]
-pub fn is_told_by_command(command: &[String]) -> bool {
+pub fn uses_placeholders(command: &[String]) -> bool {
     let names = |word: &String| ELECTION_BY_COMMAND.iter().any(|name| word.contains(name));
     says_where_to_write(command) || command.iter().any(names)
 }
@@ -67,7 +67,7 @@ pub fn is_told_by_command(command: &[String]) -> bool {
 /// Whether such a command says where to write, which is how its leads are known.
 #[must_use]
 pub fn says_where_to_write(command: &[String]) -> bool {
-    command.iter().any(|word| word.contains(TOLD_BY_COMMAND))
+    command.iter().any(|word| word.contains(RESOURCE_PLACEHOLDER))
 }
 
 /// `[foreign.<name>]`: an external program that takes part in elections.
@@ -104,7 +104,7 @@ pub struct ForeignSpec {
     /// The step-down policy after it has lost its connection, or "as-told" if it keeps the policy given by `start` or
     /// by `{step_down}` in its command. Without it, nothing that depends on a policy is expected of it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub step_down: Option<KeptPolicy>,
+    pub step_down: Option<DeclaredStepDown>,
     /// Its own parameters, passed to the program unchanged.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub config: BTreeMap<String, Value>,
@@ -124,7 +124,7 @@ pub struct ResolvedProgram {
     pub declared: Option<Declaration>,
     /// The step-down policy that it keeps; `None`: it declares none.
     #[serde(default)]
-    pub step_down: Option<KeptPolicy>,
+    pub step_down: Option<DeclaredStepDown>,
     pub config: BTreeMap<String, Value>,
 }
 
@@ -168,7 +168,7 @@ impl ResolvedProgram {
                 let told = spec.command.iter().any(|word| word.contains(POLICY_BY_COMMAND));
                 // With parameters of its own, its policy may differ from the adapter's.
                 let of_adapter = adapter.filter(|_| spec.config.is_empty()).map(|_| Adapter::STEP_DOWN);
-                if told { Some(KeptPolicy::AsTold) } else { of_adapter.map(KeptPolicy::Always) }
+                if told { Some(DeclaredStepDown::AsTold) } else { of_adapter.map(DeclaredStepDown::Always) }
             }),
             config: spec.config.clone(),
         })
@@ -236,9 +236,9 @@ mod tests {
     fn a_program_that_is_told_where_to_write_by_its_command_does_not_speak() {
         let specs = specs("[mute]\ncommand = [\"./mute\", \"--to={resource}\", \"--zk={connect}\"]\n");
         let mute = ResolvedProgram::find(&specs, "mute").unwrap();
-        assert!(!mute.speaks() && is_told_by_command(&mute.command));
-        assert!(is_told_by_command(&["./mute".to_owned(), "{group}".to_owned()]));
-        assert!(!is_told_by_command(&["./mine".to_owned(), "{step_down}".to_owned()]));
+        assert!(!mute.speaks() && uses_placeholders(&mute.command));
+        assert!(uses_placeholders(&["./mute".to_owned(), "{group}".to_owned()]));
+        assert!(!uses_placeholders(&["./mine".to_owned(), "{step_down}".to_owned()]));
     }
 
     #[test]

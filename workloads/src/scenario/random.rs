@@ -90,7 +90,7 @@ fn scenario(
     for place in 1..=CELLS {
         let kind = *kinds.choose(rng)?;
         let mut spec = fault(kind, &election, servers, t_ms, rng)?;
-        let waits = kind.facts().lies_in_wait || spec.moment == Moment::Won;
+        let waits = kind.facts().waits_at_sync_point || spec.moment == Moment::Won;
         if waits || rng.random_bool(0.35) {
             let along = format!("{place}-along");
             let other = if waits { goes(&election) } else { fault(*kinds.choose(rng)?, &election, servers, t_ms, rng) };

@@ -88,14 +88,14 @@ pub enum Action {
     /// The candidate's wall clock is set back by this much.
     SetClockBack { cand: CandidateNumber, by_ms: u64 },
     /// A server, by its id, is under this fault for this long, unless it is under one already.
-    Server { id: u32, harm: Harm, for_ms: u64 },
+    Server { id: u32, outage: ServerOutageKind, for_ms: u64 },
     /// All servers are killed, and restarted with this gap, unless one is under a fault already.
     RestartServers { gap_ms: u64 },
 }
 
 /// A fault on a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Harm {
+pub enum ServerOutageKind {
     Kill,
     Pause,
     /// Nothing passes between it and the other servers; clients still reach it.

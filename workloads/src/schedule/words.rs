@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use hustings_record::Direction;
 
-use super::{Action, CandidateNumber, Harm, LEADER, SERVER_LEADER, ScheduledRequest, Step, StepTrigger};
+use super::{Action, CandidateNumber, LEADER, SERVER_LEADER, ScheduledRequest, ServerOutageKind, Step, StepTrigger};
 
 impl Display for Step {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -91,11 +91,11 @@ impl Display for Action {
             Self::SetClockBack { cand, by_ms } => {
                 write!(f, "the wall clock of {} is set back by {by_ms} ms", ActingCandidate(cand))
             }
-            Self::Server { id, harm, for_ms } => {
-                let done = match harm {
-                    Harm::Kill => "killed",
-                    Harm::Pause => "stopped",
-                    Harm::Part => "cut off from the others",
+            Self::Server { id, outage, for_ms } => {
+                let done = match outage {
+                    ServerOutageKind::Kill => "killed",
+                    ServerOutageKind::Pause => "stopped",
+                    ServerOutageKind::Part => "cut off from the others",
                 };
                 match id {
                     SERVER_LEADER => write!(f, "the server that leads is {done} for {for_ms} ms"),
@@ -154,7 +154,7 @@ mod tests {
             (
                 Step {
                     when: StepTrigger::Leads { cand: 0, nth: 1 },
-                    action: Action::Server { id: SERVER_LEADER, harm: Harm::Part, for_ms: 5 },
+                    action: Action::Server { id: SERVER_LEADER, outage: ServerOutageKind::Part, for_ms: 5 },
                 },
                 "when candidate 0 begins to lead for the 1st time: the server that leads is cut off from the others for 5 ms",
             ),

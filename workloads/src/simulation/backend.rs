@@ -9,13 +9,13 @@ use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerMetrics, ServerS
 use super::event_sink::Writer;
 use super::floor;
 use super::run::ADMIN_TIMEOUT_MS;
-use super::scheduled::{follow, lay_traps};
+use super::scheduled::{arm_sync_points, follow};
 use super::session::SimSession;
 use super::sim_cell::{SimCell, SyncPoint};
-use super::world::{COORDINATOR, ClientId, ClientOwner, ScheduledEvent, World, micros};
+use super::world::{COORDINATOR, ClientId, ClientOwner, ScheduledEvent, SimWorld, micros};
 use crate::driver::{
-    Backend, Effect, EnrolmentProgress, FloorPair, FloorPart, FloorTaken, InjectedFault, Remedy, State, Verification,
-    as_planned, lay_out, unless,
+    Backend, Effect, EnrolmentProgress, FloorPair, FloorPart, FloorStamps, InjectedFault, Remedy, State, Verification,
+    as_planned, lay_out, run_until_cancelled,
 };
 use crate::plan::{PlannedFault, ResolvedTarget};
 use crate::write_gaps::TIMEOUT;
@@ -69,7 +69,7 @@ impl Backend for SimCell {
     async fn start_hosts(self: &Rc<Self>) -> Result<(), String> {
         let cell = self.state.cell.clone();
         if let Some(steps) = &self.schedule {
-            lay_traps(self, steps, false);
+            arm_sync_points(self, steps, false);
         }
         let until = self.now() + cell.phases.enrol_max_ms * 1_000_000;
         (0..cell.hosts).for_each(|host| self.start_host(host));
@@ -140,7 +140,7 @@ impl Backend for SimCell {
         self.schedule.is_none()
     }
 
-    async fn take_floor(&self, one: FloorPair, watches: u16, deletes: u16) -> (FloorTaken, FloorTaken) {
+    async fn take_floor(&self, one: FloorPair, watches: u16, deletes: u16) -> (FloorStamps, FloorStamps) {
         let deleted = floor::take(self, deletes, FloorPart::Delete, one);
         futures::future::join(deleted, floor::take(self, watches, FloorPart::Watch, one)).await
     }
@@ -165,9 +165,9 @@ impl Backend for SimCell {
     }
 
     async fn winner(&self, hosts: &[u16], until: Nanos) -> Option<u16> {
-        let (tell, sprung) = oneshot::channel();
-        self.sync_point.replace(Some(SyncPoint { hosts: hosts.to_vec(), sprung: Some(tell), held: None }));
-        unless(self.sleep_until(until), sprung).await.and_then(Result::ok)
+        let (tell, triggered) = oneshot::channel();
+        self.sync_point.replace(Some(SyncPoint { hosts: hosts.to_vec(), triggered: Some(tell), held: None }));
+        run_until_cancelled(self.sleep_until(until), triggered).await.and_then(Result::ok)
     }
 
     fn let_win(&self) {
@@ -191,7 +191,7 @@ impl Backend for SimCell {
 
 /// A client without a session so far.
 struct UnconnectedClient<'a> {
-    world: &'a Rc<World>,
+    world: &'a Rc<SimWorld>,
     client: ClientId,
     done: bool,
 }

@@ -7,7 +7,7 @@ use rand::RngExt as _;
 use rand::seq::IndexedRandom as _;
 use rand_chacha::ChaCha8Rng;
 
-use super::patterns::{SLOWEST_PER_T, harm, lasting_ms, pattern};
+use super::patterns::{SLOWEST_PER_T, lasting_ms, pattern, server_fault_action};
 use super::run::Simulation;
 use super::timing::Timing;
 use crate::model::Bugs;
@@ -123,7 +123,7 @@ fn step(cell: &Cell, rng: &mut ChaCha8Rng) -> Step {
         }
         21..=22 => {
             let when = StepTrigger::At(rng.random_range(0..WINDOW_T * t_ms));
-            Step { when, action: harm(cell, lasting_ms(t_ms, rng), rng) }
+            Step { when, action: server_fault_action(cell, lasting_ms(t_ms, rng), rng) }
         }
         23 => Step { when: StepTrigger::At(rng.random_range(0..WINDOW_T * t_ms)), action: Action::DeleteParent },
         _ => {
@@ -204,7 +204,7 @@ mod tests {
     use super::chaos;
     use crate::model::Bugs;
     use crate::scenario::{Cell, Scenario};
-    use crate::schedule::{Action, Harm, LEADER};
+    use crate::schedule::{Action, LEADER, ServerOutageKind};
 
     fn cell() -> Cell {
         Scenario::parse("name = \"x\"\n[ensemble]\ntick_ms = 100\n[election]\nsession_timeout_ms = 1000\n", "x", &[])
@@ -224,9 +224,9 @@ mod tests {
             servers.insert(cell.servers);
             for step in simulation.schedule.iter().flatten() {
                 done.insert(match step.action {
-                    Action::Server { harm: Harm::Kill, .. } => "kill",
-                    Action::Server { harm: Harm::Pause, .. } => "pause",
-                    Action::Server { harm: Harm::Part, .. } => "part",
+                    Action::Server { outage: ServerOutageKind::Kill, .. } => "kill",
+                    Action::Server { outage: ServerOutageKind::Pause, .. } => "pause",
+                    Action::Server { outage: ServerOutageKind::Part, .. } => "part",
                     Action::RestartServers { .. } => "restart",
                     Action::Resign(LEADER) => "resign",
                     Action::Lag { .. } => "lag",

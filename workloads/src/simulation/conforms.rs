@@ -9,8 +9,8 @@ use hustings_record::Direction;
 
 use super::session::SimSession;
 use super::timing::Timing;
-use super::world::{COORDINATOR, ClientOwner, Owners, ScheduledEvent, World};
-use crate::conformance::{Arm, Conformance, check_all};
+use super::world::{COORDINATOR, ClientOwner, Owners, ScheduledEvent, SimWorld};
+use crate::conformance::{Conformance, ConformanceTarget, check_all};
 use crate::coordination::Session as _;
 use crate::model::{Bugs, Micros, Options};
 use crate::seed;
@@ -24,19 +24,19 @@ const CLOSE_MAX_US: Micros = 10_000_000;
 const HOSTS: u16 = 1_000;
 
 /// A simulated ensemble whose sessions have one host each.
-pub(super) struct SimulatedArm {
-    pub(super) world: Rc<World>,
+pub(super) struct SimulatedTarget {
+    pub(super) world: Rc<SimWorld>,
     next_host: Cell<u16>,
     next_number: Cell<u64>,
 }
 
-impl SimulatedArm {
+impl SimulatedTarget {
     pub(super) fn host_of(&self, session: &SimSession) -> u16 {
         self.world.clients.borrow()[session.client() as usize].host
     }
 }
 
-impl Arm for SimulatedArm {
+impl ConformanceTarget for SimulatedTarget {
     type Session = SimSession;
 
     async fn connect(&self) -> SimSession {
@@ -107,7 +107,7 @@ pub(super) fn on_simulated<T: 'static>(
     servers: usize,
     seed: u64,
     bugs: Bugs,
-    act: impl AsyncFnOnce(&SimulatedArm) -> T + 'static,
+    act: impl AsyncFnOnce(&SimulatedTarget) -> T + 'static,
 ) -> T {
     let options = Options {
         servers,
@@ -120,10 +120,10 @@ pub(super) fn on_simulated<T: 'static>(
     };
     let mut pool = LocalPool::new();
     let rng = seed::rng(seed, "conformance", "simulation");
-    let world = World::new(options, Timing::default(), HOSTS, Owners::default(), rng, Rc::new(()), pool.spawner());
+    let world = SimWorld::new(options, Timing::default(), HOSTS, Owners::default(), rng, Rc::new(()), pool.spawner());
     (0..servers).for_each(|server| world.start_server(server));
     world.clock.plan(world.tick_us / 2, ScheduledEvent::HandOver);
-    let arm = SimulatedArm { world: world.clone(), next_host: Cell::new(0), next_number: Cell::new(0) };
+    let arm = SimulatedTarget { world: world.clone(), next_host: Cell::new(0), next_number: Cell::new(0) };
     let (tell, mut told) = oneshot::channel();
     world.spawn(async move {
         let done = act(&arm).await;

@@ -2,10 +2,10 @@
 
 use hustings_record::Direction;
 
-use super::world::{Link, ScheduledEvent, World};
+use super::world::{Link, ScheduledEvent, SimWorld};
 use crate::model::{Conn, Micros};
 
-impl World {
+impl SimWorld {
     /// The latency of a message that leaves now; `way` is up or down.
     pub(super) fn latency(&self, host: u16, way: Direction) -> Micros {
         self.hop_us() + self.added_us(host, way)

@@ -14,7 +14,7 @@ use crate::faults::{Fault, LinkSlowdown, Moment, Ms, Restart};
 use crate::model::Request;
 use crate::plan::{PlannedFault, ResolvedTarget};
 use crate::scenario::Target;
-use crate::schedule::{Action, Harm, LEADER, SERVER_LEADER};
+use crate::schedule::{Action, LEADER, SERVER_LEADER, ServerOutageKind};
 
 impl SimCell {
     /// When each live session of these hosts last sent bytes up.
@@ -141,12 +141,12 @@ impl SimCell {
                 let mut ensemble = world.servers.ensemble.borrow_mut();
                 self.elections.iter().for_each(|election| ensemble.count_from(&election.path, number));
             }
-            Action::Server { id, harm, for_ms } => {
+            Action::Server { id, outage, for_ms } => {
                 let lasts = Ms { for_ms };
-                let fault = match harm {
-                    Harm::Kill => Fault::ServerKill { lasts: Some(lasts) },
-                    Harm::Pause => Fault::ServerPause { lasts },
-                    Harm::Part => Fault::ServerPartition { lasts },
+                let fault = match outage {
+                    ServerOutageKind::Kill => Fault::ServerKill { lasts: Some(lasts) },
+                    ServerOutageKind::Pause => Fault::ServerPause { lasts },
+                    ServerOutageKind::Part => Fault::ServerPartition { lasts },
                 };
                 let leader = || world.servers.ensemble.borrow().leader().map(|server| server as u32 + 1);
                 let id = if id == SERVER_LEADER { leader() } else { Some(id) };

@@ -7,14 +7,14 @@ use super::process::SimProcess;
 use super::session::SimSession;
 use super::sim_cell::SimCell;
 use super::world::ClientOwner;
-use crate::driver::{FloorPair, FloorPart, FloorTaken, Process as _, take_floor};
+use crate::driver::{FloorPair, FloorPart, FloorStamps, Process as _, take_floor};
 use crate::scenario::ROOT;
 
 /// Bound on the wait for the close of the session used for a floor.
 const CLOSE_AT_MOST: Duration = Duration::from_secs(2);
 
 /// One host takes its part of the samples.
-pub(super) async fn take(sim: &SimCell, host: u16, part: FloorPart, one: FloorPair) -> FloorTaken {
+pub(super) async fn take(sim: &SimCell, host: u16, part: FloorPart, one: FloorPair) -> FloorStamps {
     let (world, cell) = (Rc::clone(&sim.world), &sim.state.cell);
     let (timeout_ms, listed) = (cell.session_timeout_ms, format!("{ROOT}/{}", cell.group_names[0]));
     let owner = ClientOwner { host, ..ClientOwner::NOBODY };

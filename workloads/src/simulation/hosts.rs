@@ -7,11 +7,11 @@ use futures::future::{AbortHandle, Abortable, FutureExt as _};
 use hustings_record::Event;
 
 use super::event_sink::Writer;
-use super::held::HeldSlot;
 use super::process::SimProcess;
+use super::recipe_slot::RecipeSlot;
 use super::sim_cell::SimCell;
 use super::slot::SimSlot;
-use super::world::{ScheduledEvent, World};
+use super::world::{ScheduledEvent, SimWorld};
 use crate::driver::{SessionClosure, Sessions, live};
 use crate::host::Predecessor;
 use crate::model::Micros;
@@ -158,14 +158,14 @@ impl SimCell {
 }
 
 /// The sessions for the candidates of a new process: none has one yet.
-pub(super) fn sessions(world: &Rc<World>, cell: &Cell, host: u16) -> Rc<Sessions<SimProcess>> {
+pub(super) fn sessions(world: &Rc<SimWorld>, cell: &Cell, host: u16) -> Rc<Sessions<SimProcess>> {
     let process = SimProcess { world: world.clone(), host, timeout_ms: cell.session_timeout_ms };
     Rc::new(Sessions::new(Rc::new(process), cell.sessions, cell.connect_concurrency))
 }
 
 async fn live_on(sim: Rc<SimCell>, slot: Rc<SimSlot>) {
-    let held = HeldSlot { sim, slot };
-    let HeldSlot { sim, slot } = &held;
+    let held = RecipeSlot { sim, slot };
+    let RecipeSlot { sim, slot } = &held;
     let sessions = sim.hosts[usize::from(slot.host)].sessions.borrow().clone();
     if live(&held, &sessions, &sim.elections[slot.group as usize]).await == SessionClosure::Unanswered {
         sim.world.note(Writer::Host(slot.host), Some(slot.cand), "the close of a session was not answered");

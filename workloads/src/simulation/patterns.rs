@@ -6,7 +6,7 @@ use rand::seq::{IndexedRandom as _, SliceRandom as _};
 use rand_chacha::ChaCha8Rng;
 
 use crate::scenario::Cell;
-use crate::schedule::{Action, Harm, LEADER, SERVER_LEADER, ScheduledRequest, Step, StepTrigger};
+use crate::schedule::{Action, LEADER, SERVER_LEADER, ScheduledRequest, ServerOutageKind, Step, StepTrigger};
 
 /// Percentage of schedules with each of the patterns.
 const PERCENT: u32 = 10;
@@ -126,7 +126,8 @@ fn harmed_in_turn(cell: &Cell, begin_ms: u64, rng: &mut ChaCha8Rng) -> Vec<Step>
     let mut steps = Vec::new();
     for round in 0..rng.random_range(2..=4) {
         let at_ms = begin_ms + round * 2 * t_ms;
-        steps.push(Step { when: StepTrigger::At(at_ms), action: harm(cell, lasting_ms(t_ms, rng), rng) });
+        steps
+            .push(Step { when: StepTrigger::At(at_ms), action: server_fault_action(cell, lasting_ms(t_ms, rng), rng) });
         let goes = match rng.random_range(0..3) {
             0 => Action::Resign(LEADER),
             1 => Action::Crash { cand: LEADER, for_ms: Some(lasting_ms(t_ms, rng)) },
@@ -143,12 +144,12 @@ pub(super) fn lasting_ms(t_ms: u64, rng: &mut ChaCha8Rng) -> u64 {
 }
 
 /// A fault on the servers.
-pub(super) fn harm(cell: &Cell, for_ms: u64, rng: &mut ChaCha8Rng) -> Action {
+pub(super) fn server_fault_action(cell: &Cell, for_ms: u64, rng: &mut ChaCha8Rng) -> Action {
     let id = if rng.random_bool(0.5) { SERVER_LEADER } else { rng.random_range(1..=cell.servers) };
     match rng.random_range(0..8) {
-        0..=2 => Action::Server { id, harm: Harm::Kill, for_ms },
-        3..=4 => Action::Server { id, harm: Harm::Pause, for_ms },
-        5..=6 => Action::Server { id, harm: Harm::Part, for_ms },
+        0..=2 => Action::Server { id, outage: ServerOutageKind::Kill, for_ms },
+        3..=4 => Action::Server { id, outage: ServerOutageKind::Pause, for_ms },
+        5..=6 => Action::Server { id, outage: ServerOutageKind::Part, for_ms },
         _ => Action::RestartServers { gap_ms: rng.random_range(0..cell.timeout_granted_ms() / 4) },
     }
 }

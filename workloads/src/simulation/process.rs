@@ -7,11 +7,11 @@ use hustings_record::{Event, Nanos};
 
 use super::event_sink::Writer;
 use super::session::SimSession;
-use super::world::{ClientOwner, World, micros};
+use super::world::{ClientOwner, SimWorld, micros};
 use crate::driver::Process;
 
 pub(super) struct SimProcess {
-    pub(super) world: Rc<World>,
+    pub(super) world: Rc<SimWorld>,
     pub(super) host: u16,
     pub(super) timeout_ms: u64,
 }

@@ -11,7 +11,7 @@ use super::hosts::sessions;
 use super::sim_cell::{SimCell, SimHost};
 use super::slot::SimSlot;
 use super::timing::Timing;
-use super::world::{Owners, World};
+use super::world::{Owners, SimWorld};
 use crate::driver::{self, State};
 use crate::model::{Bugs, Micros, Options};
 use crate::plan::plan;
@@ -65,7 +65,7 @@ pub fn simulate(simulation: &Simulation, sink: Rc<dyn EventSink>) -> SimulationR
     let paths = cell.group_names.iter().map(|group| format!("{ROOT}/{group}")).collect();
     let owners = Owners::new(paths, recipe.is_lock());
     let options = options(cell, *seed, *bugs);
-    let world = World::new(options, timing.clone(), cell.hosts, owners, rng, sink, pool.spawner());
+    let world = SimWorld::new(options, timing.clone(), cell.hosts, owners, rng, sink, pool.spawner());
     let sim = set_up(simulation, recipe, &world);
     let done = Rc::new(Cell::new(false));
     let coordinator = coordinate(sim.clone());
@@ -104,7 +104,7 @@ fn options(cell: &Parameters, seed: u64, bugs: Bugs) -> Options {
     }
 }
 
-fn set_up(simulation: &Simulation, recipe: RecipeKind, world: &Rc<World>) -> Rc<SimCell> {
+fn set_up(simulation: &Simulation, recipe: RecipeKind, world: &Rc<SimWorld>) -> Rc<SimCell> {
     let Simulation { cell, seed, schedule, .. } = simulation;
     let placed: Vec<(u32, u16)> = match schedule {
         None => placement(cell, *seed),

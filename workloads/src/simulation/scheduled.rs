@@ -3,14 +3,14 @@
 use std::rc::Rc;
 
 use super::sim_cell::SimCell;
-use super::world::{AnswerFate, ArmedSyncPoint, RequestFate, SyncPointEffect};
+use super::world::{AnswerDelivery, ArmedSyncPoint, RequestDelivery, SyncPointEffect};
 use crate::model::Micros;
 use crate::schedule::{Action, Step, StepTrigger};
 
 /// Begins a schedule. Returns the longest duration of its own steps, as far as that is known.
 pub(super) fn follow(sim: &Rc<SimCell>, steps: &[Step]) -> Micros {
     let world = &sim.world;
-    lay_traps(sim, steps, true);
+    arm_sync_points(sim, steps, true);
     let mut last = 0;
     for step in steps {
         let lasts_ms = match step.action {
@@ -48,13 +48,13 @@ pub(super) fn follow(sim: &Rc<SimCell>, steps: &[Step]) -> Micros {
 }
 
 /// Sets the sync points for requests or terms: those that count from the start, or those that count from now on.
-pub(super) fn lay_traps(sim: &Rc<SimCell>, steps: &[Step], measuring: bool) {
+pub(super) fn arm_sync_points(sim: &Rc<SimCell>, steps: &[Step], measuring: bool) {
     let now = sim.world.clock.now();
     for step in steps {
         match step.when {
             StepTrigger::Sent { cand, kind, part, nth, after_ms } if after_ms.is_some() == measuring => {
                 let from = now + after_ms.unwrap_or(0) * 1_000;
-                let trap = ArmedSyncPoint {
+                let point = ArmedSyncPoint {
                     cand,
                     kind,
                     part: part.to_owned(),
@@ -62,7 +62,7 @@ pub(super) fn lay_traps(sim: &Rc<SimCell>, steps: &[Step], measuring: bool) {
                     from,
                     effect: effect(sim, step.action),
                 };
-                sim.world.traps.borrow_mut().lay(trap);
+                sim.world.sync_points.borrow_mut().arm(point);
             }
             StepTrigger::Leads { cand, nth } if !measuring => {
                 sim.on_leading.borrow_mut().entry((cand, nth)).or_default().push(step.action);
@@ -75,10 +75,10 @@ pub(super) fn lay_traps(sim: &Rc<SimCell>, steps: &[Step], measuring: bool) {
 
 fn effect(sim: &Rc<SimCell>, action: Action) -> SyncPointEffect {
     match action {
-        Action::LoseRequest => SyncPointEffect::Request(RequestFate::Lost),
-        Action::DelayRequest(ms) => SyncPointEffect::Request(RequestFate::Late(ms * 1_000)),
-        Action::LoseReply => SyncPointEffect::Answer(AnswerFate::Lost),
-        Action::DelayReply(ms) => SyncPointEffect::Answer(AnswerFate::Late(ms * 1_000)),
+        Action::LoseRequest => SyncPointEffect::Request(RequestDelivery::Lost),
+        Action::DelayRequest(ms) => SyncPointEffect::Request(RequestDelivery::Late(ms * 1_000)),
+        Action::LoseReply => SyncPointEffect::Answer(AnswerDelivery::Lost),
+        Action::DelayReply(ms) => SyncPointEffect::Answer(AnswerDelivery::Late(ms * 1_000)),
         other => {
             let own = sim.clone();
             SyncPointEffect::Call(Box::new(move || own.act(other)))

@@ -7,7 +7,7 @@ use std::task::Poll;
 
 use super::clients::refusal;
 use super::world::{
-    AnswerSlot, ClientId, ClientOwner, PendingAnswer, WatchDelivery, WatchRequest, WatchSlot, WatchSubject, World,
+    AnswerSlot, ClientId, ClientOwner, PendingAnswer, SimWorld, WatchDelivery, WatchRequest, WatchSlot, WatchSubject,
 };
 use crate::coordination::{
     CreateMode, CreatedZnode, Op, OpError, Refusal, Session, SessionState, Stat, States, Watch, WatchEvent,
@@ -16,7 +16,7 @@ use crate::model::{self, ANY_VERSION, Acl, Code, Request, Response, TransactionS
 
 /// Closes its session when its last user drops it.
 struct Handle {
-    world: Rc<World>,
+    world: Rc<SimWorld>,
     client: ClientId,
 }
 
@@ -34,12 +34,12 @@ pub(super) struct SimSession {
 
 impl SimSession {
     /// Opens a session. `None`: no server gave one in time.
-    pub(super) async fn connect(world: &Rc<World>, owner: ClientOwner, timeout_ms: u64) -> Option<Self> {
+    pub(super) async fn connect(world: &Rc<SimWorld>, owner: ClientOwner, timeout_ms: u64) -> Option<Self> {
         Self::of(world, world.open(owner, timeout_ms)).await
     }
 
     /// The session of a client, once it has one.
-    pub(super) async fn of(world: &Rc<World>, client: ClientId) -> Option<Self> {
+    pub(super) async fn of(world: &Rc<SimWorld>, client: ClientId) -> Option<Self> {
         let session = Self { handle: Rc::new(Handle { world: world.clone(), client }), requests: Cell::default() };
         let ready = poll_fn(|cx| {
             let state = world.clients.borrow()[client as usize].state;
@@ -221,7 +221,7 @@ impl Session for SimSession {
 
 /// A one-shot watch; once it has fired it keeps its event. It does not keep its session open.
 pub(super) struct SimWatch {
-    world: Rc<World>,
+    world: Rc<SimWorld>,
     client: ClientId,
     path: Rc<str>,
     slot: WatchSlot,
@@ -259,7 +259,7 @@ impl Drop for SimWatch {
 
 /// The states of one session.
 pub(super) struct SimStates {
-    world: Rc<World>,
+    world: Rc<SimWorld>,
     client: ClientId,
     seen: u32,
     over: bool,

@@ -11,13 +11,13 @@ use hustings_record::{Nanos, Token};
 use super::process::SimProcess;
 use super::session::SimSession;
 use super::slot::SimSlot;
-use super::world::World;
+use super::world::SimWorld;
 use crate::driver::{Sessions, State};
 use crate::recipes::Election;
 use crate::schedule::{Action, Step};
 
 pub(super) struct SimCell {
-    pub(super) world: Rc<World>,
+    pub(super) world: Rc<SimWorld>,
     pub(super) state: State,
     /// The schedule that replaces the cell's plan, if there is one.
     pub(super) schedule: Option<Vec<Step>>,
@@ -47,7 +47,7 @@ pub(super) struct SimCell {
 pub(super) struct SyncPoint {
     pub(super) hosts: Vec<u16>,
     /// Present until it triggers.
-    pub(super) sprung: Option<oneshot::Sender<u16>>,
+    pub(super) triggered: Option<oneshot::Sender<u16>>,
     /// Releases the held candidate.
     pub(super) held: Option<oneshot::Sender<()>>,
 }

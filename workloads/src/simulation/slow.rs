@@ -3,7 +3,7 @@
 use hustings_record::{Direction, Evidence, Slowness};
 
 use super::sim_cell::SimCell;
-use super::world::World;
+use super::world::SimWorld;
 use crate::driver::Verification;
 use crate::faults::LinkSlowdown;
 use crate::model::Micros;
@@ -33,7 +33,7 @@ impl SimCell {
 /// Sends probes over the links in one direction. Returns their durations as text, or the error. The measured and due
 /// durations are added to `held`.
 fn prove(
-    world: &World,
+    world: &SimWorld,
     hosts: &[u16],
     how: &LinkSlowdown,
     way: Direction,

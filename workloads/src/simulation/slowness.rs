@@ -2,9 +2,9 @@
 
 use hustings_record::Direction;
 
-use super::conforms::{SimulatedArm, on_simulated};
+use super::conforms::{SimulatedTarget, on_simulated};
 use super::session::SimSession;
-use crate::conformance::Arm as _;
+use crate::conformance::ConformanceTarget as _;
 use crate::coordination::{CreateMode, Session as _, Watch as _};
 use crate::faults::LinkSlowdown;
 use crate::model::{Bugs, Micros};
@@ -27,13 +27,18 @@ struct RequestDurations {
 
 const BULK: usize = 65_536;
 
-async fn timed<T>(arm: &SimulatedArm, act: impl Future<Output = T>) -> f64 {
+async fn timed<T>(arm: &SimulatedTarget, act: impl Future<Output = T>) -> f64 {
     let from = arm.world.clock.now();
     act.await;
     (arm.world.clock.now() - from) as f64 / 1e3
 }
 
-async fn measure(arm: &SimulatedArm, session: &SimSession, other: &SimSession, how: &LinkSlowdown) -> RequestDurations {
+async fn measure(
+    arm: &SimulatedTarget,
+    session: &SimSession,
+    other: &SimSession,
+    how: &LinkSlowdown,
+) -> RequestDurations {
     let host = usize::from(arm.host_of(session));
     let set = |how: &LinkSlowdown| arm.world.network.hosts.borrow_mut()[host].link.slow = how.clone();
     let ((), watch) = (set(&LinkSlowdown::default()), session.get_and_watch("/bulk").await.expect("there").2);

@@ -1,9 +1,9 @@
 //! The next event in a world, and its target.
 
-use super::world::{COORDINATOR, ScheduledEvent, ToClient, World};
+use super::world::{COORDINATOR, ScheduledEvent, SimWorld, ToClient};
 use crate::model::Conn;
 
-impl World {
+impl SimWorld {
     /// Executes the next event. False: nothing is planned.
     pub(super) fn step(&self) -> bool {
         let Some(due) = self.clock.next() else { return false };

@@ -14,20 +14,20 @@ use hustings_workloads::coordination::{
     CreateMode, CreatedZnode, Op, OpError, Session, SessionState, Stat, States, Watch, WatchEvent,
 };
 use hustings_workloads::driver::{
-    self, Backend, Effect, EnrolmentProgress, FloorPair, FloorTaken, InjectedFault, Remedy, ServerRemedy, State,
+    self, Backend, Effect, EnrolmentProgress, FloorPair, FloorStamps, InjectedFault, Remedy, ServerRemedy, State,
     Verification, as_planned,
 };
 use hustings_workloads::plan::{PlannedFault, ResolvedTarget};
 use hustings_workloads::scenario::{Cell as Parameters, placement};
 
-pub(crate) struct Fake {
+pub(crate) struct FakeBackend {
     state: State,
     now: Cell<Nanos>,
     sleepers: RefCell<Vec<(Nanos, Waker)>>,
     events: RefCell<Vec<Event>>,
     spawner: LocalSpawner,
     /// Whether candidates are enrolled, and every group is led by its first one.
-    they_stand: bool,
+    are_enrolled: bool,
     /// The time at which the cell is cut short.
     cut_at: Nanos,
     verifying: VerificationDelays,
@@ -48,19 +48,19 @@ pub(crate) fn drive_verifying(cell: &Parameters, seed: u64, verifying: Verificat
 }
 
 /// Drives a cell from its set-up to its tear-down, and returns the recorded events.
-pub(crate) fn drive(cell: &Parameters, seed: u64, they_stand: bool, cut_at: Nanos) -> Vec<Event> {
-    run(cell, seed, they_stand, cut_at, VerificationDelays::default())
+pub(crate) fn drive(cell: &Parameters, seed: u64, are_enrolled: bool, cut_at: Nanos) -> Vec<Event> {
+    run(cell, seed, are_enrolled, cut_at, VerificationDelays::default())
 }
 
-fn run(cell: &Parameters, seed: u64, they_stand: bool, cut_at: Nanos, verifying: VerificationDelays) -> Vec<Event> {
+fn run(cell: &Parameters, seed: u64, are_enrolled: bool, cut_at: Nanos, verifying: VerificationDelays) -> Vec<Event> {
     let mut pool = LocalPool::new();
-    let fake = Rc::new(Fake {
+    let fake = Rc::new(FakeBackend {
         state: State::new(Rc::new(cell.clone()), seed, placement(cell, seed)),
         now: Cell::new(1_000_000_000),
         sleepers: RefCell::default(),
         events: RefCell::default(),
         spawner: pool.spawner(),
-        they_stand,
+        are_enrolled,
         cut_at,
         verifying,
     });
@@ -89,14 +89,14 @@ fn run(cell: &Parameters, seed: u64, they_stand: bool, cut_at: Nanos, verifying:
     fake.events.take()
 }
 
-impl Fake {
+impl FakeBackend {
     fn proof(&self) -> Verification {
         let now = self.now.get();
         Verification { from: now, to: now, verified: true, ..Verification::default() }
     }
 }
 
-impl Backend for Fake {
+impl Backend for FakeBackend {
     type Error = &'static str;
     type Session = ImpossibleSession;
 
@@ -137,7 +137,7 @@ impl Backend for Fake {
     }
 
     async fn start_hosts(self: &Rc<Self>) -> Result<(), &'static str> {
-        if self.they_stand {
+        if self.are_enrolled {
             let mut leaders = self.state.leaders.borrow_mut();
             for group in 0..self.state.cell.groups {
                 let token = Token { czxid: i64::from(group), session: 1 };
@@ -149,7 +149,7 @@ impl Backend for Fake {
 
     fn standing(&self) -> EnrolmentProgress {
         let candidates = self.state.cell.candidates();
-        let standing = if self.they_stand { candidates } else { 0 };
+        let standing = if self.are_enrolled { candidates } else { 0 };
         EnrolmentProgress { candidates, connected: standing, standing }
     }
 
@@ -193,7 +193,7 @@ impl Backend for Fake {
         false
     }
 
-    async fn take_floor(&self, _: FloorPair, _: u16, _: u16) -> (FloorTaken, FloorTaken) {
+    async fn take_floor(&self, _: FloorPair, _: u16, _: u16) -> (FloorStamps, FloorStamps) {
         (Err("nobody".to_owned()), Err("nobody".to_owned()))
     }
 

@@ -1,7 +1,7 @@
 //! Leaders, minorities, and the data that survives.
 
 use hustings_record::ServerState::{Down, Following, Leading, NotServing as Looking, Standalone};
-use hustings_workloads::model::{Connect, Life, Options, Server};
+use hustings_workloads::model::{Connect, Options, Server, ZnodeLifetime};
 
 use super::support::{ConnectedClient, MS, ModelBench, ReceivedMessage, create, exists, made, options};
 
@@ -57,7 +57,7 @@ fn a_single_server_serves_at_once_and_keeps_its_data() {
     let mut bench = ModelBench::down(options(1));
     bench.ensemble.start(0, 0);
     let client = bench.connect(0, 2_000);
-    bench.call(client, create("/e", Life::Ephemeral)).unwrap();
+    bench.call(client, create("/e", ZnodeLifetime::Ephemeral)).unwrap();
     bench.create(client, "/p").unwrap();
     assert_eq!(bench.ensemble.last_zxid(0), 3, "it has no epochs");
     bench.ensemble.kill(bench.now, 0);
@@ -86,7 +86,7 @@ fn a_single_server_serves_at_once_and_keeps_its_data() {
 fn a_write_through_a_follower_is_answered_and_seen_everywhere() {
     let mut bench = ModelBench::new(options(3));
     let (here, there) = (bench.connect(0, 1_000), bench.connect(1, 1_000));
-    assert_eq!(bench.call(here, create("/a", Life::Ephemeral)), made("/a"));
+    assert_eq!(bench.call(here, create("/a", ZnodeLifetime::Ephemeral)), made("/a"));
     assert!(bench.call(there, exists("/a", false)).is_ok());
     assert!((0..3).all(|server| bench.exists(server, "/a")));
 }
@@ -94,7 +94,7 @@ fn a_write_through_a_follower_is_answered_and_seen_everywhere() {
 #[test]
 fn what_was_committed_outlives_its_leader() {
     let (mut bench, clients) = with_clients(3);
-    bench.send(clients[2], create("/a", Life::Persistent));
+    bench.send(clients[2], create("/a", ZnodeLifetime::Persistent));
     bench.collect();
     let (_, ticket) = bench.tickets.remove(0);
     bench.ensemble.order(bench.now, ticket).expect("ordered");
@@ -132,8 +132,8 @@ fn the_server_with_more_data_leads_whatever_its_id() {
 fn a_parted_leader_commits_nothing_and_gives_up_when_the_others_do() {
     let (mut bench, clients) = with_clients(3);
     part_from_all(&mut bench, 2);
-    bench.send(clients[2], create("/lost", Life::Persistent));
-    bench.send(clients[0], create("/lost-too", Life::Persistent));
+    bench.send(clients[2], create("/lost", ZnodeLifetime::Persistent));
+    bench.send(clients[0], create("/lost-too", ZnodeLifetime::Persistent));
     run_for(&mut bench, SYNC_LIMIT - 1);
     assert_eq!((bench.leader(), bench.ensemble.state(0)), (2, Following), "nobody has noticed");
     assert!(bench.take(clients[2].conn).is_empty() && bench.take(clients[0].conn).is_empty());
@@ -162,8 +162,8 @@ fn a_parted_leader_commits_nothing_and_gives_up_when_the_others_do() {
 fn a_short_partition_delays_and_loses_nothing() {
     let (mut bench, clients) = with_clients(3);
     part_from_all(&mut bench, 2);
-    bench.send(clients[2], create("/a", Life::Persistent));
-    bench.send(clients[0], create("/b", Life::Persistent));
+    bench.send(clients[2], create("/a", ZnodeLifetime::Persistent));
+    bench.send(clients[0], create("/b", ZnodeLifetime::Persistent));
     run_for(&mut bench, SYNC_LIMIT - 1);
     join_all(&mut bench);
     for (server, client) in clients.iter().enumerate().filter(|(server, _)| *server != 1) {
@@ -265,8 +265,8 @@ fn a_paused_follower_is_given_up_and_learns_of_it_when_it_wakes() {
 #[test]
 fn tickets_of_a_lost_leader_are_void() {
     let (mut bench, clients) = with_clients(3);
-    bench.send(clients[0], create("/a", Life::Persistent));
-    bench.send(clients[2], create("/b", Life::Persistent));
+    bench.send(clients[0], create("/a", ZnodeLifetime::Persistent));
+    bench.send(clients[2], create("/b", ZnodeLifetime::Persistent));
     bench.collect();
     bench.ensemble.kill(bench.now, 2);
     let tickets = std::mem::take(&mut bench.tickets);
@@ -285,7 +285,7 @@ fn tickets_of_a_lost_leader_are_void() {
 fn nobody_expires_while_the_leader_has_no_quorum() {
     let mut bench = ModelBench::new(Options { sync_limit: 50, ..options(3) });
     let client = bench.connect(2, 300);
-    bench.call(client, create("/e", Life::Ephemeral)).unwrap();
+    bench.call(client, create("/e", ZnodeLifetime::Ephemeral)).unwrap();
     part_from_all(&mut bench, 2);
     run_for(&mut bench, 3_000 * MS);
     assert!((0..3).all(|server| bench.exists(server, "/e")));

@@ -1,6 +1,6 @@
 //! Followers that lag, requests in flight, and the order of all answers.
 
-use hustings_workloads::model::{Connect, Life, Request, Response};
+use hustings_workloads::model::{Connect, Request, Response, ZnodeLifetime};
 
 use super::support::{ModelBench, ReceivedMessage, children, create, exists, get, options, set};
 
@@ -20,7 +20,7 @@ fn answers(heard: &[ReceivedMessage]) -> Vec<i32> {
 fn a_lagging_follower_reads_the_past_until_it_syncs() {
     let mut bench = ModelBench::new(options(3));
     let (writer, reader) = (bench.connect(2, 1_000), bench.connect(0, 1_000));
-    bench.send(writer, create("/a", Life::Persistent));
+    bench.send(writer, create("/a", ZnodeLifetime::Persistent));
     bench.collect();
     let (_, ticket) = bench.tickets.remove(0);
     let zxid = bench.ensemble.order(bench.now, ticket).unwrap();
@@ -69,7 +69,7 @@ fn what_was_synced_does_not_see_what_came_later() {
     let reader = bench.connect(0, 1_000);
     bench.send(reader, sync("/"));
     bench.send(reader, exists("/later", false));
-    bench.send(reader, create("/later", Life::Persistent));
+    bench.send(reader, create("/later", ZnodeLifetime::Persistent));
     bench.collect();
     let zxids: Vec<_> =
         std::mem::take(&mut bench.tickets).iter().map(|(_, t)| bench.ensemble.order(bench.now, *t).unwrap()).collect();
@@ -86,7 +86,7 @@ fn a_connections_requests_are_answered_in_their_order() {
         let client = bench.connect(server, 1_000);
         let requests = [
             get("/a", false),
-            create("/a", Life::Persistent),
+            create("/a", ZnodeLifetime::Persistent),
             get("/a", false),
             sync("/a"),
             set("/a", "1"),
@@ -107,8 +107,8 @@ fn a_connections_requests_are_answered_in_their_order() {
 fn tickets_that_arrive_in_another_order_are_ordered_as_they_were_sent() {
     let mut bench = ModelBench::new(options(3));
     let client = bench.connect(0, 1_000);
-    let xids =
-        [create("/a", Life::Persistent), set("/a", "1"), set("/a", "2")].map(|request| bench.send(client, request));
+    let xids = [create("/a", ZnodeLifetime::Persistent), set("/a", "1"), set("/a", "2")]
+        .map(|request| bench.send(client, request));
     bench.collect();
     let mut tickets = std::mem::take(&mut bench.tickets);
     tickets.reverse();
@@ -123,7 +123,7 @@ fn tickets_that_arrive_in_another_order_are_ordered_as_they_were_sent() {
 fn a_write_whose_connection_has_gone_happens_and_nobody_is_answered() {
     let mut bench = ModelBench::new(options(3));
     let client = bench.connect(0, 1_000);
-    bench.send(client, create("/a", Life::Persistent));
+    bench.send(client, create("/a", ZnodeLifetime::Persistent));
     bench.collect();
     bench.ensemble.disconnected(bench.now, 0, client.conn);
     bench.settle();
@@ -151,7 +151,7 @@ fn what_is_sent_before_the_session_stands_is_taken_when_it_does() {
     for server in 0..3 {
         let mut bench = ModelBench::new(options(3));
         let conn = bench.ask(server, Connect { timeout_ms: 1_000, ..Connect::default() });
-        for (xid, request) in [(1, create("/a", Life::Ephemeral)), (2, get("/a", false))] {
+        for (xid, request) in [(1, create("/a", ZnodeLifetime::Ephemeral)), (2, get("/a", false))] {
             bench.ensemble.request(bench.now, server, conn, xid, request);
         }
         bench.settle();

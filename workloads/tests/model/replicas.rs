@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use hustings_record::ServerState;
 use hustings_workloads::model::{
-    Acl, Connect, CreateKind, Ensemble, Life, Micros, Options, Output, Request, Response, Server, SessionId, Ticket,
-    TransactionStep, Zxid,
+    Acl, Connect, CreateKind, Ensemble, Micros, Options, Output, Request, Response, Server, SessionId, Ticket,
+    TransactionStep, ZnodeLifetime, Zxid,
 };
 use proptest::prelude::*;
 
@@ -39,7 +39,7 @@ fn path() -> impl Strategy<Value = String> {
 
 fn step() -> impl Strategy<Value = TransactionStep> {
     let kind = (any::<bool>(), any::<bool>()).prop_map(|(ephemeral, sequential)| CreateKind {
-        life: if ephemeral { Life::Ephemeral } else { Life::Container },
+        life: if ephemeral { ZnodeLifetime::Ephemeral } else { ZnodeLifetime::Container },
         sequential,
     });
     prop_oneof![
@@ -54,8 +54,8 @@ fn step() -> impl Strategy<Value = TransactionStep> {
 
 fn request() -> impl Strategy<Value = Request> {
     prop_oneof![
-        4 => path().prop_map(|path| create(&path, Life::Persistent)),
-        4 => path().prop_map(|path| create(&path, Life::Ephemeral)),
+        4 => path().prop_map(|path| create(&path, ZnodeLifetime::Persistent)),
+        4 => path().prop_map(|path| create(&path, ZnodeLifetime::Ephemeral)),
         2 => path().prop_map(|path| sequential(&path)),
         3 => path().prop_map(|path| delete(&path)),
         3 => path().prop_map(|path| set(&path, "x")),
@@ -114,7 +114,7 @@ struct View {
     zxid: Zxid,
 }
 
-struct World {
+struct ReplicaBench {
     ensemble: Ensemble,
     now: Micros,
     conns: u64,
@@ -127,7 +127,7 @@ struct World {
     made: Vec<(String, Zxid)>,
 }
 
-impl World {
+impl ReplicaBench {
     fn new() -> Self {
         let mut world = Self {
             ensemble: Ensemble::new(Options { timeout_max_ms: 3_000, sync_limit: 3, ..options(SERVERS) }),
@@ -289,7 +289,7 @@ impl World {
 }
 
 fn check(doings: &[ReplicaStep]) -> Vec<Output> {
-    let mut world = World::new();
+    let mut world = ReplicaBench::new();
     for doing in doings {
         world.act(doing.clone());
         let leading = (0..SERVERS).filter(|server| world.ensemble.state(*server) == ServerState::Leading);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hustings_workloads::model::{Bugs, Connect, ConnectResponse, Life, Micros, Options, Request, Response};
+use hustings_workloads::model::{Bugs, Connect, ConnectResponse, Micros, Options, Request, Response, ZnodeLifetime};
 use proptest::prelude::*;
 
 use super::support::{ConnectedClient, MS, ModelBench, ReceivedMessage, create, exists, get, made, options, set};
@@ -68,11 +68,11 @@ fn a_takeover_on_the_same_server_closes_the_older_connection() {
     for server in 0..3 {
         let mut bench = ModelBench::new(options(3));
         let old = bench.connect(server, 1_000);
-        bench.call(old, create("/e", Life::Ephemeral)).unwrap();
+        bench.call(old, create("/e", ZnodeLifetime::Ephemeral)).unwrap();
         let new = bench.reconnect(old, server);
         assert_eq!(bench.take(old.conn), [ReceivedMessage::Close], "server {server}");
         assert_eq!(new.session, old.session);
-        assert_eq!(bench.call(new, create("/f", Life::Ephemeral)), made("/f"));
+        assert_eq!(bench.call(new, create("/f", ZnodeLifetime::Ephemeral)), made("/f"));
         assert!(bench.exists(server, "/e"));
     }
 }
@@ -85,7 +85,7 @@ fn after_a_takeover_on_another_server_writes_of_the_old_connection_end_it() {
     assert_eq!(bench.take(old.conn), [], "nobody tells it");
     bench.ping(old);
     bench.call(old, exists("/", false)).expect("its server does not know");
-    bench.send(old, create("/lost", Life::Persistent));
+    bench.send(old, create("/lost", ZnodeLifetime::Persistent));
     bench.settle();
     assert_eq!(bench.take(old.conn), [ReceivedMessage::Close]);
     assert!(!bench.exists(2, "/lost"));
@@ -128,7 +128,7 @@ fn a_close_is_answered_and_takes_the_ephemerals_in_one_transaction() {
     let mut bench = ModelBench::new(options(3));
     let (client, watcher) = (bench.connect(0, 1_000), bench.connect(1, 1_000));
     for i in 0..20 {
-        bench.call(client, create(&format!("/e{i}"), Life::Ephemeral)).unwrap();
+        bench.call(client, create(&format!("/e{i}"), ZnodeLifetime::Ephemeral)).unwrap();
         bench.call(watcher, exists(&format!("/e{i}"), true)).unwrap();
     }
     let before = bench.ensemble.last_zxid(1);
@@ -151,7 +151,7 @@ fn an_expired_session_loses_its_ephemerals_and_its_connection_everywhere() {
     let (client, watcher) = (bench.connect(0, 300), bench.connect(1, 2_000));
     let old = client;
     let client = bench.reconnect(old, 2);
-    bench.call(client, create("/e", Life::Ephemeral)).unwrap();
+    bench.call(client, create("/e", ZnodeLifetime::Ephemeral)).unwrap();
     bench.call(watcher, exists("/e", true)).unwrap();
     bench.run_to(bench.now + 1_500 * MS);
     assert_eq!(bench.take(client.conn), [ReceivedMessage::Close]);
@@ -165,7 +165,7 @@ fn an_expired_session_loses_its_ephemerals_and_its_connection_everywhere() {
 fn a_write_that_comes_after_the_expiry_is_refused() {
     let mut bench = ModelBench::new(options(3));
     let client = bench.connect(0, 300);
-    bench.send(client, create("/e", Life::Ephemeral));
+    bench.send(client, create("/e", ZnodeLifetime::Ephemeral));
     bench.collect();
     let (_, ticket) = bench.tickets.remove(0);
     bench.now += 1_000 * MS;
@@ -182,8 +182,8 @@ fn the_bug_that_keeps_ephemerals_keeps_them() {
     let bugs = Bugs { keep_ephemerals: true, ..Bugs::default() };
     let mut bench = ModelBench::new(Options { bugs, ..options(3) });
     let (expiring, closing) = (bench.connect(0, 300), bench.connect(1, 2_000));
-    bench.call(expiring, create("/expired", Life::Ephemeral)).unwrap();
-    bench.call(closing, create("/closed", Life::Ephemeral)).unwrap();
+    bench.call(expiring, create("/expired", ZnodeLifetime::Ephemeral)).unwrap();
+    bench.call(closing, create("/closed", ZnodeLifetime::Ephemeral)).unwrap();
     bench.call(closing, Request::CloseSession).unwrap();
     bench.run_to(bench.now + 3_000 * MS);
     assert_eq!(bench.metric(0, "global_sessions"), 0);
@@ -197,7 +197,7 @@ fn the_bug_that_keeps_ephemerals_keeps_them() {
 fn a_new_leader_restarts_every_clock_with_a_full_timeout() {
     let mut bench = ModelBench::new(options(3));
     let client = bench.connect(0, 2_000);
-    bench.call(client, create("/e", Life::Ephemeral)).unwrap();
+    bench.call(client, create("/e", ZnodeLifetime::Ephemeral)).unwrap();
     bench.ensemble.disconnected(bench.now, 0, client.conn);
     bench.run_to(bench.now + 1_900 * MS);
     let leader = bench.leader();

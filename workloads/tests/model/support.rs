@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use hustings_record::ServerState;
 use hustings_workloads::model::{
-    Acl, Code, Conn, Connect, ConnectResponse, CreateKind, Ensemble, Event, EventKind, Life, Micros, Options, Output,
-    Request, Response, Server, SessionId, Ticket, Zxid, settle,
+    Acl, Code, Conn, Connect, ConnectResponse, CreateKind, Ensemble, Event, EventKind, Micros, Options, Output,
+    Request, Response, Server, SessionId, Ticket, ZnodeLifetime, Zxid, settle,
 };
 
 pub(crate) const MS: Micros = 1_000;
@@ -181,7 +181,7 @@ impl ModelBench {
     }
 
     pub(crate) fn create(&mut self, client: ConnectedClient, path: &str) -> Result<Response, Code> {
-        self.call(client, create(path, Life::Persistent))
+        self.call(client, create(path, ZnodeLifetime::Persistent))
     }
 
     pub(crate) fn metric(&self, server: Server, name: &str) -> u64 {
@@ -206,13 +206,13 @@ fn note(heard: &mut BTreeMap<Conn, Vec<ReceivedMessage>>, roles: &mut Vec<(Serve
     }
 }
 
-pub(crate) fn create(path: &str, life: Life) -> Request {
+pub(crate) fn create(path: &str, life: ZnodeLifetime) -> Request {
     let kind = CreateKind { life, sequential: false };
     Request::Create { path: path.into(), data: Vec::new(), acl: Acl::open(), kind, with_stat: false }
 }
 
 pub(crate) fn sequential(path: &str) -> Request {
-    let kind = CreateKind { life: Life::Ephemeral, sequential: true };
+    let kind = CreateKind { life: ZnodeLifetime::Ephemeral, sequential: true };
     Request::Create { path: path.into(), data: Vec::new(), acl: Acl::open(), kind, with_stat: false }
 }
 

@@ -1,7 +1,8 @@
 //! The tree: creates, stats, transactions, and znodes that end by themselves.
 
 use hustings_workloads::model::{
-    Acl, Code, CreateKind, Life, Options, Read, Request, Response, Server, Stat, TransactionStep, Znode, validate,
+    Acl, Code, CreateKind, Options, Read, Request, Response, Server, Stat, TransactionStep, Znode, ZnodeLifetime,
+    validate,
 };
 
 use super::support::{ConnectedClient, MS, ModelBench, children, create, delete, get, made, options, sequential, set};
@@ -50,7 +51,7 @@ fn stats_count_what_happened() {
 #[test]
 fn creates_that_cannot_be_are_refused_each_with_its_code() {
     let (mut bench, client) = one();
-    bench.call(client, create("/e", Life::Ephemeral)).unwrap();
+    bench.call(client, create("/e", ZnodeLifetime::Ephemeral)).unwrap();
     for (path, code) in [
         ("/e", Code::NodeExists),
         ("/", Code::NodeExists),
@@ -66,7 +67,7 @@ fn creates_that_cannot_be_are_refused_each_with_its_code() {
     ] {
         assert_eq!(bench.create(client, path), Err(code), "{path:?}");
     }
-    let Request::Create { path, data, kind, .. } = create("/x", Life::Persistent) else { unreachable!() };
+    let Request::Create { path, data, kind, .. } = create("/x", ZnodeLifetime::Persistent) else { unreachable!() };
     let request = Request::Create { path, data, acl: Vec::new(), kind, with_stat: false };
     assert_eq!(bench.call(client, request), Err(Code::InvalidAcl));
     assert!(validate("/e/below").is_ok() && validate("/e/").is_err());
@@ -107,7 +108,7 @@ fn a_transaction_is_all_or_nothing_watches_included() {
     bench.call(watcher, children("/p", true)).unwrap();
     bench.call(watcher, get("/p", true)).unwrap();
     let create = |path: &str, sequential| {
-        let kind = CreateKind { life: Life::Ephemeral, sequential };
+        let kind = CreateKind { life: ZnodeLifetime::Ephemeral, sequential };
         TransactionStep::Create { path: path.into(), data: vec![], acl: Acl::open(), kind, with_stat: false }
     };
     let set = |version| TransactionStep::SetData { path: "/p".into(), data: b"1".to_vec(), version };
@@ -139,7 +140,7 @@ fn a_transaction_is_all_or_nothing_watches_included() {
 fn a_failed_transaction_gives_no_number_away() {
     let (mut bench, client) = one();
     bench.create(client, "/p").unwrap();
-    let kind = CreateKind { life: Life::Ephemeral, sequential: true };
+    let kind = CreateKind { life: ZnodeLifetime::Ephemeral, sequential: true };
     let create =
         TransactionStep::Create { path: "/p/n_".into(), data: vec![], acl: Acl::open(), kind, with_stat: false };
     let steps = vec![create, TransactionStep::Check { path: "/none".into(), version: 0 }];
@@ -198,7 +199,7 @@ fn an_emptied_container_goes_with_the_next_round() {
     let client = bench.connect(0, 60_000);
     let start = bench.now;
     for name in ["emptied", "never-used", "used"] {
-        bench.call(client, create(&format!("/{name}"), Life::Container)).unwrap();
+        bench.call(client, create(&format!("/{name}"), ZnodeLifetime::Container)).unwrap();
     }
     for path in ["/emptied/a", "/used/a", "/used/b"] {
         bench.create(client, path).unwrap();
@@ -220,9 +221,9 @@ fn listings_and_counts_see_the_whole_subtree_and_the_sessions_own() {
     for path in ["/p", "/p/a", "/p/a/b", "/pp"] {
         bench.create(client, path).unwrap();
     }
-    bench.call(client, create("/p/a/e", Life::Ephemeral)).unwrap();
-    bench.call(client, create("/q", Life::Ephemeral)).unwrap();
-    bench.call(other, create("/p/o", Life::Ephemeral)).unwrap();
+    bench.call(client, create("/p/a/e", ZnodeLifetime::Ephemeral)).unwrap();
+    bench.call(client, create("/q", ZnodeLifetime::Ephemeral)).unwrap();
+    bench.call(other, create("/p/o", ZnodeLifetime::Ephemeral)).unwrap();
     assert_eq!(bench.call(client, Request::CountAllChildren { path: "/p".into() }), Ok(Response::Count(4)));
     assert_eq!(bench.call(client, Request::CountAllChildren { path: "/x".into() }), Err(Code::NoNode));
     let mine = |prefix: &str| Request::GetEphemerals { prefix: prefix.into() };

@@ -1,7 +1,9 @@
 //! Events of watches: content, receivers and times, and the fate of watches.
 
 use hustings_workloads::model::EventKind::{ChildrenChanged, Created, DataChanged, Deleted};
-use hustings_workloads::model::{Bugs, Code, EventKind, Life, Options, Request, Response, WatcherType, Watches};
+use hustings_workloads::model::{
+    Bugs, Code, EventKind, Options, Request, Response, WatcherType, Watches, ZnodeLifetime,
+};
 
 use super::support::{
     ConnectedClient, ModelBench, ReceivedMessage, children, create, delete, exists, get, options, set,
@@ -132,7 +134,8 @@ fn away(options: Options) -> (ModelBench, ConnectedClient, Vec<(EventKind, Strin
     }
     let since = bench.ensemble.last_zxid(0);
     bench.ensemble.disconnected(bench.now, 0, watcher.conn);
-    for change in [delete("/gone"), set("/changed", "1"), delete("/again"), create("/again", Life::Persistent)] {
+    for change in [delete("/gone"), set("/changed", "1"), delete("/again"), create("/again", ZnodeLifetime::Persistent)]
+    {
         bench.call(doer, change).unwrap();
     }
     bench.create(doer, "/grown/child").unwrap();

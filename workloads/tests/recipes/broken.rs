@@ -13,9 +13,9 @@ use hustings_workloads::simulation::bench::{Bench, JournalEntry, TIMEOUT_MS, ele
 use hustings_workloads::simulation::{EventSink, Simulation, Timing, Writer, simulate};
 
 #[derive(Default)]
-struct Tale(RefCell<Vec<Event>>);
+struct RecordedEvents(RefCell<Vec<Event>>);
 
-impl EventSink for Tale {
+impl EventSink for RecordedEvents {
     fn record(&self, _: Writer, event: Event) {
         self.0.borrow_mut().push(event);
     }
@@ -41,7 +41,7 @@ struct ScheduleResult {
 
 fn play(case: &Case, recipe: RecipeKind, bugs: Bugs) -> ScheduleResult {
     let schedule = Some(case.schedule.to_vec());
-    let tale = Rc::new(Tale::default());
+    let tale = Rc::new(RecordedEvents::default());
     let cell = case.cell(recipe).unwrap();
     assert!(simulate(&Simulation { cell, seed: 1, timing: Timing::default(), bugs, schedule }, tale.clone()).in_order);
     let mut seen = ScheduleResult::default();

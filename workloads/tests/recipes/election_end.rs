@@ -7,7 +7,7 @@ use hustings_workloads::recipes::{Election, RecipeKind};
 
 use hustings_workloads::simulation::bench::{Bench, JournalEntry, PATH, election};
 
-fn all_told(bench: &Bench, n: usize, recipe: RecipeKind) {
+fn assert_all_notified(bench: &Bench, n: usize, recipe: RecipeKind) {
     for i in 0..n {
         assert_eq!(bench.departure(i), Some(Departure::ElectionDeleted), "{recipe}: {i}");
     }
@@ -21,7 +21,7 @@ fn when_the_election_is_deleted_everybody_is_told_and_ends() {
         let mut bench = Bench::with(5, &election(recipe, StepDown::OnExpiry));
         bench.delete_election(PATH).unwrap();
         bench.advance_ms(2_000);
-        all_told(&bench, 5, recipe);
+        assert_all_notified(&bench, 5, recipe);
         let deposed =
             |e: &JournalEntry| matches!(e, JournalEntry::Said(Event::Revoke { reason: RevokeReason::Deposed, .. }));
         assert_eq!(bench.count(0, deposed), 1, "{recipe}");
@@ -34,7 +34,7 @@ fn a_recursive_delete_from_outside_ends_it_too() {
         let mut bench = Bench::with(5, &election(recipe, StepDown::OnDisconnect));
         bench.remove_all("/election/g0");
         bench.advance_ms(2_000);
-        all_told(&bench, 5, recipe);
+        assert_all_notified(&bench, 5, recipe);
     }
 }
 
@@ -52,7 +52,7 @@ fn an_election_deleted_while_all_are_away_is_noticed_when_they_come_back() {
             bench.reconnect(i);
         }
         bench.advance_ms(2_000);
-        all_told(&bench, 3, recipe);
+        assert_all_notified(&bench, 3, recipe);
     }
 }
 
@@ -79,7 +79,7 @@ fn a_thousand_candidates_that_come_while_the_election_is_deleted_all_end_and_the
             }
         }
         bench.advance_ms(5_000);
-        all_told(&bench, 1_000, recipe);
+        assert_all_notified(&bench, 1_000, recipe);
     }
 }
 

@@ -1,12 +1,12 @@
 //! An ensemble that somebody else runs: looked at before it is used, never stopped, and left without a znode of the run.
 
 mod conf;
-mod debt;
 mod entry;
 mod error;
 mod options;
+mod server_route;
 mod survey;
-mod way;
+mod znode_cleanup;
 mod znodes;
 
 use std::cell::Cell;
@@ -17,8 +17,8 @@ use futures::future::LocalBoxFuture;
 use hustings_record::EnsembleKind;
 use hustings_record::words::first_few;
 
-pub use debt::{ZnodeCleanup, debt};
 pub use error::ExternalError;
+pub use znode_cleanup::{ZnodeCleanup, pending_znode_cleanup};
 
 pub use options::ExternalOptions;
 pub use survey::connections_needed;
@@ -26,13 +26,13 @@ pub use znodes::prefix;
 
 use super::{Ensemble, EnsembleError, ServerControl, server_name};
 use crate::access::Access;
-use crate::files::borrowed::Note;
+use crate::files::cleanup_notes::CleanupNote;
 use crate::files::workdir::WorkDir;
 use crate::links::ExternalToxiproxy;
 use crate::recording::archive::AddSegment;
 use crate::sidecar::SidecarOrder;
+use server_route::ServerRoute;
 use survey::NamedServer;
-use way::ServerRoute;
 
 /// What the tunnel's segment is called.
 const WRITER: &str = "tunnel";
@@ -50,7 +50,7 @@ pub struct ExternalEnsemble {
     toxiproxy: Option<ExternalToxiproxy>,
     why: String,
     prefix: String,
-    note: Note,
+    note: CleanupNote,
     stopped: Cell<bool>,
 }
 
@@ -129,7 +129,7 @@ impl ExternalEnsemble {
         let named = named(&servers);
         let way = ServerRoute::open(&access, &named).map_err(ExternalError::NoTunnel)?;
         // Who is interrupted before this has no debts.
-        let note = debt::borrow(work.path(), &named, &access).map_err(|source| EnsembleError::Io {
+        let note = znode_cleanup::borrow(work.path(), &named, &access).map_err(|source| EnsembleError::Io {
             what: "note the ensemble in",
             path: work.path().to_owned(),
             source,
@@ -140,7 +140,7 @@ impl ExternalEnsemble {
         if let Err((error, left)) = entry::prove(&ensemble.access, (&cluster, &names), &ensemble.prefix).await {
             if !left {
                 // A note that stays is read again, and finds nothing to remove.
-                let _ = ensemble.note.settle();
+                let _ = ensemble.note.remove();
             }
             return Err(error.into());
         }
@@ -240,7 +240,7 @@ impl Ensemble for ExternalEnsemble {
     fn ask(&self, server: u32, word: &'static str) -> LocalBoxFuture<'_, Result<String, EnsembleError>> {
         Box::pin(async move {
             let at = self.server(server)?;
-            let asked = way::ask(self.access.tls.as_ref(), (at.addr, &at.name), word, ASK_WITHIN).await;
+            let asked = server_route::ask(self.access.tls.as_ref(), (at.addr, &at.name), word, ASK_WITHIN).await;
             asked.map_err(|source| EnsembleError::Ask { server, source })
         })
     }
@@ -276,7 +276,7 @@ impl Ensemble for ExternalEnsemble {
                 return Ok(());
             }
             let removed = znodes::remove(&self.access, &self.cluster(), &self.prefix).await;
-            let settled = removed.and_then(|_| self.note.settle().map_err(|e| e.to_string()));
+            let settled = removed.and_then(|_| self.note.remove().map_err(|e| e.to_string()));
             settled.map_err(|why| {
                 let servers: Vec<SocketAddr> = self.servers.iter().map(|server| server.addr).collect();
                 let servers = self.access.place(&servers);

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::conf::Conf;
 use super::error::ExternalError;
 use super::options::{CONNECTIONS_BESIDE, ExternalOptions};
-use super::way;
+use super::server_route;
 use crate::access::{Tls, is_of_tls};
 use crate::ensemble::four_letter::{self, FourLetterError};
 
@@ -146,7 +146,7 @@ async fn look(places: &[ServerPlace], tls: Option<&Tls>, within: Duration) -> Re
 
 /// Replies of a server to `srvr`, `conf` and `mntr`.
 async fn answers(place: &ServerPlace, tls: Option<&Tls>) -> Result<[String; 3], FourLetterError> {
-    let ask = |word| way::ask(tls, (place.addr, &place.name), word, ASK_WITHIN);
+    let ask = |word| server_route::ask(tls, (place.addr, &place.name), word, ASK_WITHIN);
     Ok([ask("srvr").await?, ask("conf").await?, ask("mntr").await?])
 }
 

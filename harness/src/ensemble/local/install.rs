@@ -24,7 +24,7 @@ const DEBIAN_WANTED: [&str; 8] = [
 
 /// Search locations. A value, so that a test need not change the environment of its process.
 #[derive(Clone, Debug, Default)]
-pub struct Places {
+pub struct InstallLocations {
     /// `JAVA_HOME`: if set, it must contain `bin/java`.
     pub java_home: Option<PathBuf>,
     /// `PATH`.
@@ -35,7 +35,7 @@ pub struct Places {
     pub packaged_jars: PathBuf,
 }
 
-impl Places {
+impl InstallLocations {
     /// The locations from this process's environment.
     #[must_use]
     pub fn from_env() -> Self {
@@ -89,7 +89,7 @@ impl Install {
     ///
     /// # Errors
     /// What is missing, where, and the remedy.
-    pub fn find(places: &Places) -> Result<Self, EnsembleError> {
+    pub fn find(places: &InstallLocations) -> Result<Self, EnsembleError> {
         let java = places.java()?;
         match &places.zookeeper_home {
             Some(home) => Self::release(java, home),

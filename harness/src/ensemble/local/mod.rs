@@ -21,7 +21,7 @@ use futures::future::LocalBoxFuture;
 use hustings_record::EnsembleKind;
 
 pub(super) use config::LOGBACK;
-pub use install::{Install, Layout, Places};
+pub use install::{Install, InstallLocations, Layout};
 pub use options::LocalOptions;
 pub use ports::count_free;
 pub(super) use ports::{check_free, count as port_count, reserve_row};

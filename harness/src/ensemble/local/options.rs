@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::super::server_options::ServerOptions;
-use super::Places;
+use super::InstallLocations;
 
 #[derive(Clone, Debug)]
 pub struct LocalOptions {
@@ -17,7 +17,7 @@ pub struct LocalOptions {
     /// Deadline for all servers to serve.
     pub start_within: Duration,
     /// Search locations for Java and ZooKeeper.
-    pub places: Places,
+    pub places: InstallLocations,
     /// The `hustings` executable, which guards the JVMs. Tests run in another executable and must name it.
     pub exe: PathBuf,
     /// Completes the sentence "chosen because …".
@@ -35,7 +35,7 @@ impl LocalOptions {
             quorum_links: false,
             base_port: None,
             start_within: Duration::from_secs(60),
-            places: Places::from_env(),
+            places: InstallLocations::from_env(),
             exe,
             why: "it was asked for".to_owned(),
             extra_config: String::new(),

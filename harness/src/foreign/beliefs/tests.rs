@@ -2,12 +2,12 @@ use super::*;
 
 const SLOT: u32 = 7;
 
-fn beliefs(by: Grade) -> ProgramBeliefs {
+fn beliefs(by: EvidenceSource) -> ProgramBeliefs {
     ProgramBeliefs::new(by, std::iter::once(SLOT), 20, 10)
 }
 
 fn held() -> HeldZnodes {
-    HeldZnodes { token: Token0 { czxid: Some(100), session: Some(70) }, node: Some("n-1".into()) }
+    HeldZnodes { token: PartialToken { czxid: Some(100), session: Some(70) }, node: Some("n-1".into()) }
 }
 
 fn grant(slot: u32, term: u32, t0: Nanos, t1: Nanos) -> FromProgram {
@@ -20,7 +20,7 @@ fn revoke(term: u32, t0: Nanos, t1: Nanos, reason: &str) -> FromProgram {
 
 #[test]
 fn a_term_is_as_it_is_reported_with_what_the_wire_knows_of_it() {
-    let mut beliefs = beliefs(Grade::Report);
+    let mut beliefs = beliefs(EvidenceSource::Report);
     let told = beliefs.reported(2_000, &grant(SLOT, 1, 1_000, 1_500), &held()).unwrap();
     let token = Token { czxid: 100, session: 70 };
     assert_eq!(told.belief, Some((SLOT, Some(token))));
@@ -34,13 +34,13 @@ fn a_term_is_as_it_is_reported_with_what_the_wire_knows_of_it() {
     ));
     // A late write belongs to the term that it names, regardless of the current znode.
     let said = WriteStatement { term: Some(1), ..WriteStatement::default() };
-    let now = HeldZnodes { token: Token0 { czxid: Some(200), session: Some(71) }, node: Some("n-2".into()) };
+    let now = HeldZnodes { token: PartialToken { czxid: Some(200), session: Some(71) }, node: Some("n-2".into()) };
     assert_eq!(beliefs.written_by(SLOT, &said, now, |_| None).token, token);
 }
 
 #[test]
 fn a_write_bears_the_token_that_it_was_sent_with() {
-    let mut beliefs = beliefs(Grade::Report);
+    let mut beliefs = beliefs(EvidenceSource::Report);
     beliefs.reported(2_000, &grant(SLOT, 1, 1_000, 1_500), &held()).unwrap();
     for (by, own) in [(Some(1), 100), (None, 100)] {
         let sent = |token| WriteStatement { term: by, token, t: None };
@@ -52,8 +52,8 @@ fn a_write_bears_the_token_that_it_was_sent_with() {
 
 #[test]
 fn a_token_that_nobody_knew_when_the_lead_was_granted_is_known_once_it_is_told() {
-    let mut beliefs = beliefs(Grade::Report);
-    let unknown = HeldZnodes { token: Token0 { czxid: None, session: Some(70) }, node: Some("n-1".into()) };
+    let mut beliefs = beliefs(EvidenceSource::Report);
+    let unknown = HeldZnodes { token: PartialToken { czxid: None, session: Some(70) }, node: Some("n-1".into()) };
     let told = beliefs.reported(2_000, &grant(SLOT, 1, 1_000, 1_500), &unknown).unwrap();
     assert!(matches!(told.events[0], Event::Grant { czxid: Token::UNKNOWN_CZXID, session: 70, .. }));
     let written_by = |told: Option<i64>| {
@@ -72,7 +72,7 @@ fn a_token_that_nobody_knew_when_the_lead_was_granted_is_known_once_it_is_told()
 #[test]
 fn what_cannot_be_is_no_report() {
     let odd = |beliefs: &mut ProgramBeliefs, said: FromProgram| beliefs.reported(10_000, &said, &held()).unwrap_err().0;
-    let mut fresh = beliefs(Grade::Report);
+    let mut fresh = beliefs(EvidenceSource::Report);
     assert_eq!(odd(&mut fresh, grant(8, 1, 1, 2)), Misbehaviour::UnknownSlot);
     assert_eq!(odd(&mut fresh, grant(SLOT, 3, 1, 2)), Misbehaviour::UnknownTerm);
     assert_eq!(odd(&mut fresh, grant(SLOT, 1, 2, 1)), Misbehaviour::OutOfTime);
@@ -86,7 +86,7 @@ fn what_cannot_be_is_no_report() {
 
 #[test]
 fn without_reports_a_term_is_from_the_first_write_of_a_token_to_the_last() {
-    let mut beliefs = beliefs(Grade::Effect);
+    let mut beliefs = beliefs(EvidenceSource::Effect);
     assert!(beliefs.reported(9, &grant(SLOT, 1, 1, 2), &held()).unwrap().events.is_empty());
     let lead = |czxid, session| TermBasis { token: Token { czxid, session }, node: None };
     let [one, other] = [lead(100, 70), lead(200, 71)];

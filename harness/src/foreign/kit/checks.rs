@@ -3,7 +3,7 @@
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use hustings_record::Grade;
+use hustings_record::EvidenceSource;
 use hustings_record::words::plural;
 use rustix::process::Signal;
 use tokio::time::Instant;
@@ -14,7 +14,7 @@ use super::examination::{Examination, RUNS_ON, ReceivedWrite, guest_slots};
 use super::outcome::{ExaminationReport, Need};
 use super::stage::{ELECTIONS, StageEvent, StageEventKind, TIMEOUT_MS, WRITE_EVERY_MS, election_of};
 use crate::process::clock;
-use crate::wire::end::{TakenSession as TakenOver, end_session};
+use crate::wire::end::{SessionCredentials as TakenOver, end_session};
 use crate::witness::EphemeralNode;
 
 const HELLO_WITHIN: Duration = Duration::from_secs(20);
@@ -96,7 +96,7 @@ impl Examination<'_> {
                 (self.name, self.version, self.can) = (name, version, can);
                 let text = format!("{} {}, protocol {protocol}", self.name, self.version);
                 let fits = protocol == PROTOCOL;
-                self.found("says_hello", Need::Required, Grade::Report, fits, text);
+                self.found("says_hello", Need::Required, EvidenceSource::Report, fits, text);
                 if !fits {
                     return Ok(Err(Abort));
                 }
@@ -104,7 +104,7 @@ impl Examination<'_> {
             _ => {
                 let why = self.why_no_hello(0);
                 let text = format!("no hello: {why}; `hustings candidate protocol` prints what a program has to say");
-                self.found("says_hello", Need::Required, Grade::Report, false, text);
+                self.found("says_hello", Need::Required, EvidenceSource::Report, false, text);
                 return Ok(Err(Abort));
             }
         }
@@ -117,7 +117,7 @@ impl Examination<'_> {
         }
         let text =
             if both { "two of it at a time".to_owned() } else { format!("the second: {}", self.why_no_hello(1)) };
-        self.found("runs_twice", Need::Required, Grade::Process, both, text);
+        self.found("runs_twice", Need::Required, EvidenceSource::Process, both, text);
         Ok(if both { Ok(()) } else { Err(Abort) })
     }
 
@@ -185,9 +185,14 @@ impl Examination<'_> {
         };
         let need = Need::Optional;
         if fits || self.has(Ability::Report) {
-            self.found("clock_is_ours", need, Grade::Report, fits, text);
+            self.found("clock_is_ours", need, EvidenceSource::Report, fits, text);
         } else {
-            self.untested("clock_is_ours", need, Grade::Report, "it reports nothing that a clock is needed for");
+            self.untested(
+                "clock_is_ours",
+                need,
+                EvidenceSource::Report,
+                "it reports nothing that a clock is needed for",
+            );
         }
     }
 
@@ -206,7 +211,7 @@ impl Examination<'_> {
         let stood = self.stage.until(SOON, || all.iter().all(|&slot| stands(slot))).await;
         let count = all.iter().filter(|&&slot| stands(slot)).count();
         let text = format!("{count} of {} slots asked for something in their election", all.len());
-        self.found("stands_where_it_is_told", Need::Required, Grade::Wire, stood, text);
+        self.found("stands_where_it_is_told", Need::Required, EvidenceSource::Wire, stood, text);
         let led = self.stage.until(SOON, || self.elections().all(|election| self.last_write(election).is_some())).await;
         let silent = self.elections().filter(|&election| self.last_write(election).is_none()).count();
         let text = if led {
@@ -215,7 +220,7 @@ impl Examination<'_> {
             let all = plural(self.elections().count() as u64, "election", "elections");
             format!("nobody wrote in {silent} of {all} within {} s", SOON.as_secs())
         };
-        self.found("leads_and_writes", Need::Required, Grade::Effect, led, text);
+        self.found("leads_and_writes", Need::Required, EvidenceSource::Effect, led, text);
         Ok(if stood && led { Ok(()) } else { Err(Abort) })
     }
 
@@ -233,16 +238,16 @@ impl Examination<'_> {
             })
             .collect();
         let text = format!("within a second, election by election: {}", each.join("; "));
-        self.found("one_writes_steadily", Need::Required, Grade::Effect, fits, text);
+        self.found("one_writes_steadily", Need::Required, EvidenceSource::Effect, fits, text);
         let sound = self.guests.iter().all(|guest| guest.slots.borrow().is_sound());
         let text = if sound { "what passes can be read along" } else { "not all that passes can be read along" };
-        self.found("wire_is_understood", Need::Optional, Grade::Wire, sound, text.to_owned());
+        self.found("wire_is_understood", Need::Optional, EvidenceSource::Wire, sound, text.to_owned());
     }
 
     async fn resigns(&mut self) {
         const NAME: &str = "resigns_by_order";
         if !self.has(Ability::Resign) {
-            return self.untested(NAME, Need::Optional, Grade::Effect, "it does not claim to resign");
+            return self.untested(NAME, Need::Optional, EvidenceSource::Effect, "it does not claim to resign");
         }
         (self.progress)("resign");
         let Some(write @ ReceivedWrite { slot: leader, .. }) = self.last_write(0) else { return };
@@ -270,7 +275,7 @@ impl Examination<'_> {
             Some(_) => format!("another one wrote, and {late} writes of its own came within a second after that"),
         };
         let fits = next.is_some() && told && late == 0 && early.is_none();
-        self.found(NAME, Need::Optional, Grade::Effect, fits, text);
+        self.found(NAME, Need::Optional, EvidenceSource::Effect, fits, text);
         // Nobody else is there to take over from the next one.
         let resigned = self.stage.facts(|fact| resigned(fact).map(|_| fact.t)).first().copied().unwrap_or(from);
         let again = || {
@@ -280,10 +285,10 @@ impl Examination<'_> {
         let stands = self.stage.until(SOON, again).await;
         let what = if stands { "something" } else { "nothing" };
         let text = format!("within {} s it asked for {what} in the election", SOON.as_secs());
-        self.found("stands_again_after_it_resigned", Need::Optional, Grade::Wire, stands, text);
+        self.found("stands_again_after_it_resigned", Need::Optional, EvidenceSource::Wire, stands, text);
         let closed = self.stage.until(SOON, || self.open_sessions(number) <= before).await;
         let text = format!("{before} open before it resigned, {} afterwards", self.open_sessions(number));
-        self.found("leaves_no_session_open", Need::Optional, Grade::Wire, closed, text);
+        self.found("leaves_no_session_open", Need::Optional, EvidenceSource::Wire, closed, text);
     }
 
     async fn session_ends(&mut self) -> anyhow::Result<()> {
@@ -298,7 +303,7 @@ impl Examination<'_> {
         let from = clock::now();
         let ended = end_session(&self.stage.cluster(), taken, None, SOON).await;
         if let Err(why) = ended {
-            self.untested("hands_over_when_its_session_ends", Need::Required, Grade::Effect, &why);
+            self.untested("hands_over_when_its_session_ends", Need::Required, EvidenceSource::Effect, &why);
             return Ok(());
         }
         let next = self.succeeded(write, from, SUCCEEDS_WITHIN).await;
@@ -308,7 +313,13 @@ impl Examination<'_> {
         };
         let stands = self.stage.until(SUCCEEDS_WITHIN, again).await;
         let text = if stands { "under a session of its own" } else { "no session of its own followed" };
-        self.found("stands_again_after_its_session_ended", Need::Required, Grade::Wire, stands, text.to_owned());
+        self.found(
+            "stands_again_after_its_session_ended",
+            Need::Required,
+            EvidenceSource::Wire,
+            stands,
+            text.to_owned(),
+        );
         self.one_writes("gives_up_when_its_session_ends").await;
         let late = self.stale_since(leader, from);
         let text = match next {
@@ -317,7 +328,7 @@ impl Examination<'_> {
             }
             None => "nobody else wrote".to_owned(),
         };
-        self.found("hands_over_when_its_session_ends", Need::Required, Grade::Effect, next.is_some(), text);
+        self.found("hands_over_when_its_session_ends", Need::Required, EvidenceSource::Effect, next.is_some(), text);
         Ok(())
     }
 
@@ -332,7 +343,7 @@ impl Examination<'_> {
         tokio::time::sleep(LOOKED_AT).await;
         let most = self.elections().map(|election| self.writers(election, quiet).len()).max().unwrap_or(0);
         let text = format!("{most} at once, at most, write in an election after it");
-        self.found(name, Need::Required, Grade::Effect, most <= 1, text);
+        self.found(name, Need::Required, EvidenceSource::Effect, most <= 1, text);
     }
 
     /// Sends a signal, unless the program has ended by itself: that is a finding, and the end of the examination.
@@ -341,7 +352,7 @@ impl Examination<'_> {
             return Ok(());
         }
         let text = format!("it ended by itself, before {name} was sent to it");
-        self.found(RUNS_ON, Need::Required, Grade::Process, false, text);
+        self.found(RUNS_ON, Need::Required, EvidenceSource::Process, false, text);
         Err(Abort)
     }
 
@@ -365,7 +376,7 @@ impl Examination<'_> {
             ),
             None => "nobody else wrote".to_owned(),
         };
-        self.found("hands_over_when_it_is_stopped", Need::Required, Grade::Effect, next.is_some(), text);
+        self.found("hands_over_when_it_is_stopped", Need::Required, EvidenceSource::Effect, next.is_some(), text);
         self.one_writes("gives_up_when_it_wakes").await;
         Ok(Ok(()))
     }
@@ -382,7 +393,7 @@ impl Examination<'_> {
             Some(after) => format!("another one wrote after {} ms, with T = {TIMEOUT_MS} ms", after / 1_000_000),
             None => "nobody else wrote".to_owned(),
         };
-        self.found("hands_over_when_it_is_killed", Need::Required, Grade::Effect, next.is_some(), text);
+        self.found("hands_over_when_it_is_killed", Need::Required, EvidenceSource::Effect, next.is_some(), text);
         self.guests[number].ends(ENDS_WITHIN).await?;
         self.one_more().await
     }
@@ -396,7 +407,7 @@ impl Examination<'_> {
         step!(self.signalled(number, (Signal::TERM, "SIGTERM")));
         let (status, killed) = self.guests[number].ends(ENDS_WITHIN).await?;
         let text = how_it_ended(status, killed);
-        self.found("ends_when_terminated", Need::Advised, Grade::Process, !killed, text);
+        self.found("ends_when_terminated", Need::Advised, EvidenceSource::Process, !killed, text);
         // Before its sessions can have expired.
         let left = self.left_of(&held).await?;
         let next = self.succeeded(write, from, SUCCEEDS_WITHIN).await;
@@ -408,7 +419,7 @@ impl Examination<'_> {
             None => "nobody else wrote".to_owned(),
         };
         let fits = next.is_some() && left.is_empty();
-        self.found("hands_over_when_terminated", Need::Advised, Grade::Effect, fits, text);
+        self.found("hands_over_when_terminated", Need::Advised, EvidenceSource::Effect, fits, text);
         self.one_more().await
     }
 
@@ -454,16 +465,16 @@ impl Examination<'_> {
         self.guests[last].program.tell(ToProgram::Stop);
         let (status, killed) = self.guests[last].ends(ENDS_WITHIN).await?;
         let text = how_it_ended(status, killed);
-        self.found("stops_by_order", Need::Required, Grade::Process, !killed && status.success(), text);
+        self.found("stops_by_order", Need::Required, EvidenceSource::Process, !killed && status.success(), text);
         let left = self.left_of(&held).await?;
         if held.is_empty() {
-            self.untested("leaves_no_znode", Need::Optional, Grade::Wire, "it had none");
+            self.untested("leaves_no_znode", Need::Optional, EvidenceSource::Wire, "it had none");
         } else {
             let text = match left.first() {
                 None => "what it had was gone when it had ended".to_owned(),
                 Some(name) => format!("{} of {} were there, {name} for one", left.len(), held.len()),
             };
-            self.found("leaves_no_znode", Need::Optional, Grade::Wire, left.is_empty(), text);
+            self.found("leaves_no_znode", Need::Optional, EvidenceSource::Wire, left.is_empty(), text);
         }
         Ok(())
     }
@@ -476,7 +487,7 @@ impl Examination<'_> {
         self.guests[place].program.hang_up();
         let (status, killed) = self.guests[place].ends(ENDS_WITHIN).await?;
         let text = how_it_ended(status, killed);
-        self.found("ends_with_its_input", Need::Required, Grade::Process, !killed, text);
+        self.found("ends_with_its_input", Need::Required, EvidenceSource::Process, !killed, text);
         Ok(())
     }
 }

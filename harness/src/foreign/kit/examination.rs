@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use hustings_record::{Grade, Nanos};
+use hustings_record::{EvidenceSource, Nanos};
 
 use super::super::message::{Ability, FromProgram};
 use super::outcome::{CheckOutcome, ExaminationReport, KitFinding, NOT_TESTED, Need, REQUIRED, has_passed, run_of};
@@ -133,12 +133,12 @@ impl<'a> Examination<'a> {
         writes.iter().filter(|write| write.slot == slot && write.stale).count()
     }
 
-    pub(super) fn found(&mut self, name: &'static str, need: Need, grade: Grade, fits: bool, text: String) {
+    pub(super) fn found(&mut self, name: &'static str, need: Need, grade: EvidenceSource, fits: bool, text: String) {
         let result = if fits { KitFinding::Passed } else { KitFinding::Failed };
         self.outcomes.push(CheckOutcome { name, need, grade, result, text });
     }
 
-    pub(super) fn untested(&mut self, name: &'static str, need: Need, grade: Grade, why: &str) {
+    pub(super) fn untested(&mut self, name: &'static str, need: Need, grade: EvidenceSource, why: &str) {
         self.outcomes.push(CheckOutcome { name, need, grade, result: KitFinding::Untested, text: why.to_owned() });
     }
 
@@ -155,7 +155,7 @@ impl<'a> Examination<'a> {
         } else {
             format!("{which} ended after its hello ({status}), before it was told to")
         };
-        self.found(RUNS_ON, Need::Required, Grade::Process, false, text);
+        self.found(RUNS_ON, Need::Required, EvidenceSource::Process, false, text);
         Ok(())
     }
 
@@ -167,7 +167,7 @@ impl<'a> Examination<'a> {
         }
         let missing = |name: &&str| !self.outcomes.iter().any(|outcome| outcome.name == *name);
         for name in REQUIRED.into_iter().filter(missing).collect::<Vec<_>>() {
-            self.untested(name, Need::Required, Grade::Report, "what it needs was not seen");
+            self.untested(name, Need::Required, EvidenceSource::Report, "what it needs was not seen");
         }
     }
 
@@ -178,13 +178,18 @@ impl<'a> Examination<'a> {
         });
         let said = !self.stage.facts(|fact| matches!(fact.what, StageEventKind::Said(_)).then_some(())).is_empty();
         if garbage.is_empty() && !said {
-            return self.untested("speaks_the_protocol_alone", Need::Required, Grade::Report, "it said nothing");
+            return self.untested(
+                "speaks_the_protocol_alone",
+                Need::Required,
+                EvidenceSource::Report,
+                "it said nothing",
+            );
         }
         let text = match garbage.first() {
             None => "every line of its output is a message".to_owned(),
             Some(first) => format!("{} lines of its output are none, the first is {first}", garbage.len()),
         };
-        self.found("speaks_the_protocol_alone", Need::Required, Grade::Report, garbage.is_empty(), text);
+        self.found("speaks_the_protocol_alone", Need::Required, EvidenceSource::Report, garbage.is_empty(), text);
     }
 
     /// All findings. `trouble`: why the examination itself failed.
@@ -200,11 +205,11 @@ impl<'a> Examination<'a> {
     }
 
     /// The evidence grades that verdicts can have.
-    fn evidence(&self) -> Vec<Grade> {
+    fn evidence(&self) -> Vec<EvidenceSource> {
         let spoke = self.guests.iter().any(|guest| guest.slots.borrow().sessions().next().is_some());
         let wrote = self.passed("leads_and_writes");
         let reported = self.passed("reports_before_it_acts") && self.passed("clock_is_ours");
-        [(Grade::Effect, wrote), (Grade::Wire, spoke), (Grade::Report, reported)]
+        [(EvidenceSource::Effect, wrote), (EvidenceSource::Wire, spoke), (EvidenceSource::Report, reported)]
             .into_iter()
             .filter_map(|(grade, has)| has.then_some(grade))
             .collect()

@@ -1,6 +1,6 @@
 //! What an examination found.
 
-use hustings_record::Grade;
+use hustings_record::EvidenceSource;
 use serde::Serialize;
 
 /// One thing that was looked at.
@@ -9,7 +9,7 @@ pub struct CheckOutcome {
     pub name: &'static str,
     pub need: Need,
     /// What is trusted for it.
-    pub grade: Grade,
+    pub grade: EvidenceSource,
     pub result: KitFinding,
     /// What was seen, or why it was not looked at.
     pub text: String,
@@ -42,7 +42,7 @@ pub struct ExaminationReport {
     pub version: String,
     pub outcomes: Vec<CheckOutcome>,
     /// In which grades verdicts on it can be had.
-    pub evidence: Vec<Grade>,
+    pub evidence: Vec<EvidenceSource>,
     /// The last lines of its logs, where something failed.
     pub last_words: Vec<String>,
     /// Why the examination itself failed: then the outcomes are those until then, and no verdict on the program.
@@ -117,7 +117,7 @@ mod tests {
         let passed = |&name: &&'static str| CheckOutcome {
             name,
             need: Need::Required,
-            grade: Grade::Effect,
+            grade: EvidenceSource::Effect,
             result: KitFinding::Passed,
             text: String::new(),
         };

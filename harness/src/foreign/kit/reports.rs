@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hustings_record::{Grade, Nanos};
+use hustings_record::{EvidenceSource, Nanos};
 
 use super::super::beliefs::{HeldZnodes, ProgramBeliefs};
 use super::super::message::{Ability, FromProgram};
@@ -22,7 +22,12 @@ impl Examination<'_> {
     /// Checks the reports of the first leaders.
     pub(super) fn reports(&mut self) {
         if !self.has(Ability::Report) {
-            self.untested("reports_before_it_acts", Need::Optional, Grade::Report, "it does not claim to report");
+            self.untested(
+                "reports_before_it_acts",
+                Need::Optional,
+                EvidenceSource::Report,
+                "it does not claim to report",
+            );
             return;
         }
         let mut late = Vec::new();
@@ -43,14 +48,14 @@ impl Examination<'_> {
             }
         }
         let text = late.first().cloned().unwrap_or_else(|| "every grant was there before the first write".to_owned());
-        self.found("reports_before_it_acts", Need::Optional, Grade::Report, late.is_empty(), text);
+        self.found("reports_before_it_acts", Need::Optional, EvidenceSource::Report, late.is_empty(), text);
     }
 
     /// Compares the znode and token of every grant with the wire's state at its time, or when it was heard.
     fn tokens(&mut self) {
         const NAME: &str = "token_is_the_wire_s";
         if !self.has(Ability::Token) {
-            return self.untested(NAME, Need::Optional, Grade::Wire, "it does not claim to know its token");
+            return self.untested(NAME, Need::Optional, EvidenceSource::Wire, "it does not claim to know its token");
         }
         let compared = self.stage.facts(|fact| match &fact.what {
             StageEventKind::Granted { slot, node, token, by_wire: Some(wire) } => {
@@ -67,12 +72,12 @@ impl Examination<'_> {
             _ => None,
         });
         if compared.is_empty() {
-            return self.untested(NAME, Need::Optional, Grade::Wire, "the wire shows no znode of its");
+            return self.untested(NAME, Need::Optional, EvidenceSource::Wire, "the wire shows no znode of its");
         }
         let wrong = compared.iter().flatten().next();
         let text = format!("of all {} grants znodes and tokens are those on the wire", compared.len());
         let text = wrong.cloned().unwrap_or(text);
-        self.found(NAME, Need::Optional, Grade::Wire, wrong.is_none(), text);
+        self.found(NAME, Need::Optional, EvidenceSource::Wire, wrong.is_none(), text);
     }
 
     /// Compares the token of every write with those of its slot's znodes on the wire at or shortly before its
@@ -100,7 +105,7 @@ impl Examination<'_> {
             return self.untested(
                 NAME,
                 Need::Optional,
-                Grade::Wire,
+                EvidenceSource::Wire,
                 "its writes bear no token, or the wire shows none",
             );
         }
@@ -108,7 +113,7 @@ impl Examination<'_> {
             Some(first) => format!("{} of {compared} writes: {first}", others.len()),
             None => format!("all {compared} writes that bear one"),
         };
-        self.found(NAME, Need::Optional, Grade::Wire, others.is_empty(), text);
+        self.found(NAME, Need::Optional, EvidenceSource::Wire, others.is_empty(), text);
     }
 
     /// Checks the reports of the whole examination after its end.
@@ -116,7 +121,7 @@ impl Examination<'_> {
         const NAMES: [&str; 3] = ["reports_in_order", "acts_only_while_it_leads", "reports_without_delay"];
         if !self.has(Ability::Report) {
             let why = "it does not claim to report";
-            return NAMES.into_iter().for_each(|name| self.untested(name, Need::Optional, Grade::Report, why));
+            return NAMES.into_iter().for_each(|name| self.untested(name, Need::Optional, EvidenceSource::Report, why));
         }
         self.tokens();
         let mut odd = Vec::new();
@@ -124,7 +129,7 @@ impl Examination<'_> {
         let mut delayed = Vec::new();
         for guest in 0..self.guests.len() {
             let mut beliefs =
-                ProgramBeliefs::new(Grade::Report, guest_slots(guest), WRITE_EVERY_MS, clock::uncertainty());
+                ProgramBeliefs::new(EvidenceSource::Report, guest_slots(guest), WRITE_EVERY_MS, clock::uncertainty());
             for (heard, said) in self.said_by(guest) {
                 odd.extend(beliefs.reported(heard, &said, &HeldZnodes::default()).err().map(|(_, why)| why));
             }
@@ -137,7 +142,7 @@ impl Examination<'_> {
             (NAMES[2], delayed, "every line came when its stamps say"),
         ] {
             let text = wrong.first().cloned().unwrap_or_else(|| fine.to_owned());
-            self.found(name, Need::Optional, Grade::Report, wrong.is_empty(), text);
+            self.found(name, Need::Optional, EvidenceSource::Report, wrong.is_empty(), text);
         }
     }
 

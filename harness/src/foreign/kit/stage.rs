@@ -17,8 +17,8 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::spawn_local;
 
-use super::super::beliefs::Token0;
-use super::super::intake::{FenceDecision, Incoming, Intake, ResourceAnswer};
+use super::super::beliefs::PartialToken;
+use super::super::intake::{FenceDecision, Intake, PendingWrite, ResourceAnswer};
 use super::super::message::{FromProgram, SlotStart, ToProgram};
 use super::super::program::{Program, ProgramInput};
 use super::Command;
@@ -295,9 +295,9 @@ async fn take_writes(
     guest: usize,
     slots: Rc<RefCell<Slots>>,
     resource: Rc<RefCell<Resource>>,
-    mut incoming: mpsc::Receiver<Incoming>,
+    mut incoming: mpsc::Receiver<PendingWrite>,
 ) {
-    while let Some(Incoming { t, slot, said, answer }) = incoming.recv().await {
+    while let Some(PendingWrite { t, slot, said, answer }) = incoming.recv().await {
         let (token, sent) = (token(&slots.borrow(), slot, said.token), said.t);
         let own = slots.borrow().slot(slot).map_or_else(Vec::new, ObservedSlot::tokens);
         let taken = resource.borrow_mut().write(election_of(slot) as usize, slot, token);
@@ -314,7 +314,7 @@ fn token(slots: &Slots, slot: u32, said: Option<i64>) -> Token {
     let seen = slots.slot(slot);
     let node = seen.and_then(ObservedSlot::writes_by);
     let session = node.map(|node| node.session).or_else(|| seen.and_then(|seen| seen.session));
-    Token0 { czxid: said.or(node.and_then(|node| node.czxid)), session }.known()
+    PartialToken { czxid: said.or(node.and_then(|node| node.czxid)), session }.known()
 }
 
 fn joined(addresses: &[std::net::SocketAddr]) -> String {

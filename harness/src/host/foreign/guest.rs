@@ -15,10 +15,10 @@ use tokio::task::spawn_local;
 
 use super::introduction::HandshakeResult;
 use super::survivors::{CutConnection, Survivors};
-use super::waits::Waits;
+use super::waits::ThreadWaits;
 use super::wall_clock::{ClockSetResult, WallClock};
 use crate::foreign::beliefs::{BeliefOutcome, HeldZnodes, ProgramBeliefs, ProtocolViolation, TermBasis};
-use crate::foreign::intake::{Incoming, ResourceAnswer};
+use crate::foreign::intake::{PendingWrite, ResourceAnswer};
 use crate::foreign::message::{Ability, FromProgram, SlotStart, ToProgram};
 use crate::foreign::program::{Program, ProgramInput};
 use crate::foreign::words::CommandValues;
@@ -26,12 +26,12 @@ use crate::host::paths::{PathEvent, Paths};
 use crate::host::process::HostShared;
 use crate::process::clock;
 use crate::protocol::{FromHost, ProgramSetUp, WriteAnswer};
-use crate::wire::end::{TakenSession, end_session, holders_last, root};
+use crate::wire::end::{SessionCredentials, end_session, holders_last, root};
 use crate::witness::{HostSlots, RelayEvent, Slots};
 
 const EXPIRE_AT_MOST: Duration = Duration::from_secs(5);
 /// Input queues where the program's output is read; this queue only passes it on.
-const HEARD_WAITING_MAX: usize = 1 << 8;
+const INPUTS_WAITING_MAX: usize = 1 << 8;
 /// Maximum number of a slot's writes without the coordinator's reply.
 const WRITES_WAITING_MAX: usize = 1 << 12;
 
@@ -44,7 +44,7 @@ pub(super) struct HostedProgram {
     pub(super) wall_clock: WallClock,
     survivors: Rc<Survivors>,
     /// Tracks its waits for a processor; None: it has not been started.
-    waits: Option<Waits>,
+    waits: Option<ThreadWaits>,
     beliefs: Option<ProgramBeliefs>,
     can_resign: bool,
     /// Writes without the coordinator's reply, by slot.
@@ -69,7 +69,7 @@ impl HostedProgram {
         let slots = Rc::new(RefCell::new(Slots::new(HostSlots { candidates, queue: spec.queue })));
         let survivors = Rc::new(Survivors::among(paths.lines.clone()));
         let exe = std::env::current_exe().context("this executable cannot be found")?;
-        let (heard, said) = mpsc::channel(HEARD_WAITING_MAX);
+        let (heard, said) = mpsc::channel(INPUTS_WAITING_MAX);
         let mut guest = Self {
             wall_clock: WallClock::new(spec.wall_clock.clone()),
             spec,
@@ -94,7 +94,7 @@ impl HostedProgram {
 
     fn start(&mut self, command: &[String]) -> anyhow::Result<()> {
         let (program, mut heard) = Program::start(&self.exe, command, &self.spec.environment, true)?;
-        self.waits = Some(Waits::of(program.pid()));
+        self.waits = Some(ThreadWaits::of(program.pid()));
         self.program = Some(program);
         let pass_on = self.heard.clone();
         spawn_local(async move {
@@ -238,19 +238,19 @@ impl HostedProgram {
     ///
     /// # Errors
     /// Why not.
-    pub(super) fn may_write(&self, write: &Incoming) -> Result<(), ProtocolViolation> {
+    pub(super) fn may_write(&self, write: &PendingWrite) -> Result<(), ProtocolViolation> {
         self.beliefs.as_ref().map_or(Ok(()), |beliefs| beliefs.may_write(write.slot, write.said.term))
     }
 
     /// Passes a write on. Returns the change of belief that it implies, if writes are the only evidence.
-    pub(super) fn write(&mut self, shared: &HostShared, write: Incoming) -> BeliefOutcome {
-        let Incoming { t, slot, said, answer } = write;
+    pub(super) fn write(&mut self, shared: &HostShared, write: PendingWrite) -> BeliefOutcome {
+        let PendingWrite { t, slot, said, answer } = write;
         let held = self.writes_by(slot);
         let slots = self.slots.clone();
         let told = |node: &str| slots.borrow().slot(slot)?.rests_on(Some(node))?.czxid;
         let Some(beliefs) = &mut self.beliefs else { return BeliefOutcome::default() };
         let lead = beliefs.written_by(slot, &said, held, told);
-        let stamped = said.t.filter(|_| beliefs.by() == hustings_record::Grade::Report && said.t <= Some(t));
+        let stamped = said.t.filter(|_| beliefs.by() == hustings_record::EvidenceSource::Report && said.t <= Some(t));
         let waiting = self.waiting.entry(slot).or_default();
         if waiting.len() >= WRITES_WAITING_MAX {
             // Dropping it makes the reply that the resource is unavailable.
@@ -313,7 +313,7 @@ impl HostedProgram {
             let (slots, cluster) = (self.slots.borrow(), &shared.set_up.cluster);
             let session = slots.slot(cand).and_then(|slot| slot.session);
             let taken =
-                session.and_then(|id| Some(TakenSession { session: id, password: slots.session(id)?.password }));
+                session.and_then(|id| Some(SessionCredentials { session: id, password: slots.session(id)?.password }));
             taken.map(|taken| (taken, holders_last(cluster, &self.paths.lines.holders(taken.session))))
         };
         let (shared, survivors) = (shared.clone(), self.survivors.clone());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hustings_record::{Event, Grade, Misbehaviour, Nanos};
+use hustings_record::{Event, EvidenceSource, Misbehaviour, Nanos};
 
 use crate::foreign::clocks::{ProgramClock, ROUNDS, Round, judge, same_namespace};
 use crate::foreign::message::{Ability, FromProgram, PROTOCOL, ToProgram};
@@ -51,7 +51,7 @@ pub(super) struct HandshakeResult {
     version: String,
     can: Vec<Ability>,
     speaks: bool,
-    pub(super) belief: Grade,
+    pub(super) belief: EvidenceSource,
     why: Option<String>,
 }
 
@@ -157,14 +157,14 @@ impl HandshakeResult {
             (true, ProgramClock::Ours { .. }) => None,
             (true, ProgramClock::Other(why)) => Some(format!("its reports are not used: {why}")),
         };
-        let belief = if why.is_none() { Grade::Report } else { Grade::Effect };
+        let belief = if why.is_none() { EvidenceSource::Report } else { EvidenceSource::Effect };
         Self { name, version, can, speaks: true, belief, why }
     }
 
     /// A program that does not speak the protocol.
     pub(super) fn mute(name: String) -> Self {
         let why = Some("it does not speak the protocol".to_owned());
-        Self { name, version: String::new(), can: Vec::new(), speaks: false, belief: Grade::Effect, why }
+        Self { name, version: String::new(), can: Vec::new(), speaks: false, belief: EvidenceSource::Effect, why }
     }
 
     pub(super) fn name(&self) -> &str {

@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 
 use crate::foreign::beliefs::BeliefOutcome;
-use crate::foreign::intake::Incoming;
+use crate::foreign::intake::PendingWrite;
 use crate::foreign::message::FromProgram;
 use crate::foreign::program::ProgramInput;
 use crate::host::floor;
@@ -39,7 +39,7 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 /// this process is stopped, it receives nothing.
 const LOOKS_FOR_REPORT: u64 = 20;
 /// Maximum number of recorded events per kind of misbehaviour.
-const TOLD_MAX: u32 = 10;
+const LISTED_MAX: u32 = 10;
 
 /// Serves until the coordinator's order to stop, or the program's end. False: it could not continue, and the
 /// coordinator was notified of the reason.
@@ -74,7 +74,7 @@ struct ProgramHost {
     odd: BTreeMap<Misbehaviour, u32>,
     enrolled: bool,
     /// Writes without their grant so far, in order, and the check after which the grant counts as missing.
-    early: VecDeque<(Incoming, u64)>,
+    early: VecDeque<(PendingWrite, u64)>,
     /// Since when it has been ordered, or forced, to end: its end is expected.
     leaving_since: Option<Nanos>,
     /// Until when a program with the order to stop may run; its writes are answered as usual until then.
@@ -88,7 +88,7 @@ impl ProgramHost {
         &mut self,
         receiver: &mut Receiver,
         mut heard: mpsc::Receiver<ProgramInput>,
-        mut incoming: mpsc::Receiver<Incoming>,
+        mut incoming: mpsc::Receiver<PendingWrite>,
     ) -> anyhow::Result<bool> {
         let journal = self.shared.journal.clone();
         let mut introduction = Introduction::begin(&self.guest.spec);
@@ -167,7 +167,7 @@ impl ProgramHost {
     }
 
     /// A write and the report of its grant use different channels, so the write may arrive first.
-    fn write(&mut self, write: Incoming) {
+    fn write(&mut self, write: PendingWrite) {
         self.catch_up();
         let waits = self.early.iter().any(|(early, _)| early.slot == write.slot);
         if waits || self.guest.may_write(&write).is_err() {
@@ -192,7 +192,7 @@ impl ProgramHost {
         }
     }
 
-    fn take(&mut self, write: Incoming) {
+    fn take(&mut self, write: PendingWrite) {
         let told = self.guest.write(&self.shared, write);
         self.tell(told);
     }
@@ -333,7 +333,7 @@ impl ProgramHost {
     fn broke(&mut self, cand: Option<u32>, what: Misbehaviour, since: Option<Nanos>, text: String) {
         let count = self.odd.entry(what).or_default();
         *count += 1;
-        if *count <= TOLD_MAX {
+        if *count <= LISTED_MAX {
             self.shared.journal.push(&Event::Misbehaved { t: clock::now(), cand, since, what, text });
         }
     }

@@ -21,7 +21,7 @@ const LIST_NS: Nanos = 500_000_000;
 const KEPT_NS: Nanos = 30_000_000_000;
 
 /// The threads of a process.
-pub(super) struct Waits {
+pub(super) struct ThreadWaits {
     pid: u32,
     looked: Nanos,
     listed: Nanos,
@@ -29,24 +29,24 @@ pub(super) struct Waits {
     /// For how long all threads together had run by when.
     ran: VecDeque<(Nanos, Nanos)>,
     /// The end of the last wait that was told.
-    told_until: Nanos,
+    reported_until: Nanos,
 }
 
 struct Thread {
     file: File,
-    seen: Sums,
+    seen: ThreadTimes,
 }
 
 /// For how long a thread has run and has waited so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Sums {
+struct ThreadTimes {
     ran: Nanos,
     waited: Nanos,
 }
 
-impl Waits {
+impl ThreadWaits {
     pub(super) fn of(pid: u32) -> Self {
-        Self { pid, looked: 0, listed: 0, threads: BTreeMap::new(), ran: VecDeque::new(), told_until: 0 }
+        Self { pid, looked: 0, listed: 0, threads: BTreeMap::new(), ran: VecDeque::new(), reported_until: 0 }
     }
 
     /// Looks again if it is time to: from when to when the longest wait lasted that a thread has had since, without what the program
@@ -74,9 +74,9 @@ impl Waits {
         }
         let began = now.saturating_sub(longest);
         let meanwhile = ran.saturating_sub(self.ran_by(began));
-        let from = (began + meanwhile).max(self.told_until);
+        let from = (began + meanwhile).max(self.reported_until);
         (longest >= STALL_NS_MIN && now.saturating_sub(from) >= STALL_NS_MIN).then(|| {
-            self.told_until = now;
+            self.reported_until = now;
             (from, now)
         })
     }
@@ -103,12 +103,12 @@ impl Waits {
 }
 
 /// None: the thread has gone, or the kernel does not count.
-fn read(file: &File) -> Option<Sums> {
+fn read(file: &File) -> Option<ThreadTimes> {
     let mut bytes = [0; 80];
     let length = file.read_at(&mut bytes, 0).ok()?;
     let mut words = std::str::from_utf8(bytes.get(..length)?).ok()?.split_ascii_whitespace().map(str::parse);
     let (Some(Ok(ran)), Some(Ok(waited))) = (words.next(), words.next()) else { return None };
-    Some(Sums { ran, waited })
+    Some(ThreadTimes { ran, waited })
 }
 
 #[cfg(test)]
@@ -136,8 +136,8 @@ mod tests {
     }
 
     /// What is told of a process within a second: how often, and how much of that second in all.
-    fn told_of(process: &EndedProcess) -> (usize, Nanos) {
-        let (mut waits, until) = (Waits::of(process.0.id()), clock::now() + 1_000_000_000);
+    fn reported_waits(process: &EndedProcess) -> (usize, Nanos) {
+        let (mut waits, until) = (ThreadWaits::of(process.0.id()), clock::now() + 1_000_000_000);
         let (mut count, mut sum) = (0, 0);
         while clock::now() < until {
             if let Some((from, to)) = waits.look(clock::now()) {
@@ -155,19 +155,19 @@ mod tests {
         let processors = std::thread::available_parallelism().expect("known").get();
         let crowd: Vec<EndedProcess> = (0..2 * processors).map(|_| started("sh", &["-c", BUSY])).collect();
         let polite = started("nice", &["-n", "19", "sh", "-c", BUSY]);
-        let (count, sum) = told_of(&polite);
+        let (count, sum) = reported_waits(&polite);
         assert!(count > 0 && sum > 300_000_000, "{count} waits of {sum} ns in all");
         assert!(sum < 1_100_000_000, "no moment counts twice: {sum}");
         drop((crowd, polite));
         let sleeping = started("sleep", &["5"]);
-        assert_eq!(told_of(&sleeping), (0, 0), "whoever sleeps does not wait");
+        assert_eq!(reported_waits(&sleeping), (0, 0), "whoever sleeps does not wait");
     }
 
     #[test]
     fn of_a_process_that_has_gone_nothing_is_told() {
         let mut gone = Command::new("true").spawn().expect("started");
         gone.wait().expect("it ends");
-        let mut waits = Waits::of(gone.id());
+        let mut waits = ThreadWaits::of(gone.id());
         assert_eq!((waits.look(LOOK_NS), waits.look(2 * LOOK_NS)), (None, None));
     }
 }

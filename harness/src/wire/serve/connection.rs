@@ -14,9 +14,9 @@ use tokio::time::{Instant, sleep_until};
 use super::super::connect::read_connect;
 use super::super::jute::{WireError, frame_length};
 use super::super::request::read_request;
-use super::core::Core;
-use super::line::{LineFate, ServedConnection};
-use super::member::Gate;
+use super::core::ServedEnsemble;
+use super::line::{ServedConnection, ServedConnectionState};
+use super::member::ServerProcessState;
 use super::words;
 
 /// A client must request a session within this time, as servers require by default.
@@ -27,7 +27,7 @@ const CLOSES_WITHIN: Duration = Duration::from_secs(5);
 const READ_BYTES: usize = 16 << 10;
 
 /// Serves a connection from start to end.
-pub(super) async fn serve(core: Rc<Core>, server: Server, stream: TcpStream, peer: SocketAddr) {
+pub(super) async fn serve(core: Rc<ServedEnsemble>, server: Server, stream: TcpStream, peer: SocketAddr) {
     let line = Rc::new(ServedConnection::new(peer));
     let conn = core.admit(server, &line);
     let _ = stream.set_nodelay(true);
@@ -37,7 +37,7 @@ pub(super) async fn serve(core: Rc<Core>, server: Server, stream: TcpStream, pee
     if let Err(error) = served.run(gate).await {
         tracing::debug!(%error, %peer, "a connection ends");
     }
-    if line.fate.get() == LineFate::Reset {
+    if line.fate.get() == ServedConnectionState::Reset {
         let _ = served.stream.set_zero_linger();
     }
     drop(served);
@@ -45,7 +45,7 @@ pub(super) async fn serve(core: Rc<Core>, server: Server, stream: TcpStream, pee
 }
 
 struct ConnectionTask<'a> {
-    core: &'a Core,
+    core: &'a ServedEnsemble,
     server: Server,
     conn: Conn,
     line: &'a ServedConnection,
@@ -58,13 +58,13 @@ struct ConnectionTask<'a> {
 
 impl ConnectionTask<'_> {
     /// Runs until either side ends the connection. An error comes from the client or the network.
-    async fn run(&mut self, mut gate: watch::Receiver<Gate>) -> io::Result<()> {
+    async fn run(&mut self, mut gate: watch::Receiver<ServerProcessState>) -> io::Result<()> {
         loop {
             let is = *gate.borrow_and_update();
-            if is == Gate::Down {
-                self.line.end(LineFate::Reset);
+            if is == ServerProcessState::Down {
+                self.line.end(ServedConnectionState::Reset);
             }
-            if is == Gate::Paused && self.line.fate.get() != LineFate::Reset {
+            if is == ServerProcessState::Paused && self.line.fate.get() != ServedConnectionState::Reset {
                 tokio::select! {
                     changed = gate.changed() => if changed.is_err() { return Ok(()) },
                     () = self.line.wake.notified() => {}
@@ -76,9 +76,9 @@ impl ConnectionTask<'_> {
             self.flush()?;
             let is_flushed = self.line.unsent.borrow().is_empty();
             match self.line.fate.get() {
-                LineFate::Reset => return Ok(()),
-                LineFate::Close if is_flushed => return Ok(()),
-                LineFate::Open | LineFate::Close => {}
+                ServedConnectionState::Reset => return Ok(()),
+                ServedConnectionState::Close if is_flushed => return Ok(()),
+                ServedConnectionState::Open | ServedConnectionState::Close => {}
             }
             let reads = self.line.may_ask();
             let silent_until = self.silent_until();
@@ -96,8 +96,8 @@ impl ConnectionTask<'_> {
                 }
                 () = self.line.wake.notified() => {}
                 changed = gate.changed() => if changed.is_err() { return Ok(()) },
-                () = sleep_until(silent_until), if reads || self.line.fate.get() == LineFate::Close => {
-                    self.line.end(LineFate::Reset);
+                () = sleep_until(silent_until), if reads || self.line.fate.get() == ServedConnectionState::Close => {
+                    self.line.end(ServedConnectionState::Reset);
                 }
             }
         }
@@ -106,9 +106,11 @@ impl ConnectionTask<'_> {
     /// Deadline for the client's next data.
     fn silent_until(&self) -> Instant {
         let may = match (self.line.fate.get(), self.line.timeout_ms.get()) {
-            (LineFate::Open, 0) => ASKS_WITHIN,
+            (ServedConnectionState::Open, 0) => ASKS_WITHIN,
             // Its session expires earlier than that, on whichever server it is.
-            (LineFate::Open, timeout_ms) => 2 * Duration::from_millis(timeout_ms.unsigned_abs().into()) + ASKS_WITHIN,
+            (ServedConnectionState::Open, timeout_ms) => {
+                2 * Duration::from_millis(timeout_ms.unsigned_abs().into()) + ASKS_WITHIN
+            }
             _ => CLOSES_WITHIN,
         };
         self.heard + may
@@ -158,7 +160,7 @@ impl ConnectionTask<'_> {
                 && let Some(text) = words::answer(self.core, self.server, *first)
             {
                 self.line.send(text.as_bytes());
-                self.line.end(LineFate::Close);
+                self.line.end(ServedConnectionState::Close);
                 break;
             }
             let length = frame_length(*first).map_err(invalid)?;

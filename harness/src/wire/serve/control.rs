@@ -6,7 +6,7 @@ use tokio::time::{Instant, sleep};
 
 use super::EmbeddedServers;
 use super::listener;
-use super::member::{Gate, ServedMember};
+use super::member::{ServedMember, ServerProcessState};
 
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 const GONE_WITHIN: Duration = Duration::from_secs(5);
@@ -18,11 +18,11 @@ impl EmbeddedServers {
     /// There is no such server, or it does not run.
     pub async fn kill(&self, server: u32) -> Result<String, String> {
         let (at, member) = self.member(server)?;
-        if member.gate() == Gate::Down {
+        if member.gate() == ServerProcessState::Down {
             return Err("it does not run".into());
         }
         let connections = member.lines.borrow().len();
-        member.gate.send_replace(Gate::Down);
+        member.gate.send_replace(ServerProcessState::Down);
         self.core.drive(|ensemble, now| ensemble.kill(now, at));
         member.reset_all();
         let until = Instant::now() + GONE_WITHIN;
@@ -42,7 +42,7 @@ impl EmbeddedServers {
     /// There is no such server, it runs, or its port is taken.
     pub fn start_again(&self, server: u32, empty: bool) -> Result<String, String> {
         let (at, member) = self.member(server)?;
-        if member.gate() != Gate::Down {
+        if member.gate() != ServerProcessState::Down {
             return Err("it runs".into());
         }
         let socket = listener::bind(member.address)
@@ -64,10 +64,10 @@ impl EmbeddedServers {
     /// There is no such server, or it is not running.
     pub fn pause(&self, server: u32) -> Result<String, String> {
         let (at, member) = self.member(server)?;
-        if member.gate() != Gate::Running {
+        if member.gate() != ServerProcessState::Running {
             return Err("it is not running".into());
         }
-        member.gate.send_replace(Gate::Paused);
+        member.gate.send_replace(ServerProcessState::Paused);
         self.core.drive(|ensemble, now| ensemble.pause(now, at));
         Ok(format!("it neither reads nor answers, {} connections stay", member.lines.borrow().len()))
     }
@@ -78,10 +78,10 @@ impl EmbeddedServers {
     /// There is no such server, or it is not paused.
     pub fn resume(&self, server: u32) -> Result<String, String> {
         let (at, member) = self.member(server)?;
-        if member.gate() != Gate::Paused {
+        if member.gate() != ServerProcessState::Paused {
             return Err("it is not paused".into());
         }
-        member.gate.send_replace(Gate::Running);
+        member.gate.send_replace(ServerProcessState::Running);
         self.core.drive(|ensemble, now| ensemble.resume(now, at));
         self.core.catch_up();
         Ok("it goes on".into())

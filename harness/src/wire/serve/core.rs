@@ -13,19 +13,19 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 use super::super::connect::write_connected;
-use super::super::reply::{Shape, write_event, write_identities, write_no_token, write_reply};
+use super::super::reply::{ReplyFormat, write_event, write_identities, write_no_token, write_reply};
 use super::super::request::WireRequest;
 use super::super::{auth, op_code};
-use super::line::{DueAnswer, LineFate, ServedConnection};
+use super::line::{DueAnswer, ServedConnection, ServedConnectionState};
 use super::log::Logs;
-use super::member::{Gate, ServedMember};
+use super::member::{ServedMember, ServerProcessState};
 
 /// Sleep time when nothing is due.
 const IDLE: Duration = Duration::from_secs(3_600);
 
 /// The state of all servers. Nothing in it is borrowed across an await.
 #[derive(Debug)]
-pub(super) struct Core {
+pub(super) struct ServedEnsemble {
     pub(super) options: Options,
     ensemble: RefCell<Ensemble>,
     pub(super) members: Vec<ServedMember>,
@@ -36,7 +36,7 @@ pub(super) struct Core {
     due: Notify,
 }
 
-impl Core {
+impl ServedEnsemble {
     pub(super) fn new(options: Options, addresses: &[SocketAddr]) -> Rc<Self> {
         Rc::new(Self {
             ensemble: RefCell::new(Ensemble::new(options.clone())),
@@ -101,7 +101,7 @@ impl Core {
     /// A connection has ended.
     pub(super) fn forget(&self, server: Server, conn: Conn) {
         self.members[server].lines.borrow_mut().remove(&conn);
-        if self.members[server].gate() != Gate::Down {
+        if self.members[server].gate() != ServerProcessState::Down {
             self.drive(|ensemble, now| ensemble.disconnected(now, server, conn));
         }
     }
@@ -113,13 +113,13 @@ impl Core {
     /// Processes a request of a connection that has a session.
     pub(super) fn request(&self, server: Server, conn: Conn, line: &ServedConnection, xid: i32, ask: WireRequest) {
         let refusal = |code, zxid, fate| {
-            let frame = write_reply(xid, zxid, &Err(code), &Shape::Plain);
+            let frame = write_reply(xid, zxid, &Err(code), &ReplyFormat::Plain);
             DueAnswer::Ready { frame, fate }
         };
         let due = match ask {
             WireRequest::Request(request, shape) => {
                 // Must be queued before the model is called, because it may answer at once.
-                self.owe(server, line, DueAnswer::Answer(shape));
+                self.queue_answer(server, line, DueAnswer::Answer(shape));
                 self.drive(|ensemble, now| ensemble.request(now, server, conn, xid, request));
                 return;
             }
@@ -130,26 +130,29 @@ impl Core {
             WireRequest::Auth { scheme, proof } => match auth::identity(&scheme, &proof, line.peer) {
                 Some(request) => {
                     if let Request::AddAuth { scheme, id } = &request {
-                        line.has_proven(scheme, id);
+                        line.add_verified_identity(scheme, id);
                     }
-                    return self.request(server, conn, line, xid, WireRequest::Request(request, Shape::Timeless));
+                    return self.request(server, conn, line, xid, WireRequest::Request(request, ReplyFormat::Timeless));
                 }
-                None => refusal(Code::AuthFailed, 0, LineFate::Close),
+                None => refusal(Code::AuthFailed, 0, ServedConnectionState::Close),
             },
-            WireRequest::Refused(code) => refusal(code, self.last_zxid(server), LineFate::Open),
-            WireRequest::Malformed(_) => refusal(Code::MarshallingError, self.last_zxid(server), LineFate::Open),
-            WireRequest::Unknown => refusal(Code::Unimplemented, -1, LineFate::Close),
+            WireRequest::Refused(code) => refusal(code, self.last_zxid(server), ServedConnectionState::Open),
+            WireRequest::Malformed(_) => {
+                refusal(Code::MarshallingError, self.last_zxid(server), ServedConnectionState::Open)
+            }
+            WireRequest::Unknown => refusal(Code::Unimplemented, -1, ServedConnectionState::Close),
             WireRequest::WhoAmI => {
                 let frame = write_identities(xid, self.last_zxid(server), &line.identities.borrow());
-                DueAnswer::Ready { frame, fate: LineFate::Open }
+                DueAnswer::Ready { frame, fate: ServedConnectionState::Open }
             }
-            WireRequest::Sasl => {
-                DueAnswer::Ready { frame: write_no_token(xid, self.last_zxid(server)), fate: LineFate::Open }
-            }
+            WireRequest::Sasl => DueAnswer::Ready {
+                frame: write_no_token(xid, self.last_zxid(server)),
+                fate: ServedConnectionState::Open,
+            },
             WireRequest::Unanswered => return,
-            WireRequest::Nonsense => DueAnswer::Ready { frame: Vec::new(), fate: LineFate::Close },
+            WireRequest::Nonsense => DueAnswer::Ready { frame: Vec::new(), fate: ServedConnectionState::Close },
         };
-        self.owe(server, line, due);
+        self.queue_answer(server, line, due);
     }
 
     /// Advances the model whenever something is due, and makes followers report session activity to the leader.
@@ -177,8 +180,8 @@ impl Core {
         u64::try_from(self.started.elapsed().as_micros()).unwrap_or(Micros::MAX)
     }
 
-    fn owe(&self, server: Server, line: &ServedConnection, due: DueAnswer) {
-        line.owe(due, || self.last_zxid(server), ping);
+    fn queue_answer(&self, server: Server, line: &ServedConnection, due: DueAnswer) {
+        line.queue_answer(due, || self.last_zxid(server), ping);
     }
 
     fn carry_out(&self, output: Output, now: Micros) {
@@ -192,12 +195,14 @@ impl Core {
                 let shape = line.next_answer();
                 line.send(&write_reply(xid, zxid, &result, &shape));
                 self.members[server].sent.set(self.members[server].sent.get() + 1);
-                line.pay(|| self.last_zxid(server), ping);
+                line.send_due_answers(|| self.last_zxid(server), ping);
             }),
             Output::Event { server, conn, event } => {
                 self.with_line(server, conn, |line| line.send(&write_event(&event)));
             }
-            Output::Close { server, conn } => self.with_line(server, conn, |line| line.end(LineFate::Close)),
+            Output::Close { server, conn } => {
+                self.with_line(server, conn, |line| line.end(ServedConnectionState::Close))
+            }
             Output::State { server, state } => {
                 let took_ms = self.members[server].has_become(state, now);
                 self.logs.has_become(now, server, state, (self.last_zxid(server), took_ms));
@@ -215,5 +220,5 @@ impl Core {
 }
 
 fn ping(zxid: Zxid) -> Vec<u8> {
-    write_reply(op_code::XID_PING, zxid, &Ok(Response::Done), &Shape::Plain)
+    write_reply(op_code::XID_PING, zxid, &Ok(Response::Done), &ReplyFormat::Plain)
 }

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use hustings_workloads::model::{SessionId, Zxid};
 use tokio::sync::Notify;
 
-use super::super::reply::Shape;
+use super::super::reply::ReplyFormat;
 
 /// A client is disconnected if it reads so slowly that more than this is pending.
 const UNSENT_BYTES_MAX: usize = 8 << 20;
@@ -16,7 +16,7 @@ const UNANSWERED_MAX: usize = 1_000;
 
 /// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LineFate {
+pub(super) enum ServedConnectionState {
     Open,
     /// It closes once all data is sent.
     Close,
@@ -27,12 +27,12 @@ pub(super) enum LineFate {
 #[derive(Debug)]
 pub(super) enum DueAnswer {
     /// The ensemble's answer, in this format.
-    Answer(Shape),
+    Answer(ReplyFormat),
     Ping,
     /// An answer without the ensemble. It may end the connection.
     Ready {
         frame: Vec<u8>,
-        fate: LineFate,
+        fate: ServedConnectionState,
     },
 }
 
@@ -47,7 +47,7 @@ pub(super) struct ServedConnection {
     pub(super) asked: Cell<Option<bool>>,
     pub(super) received: Cell<u64>,
     pub(super) sent: Cell<u64>,
-    pub(super) fate: Cell<LineFate>,
+    pub(super) fate: Cell<ServedConnectionState>,
     pub(super) unsent: RefCell<Vec<u8>>,
     pub(super) wake: Notify,
     /// Scheme and user of its address and of each identity that it has proven.
@@ -64,7 +64,7 @@ impl ServedConnection {
             asked: Cell::default(),
             received: Cell::default(),
             sent: Cell::default(),
-            fate: Cell::new(LineFate::Open),
+            fate: Cell::new(ServedConnectionState::Open),
             unsent: RefCell::default(),
             wake: Notify::new(),
             identities: RefCell::new(vec![("ip".to_owned(), peer.ip().to_string())]),
@@ -75,11 +75,11 @@ impl ServedConnection {
     /// Whether it may be read now. Nothing is read between the session request and its answer.
     pub(super) fn may_ask(&self) -> bool {
         let granted = self.asked.get().is_none() || self.timeout_ms.get() > 0;
-        self.fate.get() == LineFate::Open && granted && self.due.borrow().len() < UNANSWERED_MAX
+        self.fate.get() == ServedConnectionState::Open && granted && self.due.borrow().len() < UNANSWERED_MAX
     }
 
     /// The user of a digest is the part before the colon.
-    pub(super) fn has_proven(&self, scheme: &str, id: &str) {
+    pub(super) fn add_verified_identity(&self, scheme: &str, id: &str) {
         let user = if scheme == "digest" { id.split(':').next().unwrap_or_default() } else { id };
         let identity = (scheme.to_owned(), user.to_owned());
         let mut identities = self.identities.borrow_mut();
@@ -99,12 +99,12 @@ impl ServedConnection {
 
     /// Appends a frame to the pending data.
     pub(super) fn send(&self, frame: &[u8]) {
-        if self.fate.get() != LineFate::Open {
+        if self.fate.get() != ServedConnectionState::Open {
             return;
         }
         let mut unsent = self.unsent.borrow_mut();
         if unsent.len() > UNSENT_BYTES_MAX {
-            self.end(LineFate::Reset);
+            self.end(ServedConnectionState::Reset);
             return;
         }
         self.sent.set(self.sent.get() + 1);
@@ -112,36 +112,36 @@ impl ServedConnection {
         self.wake.notify_one();
     }
 
-    pub(super) fn end(&self, fate: LineFate) {
-        if self.fate.get() != LineFate::Reset {
+    pub(super) fn end(&self, fate: ServedConnectionState) {
+        if self.fate.get() != ServedConnectionState::Reset {
             self.fate.set(fate);
         }
         self.wake.notify_one();
     }
 
     /// Queues an answer behind those already due.
-    pub(super) fn owe(&self, due: DueAnswer, last_zxid: impl Fn() -> Zxid, ping: impl Fn(Zxid) -> Vec<u8>) {
+    pub(super) fn queue_answer(&self, due: DueAnswer, last_zxid: impl Fn() -> Zxid, ping: impl Fn(Zxid) -> Vec<u8>) {
         self.due.borrow_mut().push_back(due);
-        self.pay(last_zxid, ping);
+        self.send_due_answers(last_zxid, ping);
     }
 
     /// The format of the ensemble's next answer.
-    pub(super) fn next_answer(&self) -> Shape {
+    pub(super) fn next_answer(&self) -> ReplyFormat {
         match self.due.borrow_mut().pop_front() {
             Some(DueAnswer::Answer(shape)) => shape,
-            _ => Shape::Plain,
+            _ => ReplyFormat::Plain,
         }
     }
 
     /// Sends the answers that are due and do not need the ensemble.
-    pub(super) fn pay(&self, last_zxid: impl Fn() -> Zxid, ping: impl Fn(Zxid) -> Vec<u8>) {
+    pub(super) fn send_due_answers(&self, last_zxid: impl Fn() -> Zxid, ping: impl Fn(Zxid) -> Vec<u8>) {
         let mut due = self.due.borrow_mut();
         while let Some(ready) = due.pop_front_if(|due| !matches!(due, DueAnswer::Answer(_))) {
             match ready {
                 DueAnswer::Ping => self.send(&ping(last_zxid())),
                 DueAnswer::Ready { frame, fate } => {
                     self.send(&frame);
-                    if fate != LineFate::Open {
+                    if fate != ServedConnectionState::Open {
                         self.end(fate);
                     }
                 }

@@ -10,8 +10,8 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::sleep;
 
 use super::connection;
-use super::core::Core;
-use super::member::Gate;
+use super::core::ServedEnsemble;
+use super::member::ServerProcessState;
 
 /// Maximum number of connections that wait to be accepted.
 const BACKLOG: u32 = 4_096;
@@ -25,26 +25,26 @@ pub(super) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-impl Core {
+impl ServedEnsemble {
     /// Starts a stopped server on a bound port.
     pub(super) fn run(self: &Rc<Self>, server: Server, socket: TcpListener) {
         let member = &self.members[server];
         member.is_bound.set(true);
-        member.gate.send_replace(Gate::Running);
+        member.gate.send_replace(ServerProcessState::Running);
         self.drive(|ensemble, now| ensemble.start(now, server));
         tokio::task::spawn_local(accept(self.clone(), server, socket));
     }
 }
 
 /// Accepts connections until the server is killed.
-async fn accept(core: Rc<Core>, server: Server, socket: TcpListener) {
+async fn accept(core: Rc<ServedEnsemble>, server: Server, socket: TcpListener) {
     let member = &core.members[server];
     let mut gate = member.gate.subscribe();
     loop {
         let is_running = match *gate.borrow_and_update() {
-            Gate::Down => break,
-            Gate::Running => true,
-            Gate::Paused => false,
+            ServerProcessState::Down => break,
+            ServerProcessState::Running => true,
+            ServerProcessState::Paused => false,
         };
         tokio::select! {
             biased;

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use hustings_workloads::model::{Absences, Conn, Metrics, Micros};
+use hustings_workloads::model::{AvailabilityMetrics, Conn, Metrics, Micros};
 use tokio::sync::watch;
 
-use super::line::{LineFate, ServedConnection};
+use super::line::{ServedConnection, ServedConnectionState};
 
 /// The state of a server's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Gate {
+pub(super) enum ServerProcessState {
     Down,
     Running,
     /// It does not accept, read or write. The kernel completes connections, which then wait.
@@ -23,21 +23,21 @@ pub(super) enum Gate {
 #[derive(Debug)]
 pub(super) struct ServedMember {
     pub(super) address: SocketAddr,
-    pub(super) gate: watch::Sender<Gate>,
+    pub(super) gate: watch::Sender<ServerProcessState>,
     /// Connections whose task is running.
     pub(super) lines: RefCell<BTreeMap<Conn, Rc<ServedConnection>>>,
     /// Whether the port is bound.
     pub(super) is_bound: Cell<bool>,
     pub(super) received: Cell<u64>,
     pub(super) sent: Cell<u64>,
-    absences: RefCell<Absences>,
+    absences: RefCell<AvailabilityMetrics>,
 }
 
 impl ServedMember {
     pub(super) fn new(address: SocketAddr) -> Self {
         Self {
             address,
-            gate: watch::Sender::new(Gate::Down),
+            gate: watch::Sender::new(ServerProcessState::Down),
             lines: RefCell::default(),
             is_bound: Cell::default(),
             received: Cell::default(),
@@ -46,7 +46,7 @@ impl ServedMember {
         }
     }
 
-    pub(super) fn gate(&self) -> Gate {
+    pub(super) fn gate(&self) -> ServerProcessState {
         *self.gate.borrow()
     }
 
@@ -56,7 +56,7 @@ impl ServedMember {
 
     /// Resets every connection.
     pub(super) fn reset_all(&self) {
-        self.lines.borrow().values().for_each(|line| line.end(LineFate::Reset));
+        self.lines.borrow().values().for_each(|line| line.end(ServedConnectionState::Reset));
     }
 
     /// Returns the milliseconds for which it looked for a leader, if it has found one.

@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use hustings_workloads::model::Options;
 
-use self::core::Core;
+use self::core::ServedEnsemble;
 use crate::process::utc;
 
 /// The version that the servers report, and whose behaviour they have.
@@ -25,7 +25,7 @@ pub const VERSION: &str = "3.8.0";
 /// Running servers, numbered from 1. Dropping this ends them.
 #[derive(Debug)]
 pub struct EmbeddedServers {
-    core: Rc<Core>,
+    core: Rc<ServedEnsemble>,
     clock: tokio::task::JoinHandle<()>,
 }
 
@@ -45,7 +45,7 @@ impl EmbeddedServers {
         let sockets: io::Result<Vec<_>> = addresses.iter().map(|address| listener::bind(*address)).collect();
         let sockets = sockets?;
         let bound: io::Result<Vec<_>> = sockets.iter().map(tokio::net::TcpListener::local_addr).collect();
-        let core = Core::new(options, &bound?);
+        let core = ServedEnsemble::new(options, &bound?);
         for (server, socket) in sockets.into_iter().enumerate() {
             core.run(server, socket);
         }
@@ -64,7 +64,7 @@ impl Drop for EmbeddedServers {
     fn drop(&mut self) {
         self.clock.abort();
         for member in &self.core.members {
-            member.gate.send_replace(member::Gate::Down);
+            member.gate.send_replace(member::ServerProcessState::Down);
         }
     }
 }

@@ -7,12 +7,12 @@ use std::fmt::Write as _;
 use hustings_workloads::model::Server;
 
 use super::VERSION;
-use super::core::Core;
+use super::core::ServedEnsemble;
 
 const IDLE: &str = "This ZooKeeper instance is not currently serving requests\n";
 
 /// The answer to the four-letter word at the start of a connection. None if it is not such a word.
-pub(super) fn answer(core: &Core, server: Server, word: [u8; 4]) -> Option<String> {
+pub(super) fn answer(core: &ServedEnsemble, server: Server, word: [u8; 4]) -> Option<String> {
     let serves = core.state(server).serves();
     let text = match &word {
         b"ruok" => return Some("imok".to_owned()),
@@ -56,7 +56,7 @@ fn mode(state: ServerState) -> &'static str {
     }
 }
 
-fn srvr(core: &Core, server: Server, clients: &str) -> String {
+fn srvr(core: &ServedEnsemble, server: Server, clients: &str) -> String {
     let (role, metrics) = (core.state(server), core.metrics(server));
     let count = |name: &str| metrics.get(name).copied().unwrap_or_default();
     let mut text = format!(
@@ -77,7 +77,7 @@ fn srvr(core: &Core, server: Server, clients: &str) -> String {
     text
 }
 
-fn clients(core: &Core, server: Server, in_full: bool) -> String {
+fn clients(core: &ServedEnsemble, server: Server, in_full: bool) -> String {
     let mut text = String::new();
     for line in core.members[server].lines.borrow().values() {
         let _ = write!(
@@ -96,7 +96,7 @@ fn clients(core: &Core, server: Server, in_full: bool) -> String {
     text
 }
 
-fn conf(core: &Core, server: Server) -> String {
+fn conf(core: &ServedEnsemble, server: Server) -> String {
     let options = &core.options;
     let alone = core.members.len() == 1;
     let mut text = format!(
@@ -164,7 +164,7 @@ fn watches_by_path(holdings: &Holdings) -> String {
     text + "\n"
 }
 
-fn mntr(core: &Core, server: Server) -> String {
+fn mntr(core: &ServedEnsemble, server: Server) -> String {
     let role = core.state(server);
     let mut text = format!("zk_version\t{}\nzk_server_state\t{}\n", version(), mode(role));
     if role == ServerState::Leading {

@@ -33,7 +33,7 @@ fn answered(asked: &PendingRequest, zxid: i64, error: i32, shows: ReplyContent) 
 const GUID: &str = "0123456789abcdef0123456789abcdef-lock-";
 
 /// A slot that created and deleted a znode, requested another, and lost its connection before the reply.
-fn with_unheard_create() -> Slots {
+fn with_unanswered_create() -> Slots {
     let mut slots = slots(true);
     take(&mut slots, 0, 1, [established(70)]);
     take(&mut slots, 10, 1, carried_out(&request(1, op_code::CREATE, "/c/g1/old-0000000001"), Some(100)));
@@ -56,7 +56,7 @@ fn rests_on<'s>(slots: &'s Slots, named: Option<&str>) -> Option<(&'s str, Optio
 
 #[test]
 fn what_has_gone_is_no_evidence_of_the_next_lead() {
-    let slots = with_unheard_create();
+    let slots = with_unanswered_create();
     let slot = slots.slot(4).unwrap();
     assert_eq!((slot.rests_on(None), slot.rests_on(Some("old-0000000001")), slot.writes_by()), (None, None, None));
 }
@@ -73,7 +73,7 @@ fn whoever_asks_for_nothing_else_writes_on_by_what_it_led_by_last() {
 
 #[test]
 fn a_znode_whose_making_was_not_heard_is_known_by_its_name_and_its_token_once_that_is_told() {
-    let mut slots = with_unheard_create();
+    let mut slots = with_unanswered_create();
     let name = format!("{GUID}0000000002");
     let events = take(&mut slots, 50, 2, list(&["other-0000000001", &name]));
     assert!(

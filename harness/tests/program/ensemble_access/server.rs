@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use hustings::ensemble::four_letter;
-use hustings::ensemble::local::{Install, Places};
+use hustings::ensemble::local::{Install, InstallLocations};
 use tempfile::TempDir;
 
 use crate::run_support::{ChildGuard, EXE};
@@ -33,7 +33,7 @@ impl Server {
             at.display()
         );
         std::fs::write(at.join("zoo.cfg"), text).expect("written");
-        let install = Install::find(&Places::from_env()).expect("Java and ZooKeeper");
+        let install = Install::find(&InstallLocations::from_env()).expect("Java and ZooKeeper");
         let netty = NETTY.map(|jar| install.home.join(jar)).into_iter().filter(|jar| jar.is_file());
         let jars: Vec<String> =
             install.jars.iter().cloned().chain(netty).map(|jar| jar.display().to_string()).collect();

@@ -66,7 +66,7 @@ async fn all_end(group: &Group<'_>, candidates: u32, deleted: Instant, within: D
         assert_eq!(group.departs(number).await, Departure::ElectionDeleted, "{number}: {:?}", group.said(number));
     }
     assert!(deleted.elapsed() <= within, "the last was told after {:?}", deleted.elapsed());
-    assert!(group.hall.believers.borrow().is_empty());
+    assert!(group.shared.believers.borrow().is_empty());
     assert_eq!(group.outsider.exists(&group.election.path).await.expect("answered"), None, "it stays deleted");
     group.never_two();
 }
@@ -85,7 +85,7 @@ pub(crate) async fn a_thousand_that_come_while_it_is_deleted_all_end(stage: &Ser
         assert_eq!(group.enter_for(Rc::new(session), election.clone()), number);
     };
     (0..HALF).for_each(enter);
-    let joined = || group.hall.journal.borrow().iter().filter(|(_, e)| *e == super::host::Entry::Joined).count();
+    let joined = || group.shared.journal.borrow().iter().filter(|(_, e)| *e == super::host::Entry::Joined).count();
     group.until("half of them have joined", || joined() >= HALF as usize).await;
     let racing = async {
         for number in HALF..2 * HALF {

@@ -43,7 +43,7 @@ pub(crate) async fn make_path(session: &ZkSession, path: &str) {
 pub(crate) struct Group<'a> {
     pub(crate) stage: &'a ServerStage,
     pub(crate) election: Election,
-    pub(crate) hall: Rc<GroupState>,
+    pub(crate) shared: Rc<GroupState>,
     /// A session that does not take part, for requests.
     pub(crate) outsider: ZkSession,
     candidates: RefCell<Vec<Candidate>>,
@@ -59,7 +59,7 @@ impl<'a> Group<'a> {
             create_missing: true,
         };
         let outsider = stage.direct(TIMEOUT).await;
-        Self { stage, election, hall: Rc::default(), outsider, candidates: RefCell::default() }
+        Self { stage, election, shared: Rc::default(), outsider, candidates: RefCell::default() }
     }
 
     /// A group of this many candidates without links, the first of which leads.
@@ -101,7 +101,7 @@ impl<'a> Group<'a> {
 
     fn start(&self, number: u32, session: Rc<ZkSession>, election: Election, terms: Lifecycle) -> Candidate {
         let (orders, receiver) = mpsc::channel(8);
-        let host = TestHost { candidate: number, hall: self.hall.clone(), orders: Mutex::new(receiver) };
+        let host = TestHost { candidate: number, shared: self.shared.clone(), orders: Mutex::new(receiver) };
         let departure = Rc::new(RefCell::new(None));
         let (left, standing, counter) = (departure.clone(), session.clone(), terms.clone());
         let task = tokio::task::spawn_local(async move {
@@ -158,15 +158,15 @@ impl<'a> Group<'a> {
             assert!(
                 started.elapsed() < SOON,
                 "{what}: not within {SOON:?}; believers {:?}, journal {:?}",
-                self.hall.believers.borrow(),
-                self.hall.journal.borrow()
+                self.shared.believers.borrow(),
+                self.shared.journal.borrow()
             );
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 
     pub(crate) async fn is_led_by(&self, number: u32) {
-        self.until(&format!("{number} leads"), || self.hall.believers.borrow().iter().eq([&number])).await;
+        self.until(&format!("{number} leads"), || self.shared.believers.borrow().iter().eq([&number])).await;
     }
 
     /// Waits until exactly one candidate believes, and the ensemble agrees; returns its number.
@@ -185,19 +185,19 @@ impl<'a> Group<'a> {
             assert!(
                 started.elapsed() < SOON,
                 "no single leader; believers {:?}, journal {:?}",
-                self.hall.believers.borrow(),
-                self.hall.journal.borrow()
+                self.shared.believers.borrow(),
+                self.shared.journal.borrow()
             );
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 
     pub(crate) fn never_two(&self) {
-        assert!(self.hall.believers_max.get() <= 1, "two led at once: {:?}", self.hall.journal.borrow());
+        assert!(self.shared.believers_max.get() <= 1, "two led at once: {:?}", self.shared.journal.borrow());
     }
 
     fn only_believer(&self) -> Option<u32> {
-        let believers = self.hall.believers.borrow();
+        let believers = self.shared.believers.borrow();
         believers.first().copied().filter(|_| believers.len() == 1)
     }
 
@@ -244,7 +244,7 @@ impl<'a> Group<'a> {
     }
 
     pub(crate) fn said(&self, number: u32) -> Vec<Entry> {
-        let journal = self.hall.journal.borrow();
+        let journal = self.shared.journal.borrow();
         journal.iter().filter(|(who, _)| *who == number).map(|(_, entry)| entry.clone()).collect()
     }
 }

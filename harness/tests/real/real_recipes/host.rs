@@ -32,13 +32,13 @@ pub(crate) struct GroupState {
 
 pub(crate) struct TestHost {
     pub(crate) candidate: u32,
-    pub(crate) hall: Rc<GroupState>,
+    pub(crate) shared: Rc<GroupState>,
     pub(crate) orders: Mutex<mpsc::Receiver<Order>>,
 }
 
 impl TestHost {
     fn log(&self, entry: Entry) {
-        self.hall.journal.borrow_mut().push((self.candidate, entry));
+        self.shared.journal.borrow_mut().push((self.candidate, entry));
     }
 }
 
@@ -60,13 +60,13 @@ impl Host for TestHost {
     }
 
     fn draw(&self) -> u64 {
-        self.hall.draws.set(self.hall.draws.get() + 1);
+        self.shared.draws.set(self.shared.draws.get() + 1);
         // Spread, so that the order of guids is not the order of arrival.
-        self.hall.draws.get().wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        self.shared.draws.get().wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
     fn record(&self, event: Event) {
-        self.hall.events.borrow_mut().push((self.candidate, event.clone()));
+        self.shared.events.borrow_mut().push((self.candidate, event.clone()));
         match event {
             Event::Joined { .. } => self.log(Entry::Joined),
             Event::Grant { czxid, session, .. } => self.log(Entry::Grant(Token { czxid, session })),
@@ -78,13 +78,13 @@ impl Host for TestHost {
     }
 
     fn believe(&self, token: Option<Token>) {
-        let mut believers = self.hall.believers.borrow_mut();
+        let mut believers = self.shared.believers.borrow_mut();
         if token.is_some() {
             believers.insert(self.candidate);
         } else {
             believers.remove(&self.candidate);
         }
-        self.hall.believers_max.set(self.hall.believers_max.get().max(believers.len()));
+        self.shared.believers_max.set(self.shared.believers_max.get().max(believers.len()));
     }
 
     /// There is no leader's work here.

@@ -1,11 +1,11 @@
 //! The recipes on real servers, in this process: the test cases of other election libraries hold for each of them.
 
+mod connection_faults;
 mod ends;
 pub(crate) mod group;
 pub(crate) mod host;
 mod sequence;
 mod succession;
-mod weather;
 
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
@@ -86,19 +86,20 @@ fn recipes_hold_on_real_servers() {
             ends::deleting_a_missing_election_is_no_error,
             ends::a_deletion_from_outside_tells_everyone,
             ends::one_who_was_away_is_told_when_it_comes_back,
-            weather::a_resign_without_the_ensemble_ends_in_time,
-            weather::a_create_whose_reply_is_lost_leaves_one_znode,
-            weather::a_deletion_whose_reply_is_lost_does_not_hit_the_next_leader,
-            weather::two_quick_disconnects_leave_one_znode_and_one_leader,
-            weather::a_partition_longer_than_the_timeout_hands_the_lead_over,
+            connection_faults::a_resign_without_the_ensemble_ends_in_time,
+            connection_faults::a_create_whose_reply_is_lost_leaves_one_znode,
+            connection_faults::a_deletion_whose_reply_is_lost_does_not_hit_the_next_leader,
+            connection_faults::two_quick_disconnects_leave_one_znode_and_one_leader,
+            connection_faults::a_partition_longer_than_the_timeout_hands_the_lead_over,
         );
         failures.once("a_broken_recipe_is_caught", a_broken_recipe_is_caught(&stage)).await;
         failures.once("churn_leaves_no_watches_behind", churn_leaves_no_watches_behind(&stage)).await;
         check!(failures, stage, ends::a_thousand_that_come_while_it_is_deleted_all_end);
         // Last, because it leaves two servers.
         let killed = async {
-            let groups = join_all(RecipeKind::sound().map(|recipe| weather::with_links(&stage, recipe))).await;
-            weather::the_leaders_server_is_killed(&stage, &groups).await;
+            let groups =
+                join_all(RecipeKind::sound().map(|recipe| connection_faults::with_links(&stage, recipe))).await;
+            connection_faults::the_leaders_server_is_killed(&stage, &groups).await;
         };
         failures.once("the_leaders_server_is_killed", killed).await;
         stage.tear_down().await;

@@ -165,7 +165,7 @@ pub(crate) async fn sessions_that_expire_at_random_leave_one_leader_and_no_orpha
 }
 
 fn terms(group: &Group<'_>) -> Vec<(u32, Token)> {
-    let journal = group.hall.journal.borrow();
+    let journal = group.shared.journal.borrow();
     let grant = |(who, entry): &(u32, Entry)| if let Entry::Grant(token) = entry { Some((*who, *token)) } else { None };
     journal.iter().filter_map(grant).collect()
 }
@@ -177,8 +177,8 @@ pub(crate) async fn two_hundred_rounds_of_resign_and_rejoin(group: &Group<'_>) {
         group.resigns(leader).await;
         group.stand_again(leader);
         leader = {
-            group.until("somebody leads", || group.hall.believers.borrow().len() == 1).await;
-            *group.hall.believers.borrow().first().expect("one leads")
+            group.until("somebody leads", || group.shared.believers.borrow().len() == 1).await;
+            *group.shared.believers.borrow().first().expect("one leads")
         };
     }
     let joins = |number| group.said(number).iter().filter(|e| **e == Entry::Joined).count();

@@ -6,7 +6,7 @@ use hustings::access::Access;
 use hustings::client::session::ZkSession;
 use hustings::client::take_over::take_over_and_close;
 use hustings_record::Direction;
-use hustings_workloads::conformance::Arm;
+use hustings_workloads::conformance::ConformanceTarget;
 use hustings_workloads::coordination::Session as _;
 
 use crate::real_support::{CLOSE_AT_MOST, ServerStage, TestEnsemble};
@@ -17,18 +17,18 @@ pub(crate) const TICK_MS: u64 = 300;
 const TIMEOUT: Duration = Duration::from_secs(6);
 
 /// An arm of the suite: each session has its own link.
-pub(crate) struct LinkedArm<E> {
+pub(crate) struct LinkedTarget<E> {
     pub(crate) stage: ServerStage<E>,
     pub(crate) started: Instant,
 }
 
-impl<E> LinkedArm<E> {
+impl<E> LinkedTarget<E> {
     pub(crate) fn on(stage: ServerStage<E>) -> Self {
         Self { stage, started: Instant::now() }
     }
 }
 
-impl<E: TestEnsemble> Arm for LinkedArm<E> {
+impl<E: TestEnsemble> ConformanceTarget for LinkedTarget<E> {
     type Session = ZkSession;
 
     async fn connect(&self) -> ZkSession {

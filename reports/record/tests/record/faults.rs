@@ -47,12 +47,12 @@ fn the_recount_names_every_kind_of_which_its_lists_are_true() {
     type Fact = fn(FaultKind) -> bool;
     let lists: [(&str, &str, Fact); 9] = [
         (KINDS, "LASTS_UNTIL_HEALED", |kind| kind.facts().until_healed),
-        (KINDS, "LIES_IN_WAIT", |kind| kind.facts().lies_in_wait),
+        (KINDS, "LIES_IN_WAIT", |kind| kind.facts().waits_at_sync_point),
         (KINDS, "HITS_CANDIDATES", |kind| !kind.hits_hosts() && !kind.hits_servers()),
         (KINDS, "ALWAYS_COSTS", |kind| matches!(kind.facts().leads, LeadLoss::Always | LeadLoss::Anew)),
         (KINDS, "ENDS_PROCESSES", |kind| kind.facts().process == ProcessFate::Ended),
         (KINDS, "LETS_SESSIONS_EXPIRE", |kind| kind.facts().lets_sessions_expire),
-        (EXCUSES, "FORCES", |kind| kind.hits_candidates() && kind.facts().outwits_recipes),
+        (EXCUSES, "FORCES", |kind| kind.hits_candidates() && kind.facts().defeats_client_checks),
         (EXCUSES, "BAD_LINKS", |kind| kind.needs_links() && kind.facts().until_healed),
         (ELECTIONS, "COUNTS_ANEW", |kind| matches!(kind.facts().counters, Counters::Anew | Counters::Stopped)),
     ];

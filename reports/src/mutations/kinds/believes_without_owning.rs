@@ -21,7 +21,7 @@ pub(in crate::mutations) const BELIEVES_ON_FOR_A_WHILE: Mutation = Mutation::fai
 /// A belief this long is wrong for a leader that could know of its loss.
 const WRONG_NS: Nanos = 1_500_000_000;
 
-fn sites(scene: &Scene<'_>) -> Sites {
+fn sites(scene: &IndexedCell<'_>) -> Sites {
     let until = scene.index.observed_until();
     scene
         .handovers()
@@ -44,12 +44,12 @@ fn sites(scene: &Scene<'_>) -> Sites {
 
 /// When another candidate owned leadership and the loser could know. By then no fault withholds that, and its policy
 /// does not let it believe without a connection. Servers under a fault had time to end its session.
-fn could_know_from(scene: &Scene<'_>, loss: usize) -> Option<Nanos> {
+fn could_know_from(scene: &IndexedCell<'_>, loss: usize) -> Option<Nanos> {
     let (index, lost) = (scene.index, scene.loser(loss));
     let (from, until) = (others_own_from(scene, loss)?, index.observed_until());
     let expiry = 3 * index.timeout_or_asked() / 2;
     let deaf = index.faults.on_cand_in(lost.cand, (from, until));
-    let deaf = deaf.filter(|fault| fault.kind.facts().deafens).map(|fault| fault.over());
+    let deaf = deaf.filter(|fault| fault.kind.facts().suppresses_watch_events).map(|fault| fault.over());
     let states = index.candidates.states.get(&lost.session).map_or(&[][..], Vec::as_slice);
     let alone = states.iter().filter(|state| state.1 == SessionState::Disconnected && state.0 <= until);
     let alone = alone.map(|state| state.0 + expiry).filter(|_| index.info.step_down != Some(StepDown::OnDisconnect));
@@ -59,7 +59,7 @@ fn could_know_from(scene: &Scene<'_>, loss: usize) -> Option<Nanos> {
 }
 
 /// When another candidate began to own leadership.
-fn others_own_from(scene: &Scene<'_>, loss: usize) -> Option<Nanos> {
+fn others_own_from(scene: &IndexedCell<'_>, loss: usize) -> Option<Nanos> {
     let lost = scene.loser(loss);
     let intervals = scene.index.intervals.of_group(lost.group).iter();
     let next = scene.successor(loss)?;
@@ -70,12 +70,12 @@ fn others_own_from(scene: &Scene<'_>, loss: usize) -> Option<Nanos> {
         .min()
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     let until = scene.index.observed_until();
     edit_until(scene, sites, move |_| until)
 }
 
-fn edit_until<'s>(scene: &'s Scene<'s>, sites: &'s [usize], until: impl Fn(usize) -> Nanos) -> Edits<'s> {
+fn edit_until<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize], until: impl Fn(usize) -> Nanos) -> Edits<'s> {
     let lost: Vec<(&Term<'_>, Nanos)> = sites.iter().map(|&loss| (scene.loser(loss), until(loss))).collect();
     // After its loss it only believes.
     let ends: Vec<(u32, Nanos, Nanos)> = lost.iter().map(|(term, until)| (term.cand, term.ended.0, *until)).collect();

@@ -13,16 +13,16 @@ pub(in crate::mutations) const COUNTER_AHEAD: Mutation = Mutation {
     edit,
 };
 
-fn sites(scene: &Scene<'_>) -> Sites {
+fn sites(scene: &IndexedCell<'_>) -> Sites {
     let index = scene.index;
     let read = index.servers.begin.is_some() && index.servers.end.is_some();
-    Sieve::of([0], "")
+    SiteFilter::of([0], "")
         .only_if("the servers' counters were not read at both ends of the window", read)
         .only_if("the servers' counters do not outlast the fault", disturbed(index).is_none())
         .sites()
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, _: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, _: &'s [usize]) -> Edits<'s> {
     let incarnations = scene.index.candidates.incarnations.max(scene.index.candidates.all.len() as u64);
     Edits::default().replace(move |_, event| {
         let Event::Servers { t, at: WindowEdge::End, metrics } = event else { return None };

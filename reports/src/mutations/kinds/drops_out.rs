@@ -1,8 +1,8 @@
 //! A follower leaves its election and never comes back.
 
 use super::*;
-use crate::check::allowance::led_again_by;
-use crate::check::standing::Participation;
+use crate::check::participation::Participation;
+use crate::check::tolerance::recovery_deadline;
 
 pub(in crate::mutations) const DROPS_OUT: Mutation = Mutation::fails::<Participation>(
     "drops-out",
@@ -11,17 +11,17 @@ pub(in crate::mutations) const DROPS_OUT: Mutation = Mutation::fails::<Participa
     edit,
 );
 
-fn sites(scene: &Scene<'_>) -> Sites {
+fn sites(scene: &IndexedCell<'_>) -> Sites {
     let Some(window) = scene.index.window() else {
         return Sites::Nowhere("the cell ended before its tear-down".into());
     };
     let at = window.0 + 1;
     let rejoins_after = scene.index.info.rejoin_after_ms.unwrap_or(0) * 1_000_000;
     let candidates = scene.index.candidates.all.keys().map(|&cand| cand as usize);
-    Sieve::of(candidates, "there are no candidates")
+    SiteFilter::of(candidates, "there are no candidates")
         .only_if(
             "the measured window is too short: a candidate may be away for longer, with requests as slow as here",
-            led_again_by(scene.index)(at) + rejoins_after < scene.end_of_whole_drain(),
+            recovery_deadline(scene.index)(at) + rejoins_after < scene.end_of_whole_drain(),
         )
         .keep("every candidate led after the measuring began", |&cand| {
             let terms = scene.index.terms.by_cand.get(&(cand as u32)).into_iter().flatten();
@@ -41,7 +41,7 @@ fn sites(scene: &Scene<'_>) -> Sites {
         .sites()
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     let at = scene.index.window().map_or(0, |window| window.0) + 1;
     let mut edits = Edits::default();
     let gone = |cand: u32| sites.contains(&(cand as usize));

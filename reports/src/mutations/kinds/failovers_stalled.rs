@@ -25,7 +25,7 @@ pub(in crate::mutations) const FAILOVERS_STALLED: Mutation = Mutation {
     edit,
 };
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     let mut edits = Edits::default();
     for &loss in sites {
         if let (Some(to), Some(segment)) = (scene.granted(loss), scene.coordinator()) {

@@ -10,7 +10,7 @@ pub(in crate::mutations) const FAULT_UNVERIFIED: Mutation = Mutation {
     check: FaultsSection::NAME,
     verdict: Verdict::Inconclusive,
     one_by_one: true,
-    sites: |scene| Sieve::of(verified(scene), "no fault was verified").sites(),
+    sites: |scene| SiteFilter::of(verified(scene), "no fault was verified").sites(),
     edit: |scene, sites| {
         altered(scene, sites, VerificationStage::Injected, |verification| {
             verification.verified = false;
@@ -25,7 +25,9 @@ pub(in crate::mutations) const FAULT_WITHOUT_EFFECT: Mutation = Mutation {
     sites: |scene| {
         let recorded =
             |fault: &usize| scene.index.faults.all[*fault].injected.as_ref().is_some_and(|proof| proof.recorded());
-        Sieve::of(verified(scene), "no fault was verified").keep("what was probed is not recorded", recorded).sites()
+        SiteFilter::of(verified(scene), "no fault was verified")
+            .keep("what was probed is not recorded", recorded)
+            .sites()
     },
     edit: |scene, sites| {
         altered(scene, sites, VerificationStage::Injected, |verification| {
@@ -40,7 +42,7 @@ pub(in crate::mutations) const FAULT_NOT_HEALED: Mutation = Mutation {
     about: "a fault was not seen to end",
     sites: |scene| {
         let healed = |fault: &usize| scene.index.faults.all[*fault].healed.is_some();
-        Sieve::of(verified(scene), "no fault was verified").keep("no fault of this cell is healed", healed).sites()
+        SiteFilter::of(verified(scene), "no fault was verified").keep("no fault of this cell is healed", healed).sites()
     },
     edit: |scene, sites| {
         altered(scene, sites, VerificationStage::Healed, |verification| {
@@ -51,13 +53,13 @@ pub(in crate::mutations) const FAULT_NOT_HEALED: Mutation = Mutation {
     ..FAULT_UNVERIFIED
 };
 
-fn verified(scene: &Scene<'_>) -> impl Iterator<Item = usize> {
+fn verified(scene: &IndexedCell<'_>) -> impl Iterator<Item = usize> {
     (0..scene.index.faults.all.len()).filter(|&fault| scene.index.faults.all[fault].verified())
 }
 
 /// Alters the verifications of these faults at this stage.
 fn altered<'s>(
-    scene: &'s Scene<'s>,
+    scene: &'s IndexedCell<'s>,
     sites: &'s [usize],
     stage: VerificationStage,
     alter: impl Fn(&mut VerificationEvent) -> bool + 's,

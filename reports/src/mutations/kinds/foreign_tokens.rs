@@ -28,10 +28,10 @@ pub(in crate::mutations) const OTHERS_TOKEN: Mutation = Mutation::fails::<WriteT
 );
 
 /// Terms with a known token that lasted long enough for a write in their middle.
-fn leads(scene: &Scene<'_>) -> Sieve {
+fn leads(scene: &IndexedCell<'_>) -> SiteFilter {
     let known = |term: &Term<'_>| term.is_known() && at(term).is_some();
     let terms = (0..scene.index.terms.all.len()).filter(|&term| known(scene.term(term)));
-    Sieve::of(terms, "nobody ever led by a token that is known")
+    SiteFilter::of(terms, "nobody ever led by a token that is known")
         .only_if("nobody ever wrote", scene.writes_segment().is_some())
 }
 
@@ -40,13 +40,17 @@ fn at(term: &Term<'_>) -> Option<u64> {
     term.definite().filter(|led| led.1 - led.0 > 10_000_000).map(|led| led.0.midpoint(led.1))
 }
 
-fn others(scene: &Scene<'_>, term: usize) -> Option<i64> {
+fn others(scene: &IndexedCell<'_>, term: usize) -> Option<i64> {
     let own = scene.term(term);
     let mut terms = scene.index.terms.of_group(own.group).iter().map(|&other| scene.term(other));
     terms.find(|other| other.cand != own.cand && other.rests_on_another_znode(own)).map(|other| other.czxid)
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize], token: impl Fn(&Scene<'_>, usize) -> Option<i64>) -> Edits<'s> {
+fn edit<'s>(
+    scene: &'s IndexedCell<'s>,
+    sites: &'s [usize],
+    token: impl Fn(&IndexedCell<'_>, usize) -> Option<i64>,
+) -> Edits<'s> {
     let writes = sites.iter().filter_map(|&place| {
         let term = scene.term(place);
         Some(write(term, (token(scene, place)?, term.session), at(term)?))

@@ -15,7 +15,7 @@ pub(in crate::mutations) const GRANT_EARLY: Mutation = Mutation::fails::<SplitBr
     edit,
 );
 
-fn sites(scene: &Scene<'_>) -> Sites {
+fn sites(scene: &IndexedCell<'_>) -> Sites {
     let forbidden = forbidden_overlap(scene);
     let early = forbidden.unwrap_or(0) + BEYOND_NS;
     let overlap = |loss: usize| {
@@ -42,7 +42,7 @@ fn sites(scene: &Scene<'_>) -> Sites {
         .sites()
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     let early = forbidden_overlap(scene).unwrap_or(0) + BEYOND_NS;
     let moved: Vec<(&Term<'_>, Nanos)> = sites
         .iter()

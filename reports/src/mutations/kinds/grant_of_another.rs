@@ -22,16 +22,20 @@ pub(in crate::mutations) const MADE_UP_GRANT: Mutation = Mutation::fails::<Grant
 );
 
 /// Terms by a znode that was observed by name.
-fn observed(scene: &Scene<'_>) -> Sieve {
+fn observed(scene: &IndexedCell<'_>) -> SiteFilter {
     let known = |&term: &usize| {
         let own = scene.term(term);
         scene.index.znodes.named(own.session, own.node) == Some(own.czxid)
     };
-    Sieve::of(0..scene.index.terms.all.len(), "nobody ever led")
+    SiteFilter::of(0..scene.index.terms.all.len(), "nobody ever led")
         .keep("no lead rests on a znode whose name was observed, and means one znode alone", known)
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize], token: fn(&Scene<'_>, usize) -> Option<i64>) -> Edits<'s> {
+fn edit<'s>(
+    scene: &'s IndexedCell<'s>,
+    sites: &'s [usize],
+    token: fn(&IndexedCell<'_>, usize) -> Option<i64>,
+) -> Edits<'s> {
     Edits::default().replace(move |segment, event| {
         let Event::Grant { t, cand, session, term, node, .. } = event else { return None };
         let is_it = |&&place: &&usize| {

@@ -9,11 +9,13 @@ pub(in crate::mutations) const GROUP_NEVER_LED: Mutation = Mutation {
     check: Enrolment::NAME,
     verdict: Verdict::Inconclusive,
     one_by_one: true,
-    sites: |scene| Sieve::of(scene.index.terms.by_group.keys().map(|&group| group as usize), "nobody ever led").sites(),
+    sites: |scene| {
+        SiteFilter::of(scene.index.terms.by_group.keys().map(|&group| group as usize), "nobody ever led").sites()
+    },
     edit,
 };
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     let of_group = |cand: u32| scene.index.candidates.all.get(&cand).map(|candidate| candidate.group);
     let first = sites.first().map(|&group| group as u32);
     let is_it = move |cand: u32| first.is_some() && of_group(cand) == first;

@@ -10,14 +10,14 @@ pub(in crate::mutations) const HARNESS_STALLS: Mutation = Mutation {
     verdict: Verdict::Inconclusive,
     one_by_one: true,
     sites: |scene| {
-        Sieve::of(0..scene.index.faults.all.len(), "there is no fault during which a stall would matter")
+        SiteFilter::of(0..scene.index.faults.all.len(), "there is no fault during which a stall would matter")
             .only_if("the record has no coordinator", scene.coordinator().is_some())
             .sites()
     },
     edit,
 };
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     let mut edits = Edits::default();
     if let (Some(&fault), Some(segment)) = (sites.first(), scene.coordinator()) {
         let from = scene.index.faults.all[fault].t;

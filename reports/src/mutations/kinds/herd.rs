@@ -11,7 +11,7 @@ const SETTLES_NS: Nanos = 500_000;
 pub(in crate::mutations) const HERD: Mutation =
     Mutation::fails::<FanOutSection>("herd", "everybody is notified of a leader's loss", sites, edit);
 
-fn sites(scene: &Scene<'_>) -> Sites {
+fn sites(scene: &IndexedCell<'_>) -> Sites {
     let wakes = scene.index.info.leader_wakes();
     scene
         .handovers()
@@ -23,8 +23,8 @@ fn sites(scene: &Scene<'_>) -> Sites {
 }
 
 /// Candidates that the loss need not wake, but that are woken here: enrolled, connected and at rest.
-fn idle(scene: &Scene<'_>, loss: usize) -> Vec<u32> {
-    let Some(at) = told_at(scene, loss) else { return Vec::new() };
+fn idle(scene: &IndexedCell<'_>, loss: usize) -> Vec<u32> {
+    let Some(at) = notified_at(scene, loss) else { return Vec::new() };
     let (lost, next) = (scene.loser(loss), scene.successor(loss).map(|next| next.cand));
     let around = (scene.losses()[loss].effect.saturating_sub(CALM_NS), at + CALM_NS);
     let others = scene.calm_others(lost.group, lost.cand, around).into_iter().map(|(cand, _)| cand);
@@ -33,15 +33,15 @@ fn idle(scene: &Scene<'_>, loss: usize) -> Vec<u32> {
 }
 
 /// The first notification of the loss, or else the next grant.
-fn told_at(scene: &Scene<'_>, loss: usize) -> Option<Nanos> {
+fn notified_at(scene: &IndexedCell<'_>, loss: usize) -> Option<Nanos> {
     let first = scene.index.woken(&scene.losses()[loss]).first().map(|notice| notice.t);
     first.or_else(|| scene.successor(loss).map(|next| next.grant))
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     let mut edits = Edits::default();
     for &loss in sites {
-        let (lost, Some(at)) = (scene.loser(loss), told_at(scene, loss)) else { continue };
+        let (lost, Some(at)) = (scene.loser(loss), notified_at(scene, loss)) else { continue };
         for (step, cand) in (1..).zip(idle(scene, loss)) {
             let t = at + step * STEP_NS;
             let (Some(stand), Some(segment)) = (scene.index.candidates.standing(cand, t), scene.segment_at(cand, t))

@@ -61,7 +61,7 @@ pub(in crate::mutations) const RELEASED_LATE_BY_3_S: Mutation = Mutation {
     ..DETECTED_LATE_BY_600_MS
 };
 
-fn sites(scene: &Scene<'_>, what: Promise, late: Nanos) -> Sites {
+fn sites(scene: &IndexedCell<'_>, what: Promise, late: Nanos) -> Sites {
     let index = scene.index;
     let watches = index.info.leader_wakes() != Some(FanOut::None);
     let slack = slack(index, what, late);
@@ -70,7 +70,7 @@ fn sites(scene: &Scene<'_>, what: Promise, late: Nanos) -> Sites {
     let allowed = |loss: &usize| {
         slack.get(loss).map_or(late, |slack| if late == SHORT_NS { slack.of_half } else { slack.of_each })
     };
-    let sieve = scene
+    let site_filter = scene
         .handovers()
         .only_if("the recipe watches nothing", watches || what != Promise::Detect)
         .keep("no leader was ordered to resign", |&loss| {
@@ -100,7 +100,7 @@ fn sites(scene: &Scene<'_>, what: Promise, late: Nanos) -> Sites {
              timeouts before the loss until so late a grant",
             |&loss| undisturbed(scene, loss, late),
         );
-    match sieve.sites() {
+    match site_filter.sites() {
         Sites::At(losses) if losses.len() < enough => Sites::Nowhere(
             "fewer than three handovers were undisturbed, or at most half of them: some may take a second more".into(),
         ),
@@ -109,7 +109,7 @@ fn sites(scene: &Scene<'_>, what: Promise, late: Nanos) -> Sites {
 }
 
 /// When the successor was notified of the loss, if that was before its grant.
-fn notified(scene: &Scene<'_>, loss: usize) -> Option<Nanos> {
+fn notified(scene: &IndexedCell<'_>, loss: usize) -> Option<Nanos> {
     let (next, granted) = (scene.successor(loss)?, scene.granted(loss)?);
     let woken = scene.index.woken(&scene.losses()[loss]);
     let first = woken.first()?.t;
@@ -118,7 +118,7 @@ fn notified(scene: &Scene<'_>, loss: usize) -> Option<Nanos> {
 
 /// Whether only the loss itself affected the candidates that could take over, from a while before it until the late
 /// grant.
-fn undisturbed(scene: &Scene<'_>, loss: usize, late: Nanos) -> bool {
+fn undisturbed(scene: &IndexedCell<'_>, loss: usize, late: Nanos) -> bool {
     let index = scene.index;
     let (lost, fault) = (&scene.losses()[loss], scene.fault(loss));
     let (Some(next), Some(granted)) = (scene.successor(loss), scene.granted(loss)) else { return false };
@@ -127,7 +127,8 @@ fn undisturbed(scene: &Scene<'_>, loss: usize, late: Nanos) -> bool {
     let mut on_next = index.faults.on_cand_in(next.cand, span).filter(|other| other.id != fault.id);
     let around = (lost.effect.saturating_sub(CALM_NS), span.1);
     let mut others = index.faults.on_group_in(lost.group, around).filter(|other| other.id != fault.id);
-    let slow = |other: &crate::index::Fault<'_>| other.kind.facts().deafens && !other.kind.facts().takes_out;
+    let slow =
+        |other: &crate::index::Fault<'_>| other.kind.facts().suppresses_watch_events && !other.kind.facts().takes_out;
     let mut elsewhere = index.faults.all.iter().filter(|other| other.t <= span.1 && span.0 <= other.felt().1);
     let group = index.candidates.of_group(lost.group);
     let hosts: Vec<u16> = group.iter().filter_map(|cand| Some(index.candidates.all.get(cand)?.host)).collect();
@@ -141,7 +142,7 @@ fn undisturbed(scene: &Scene<'_>, loss: usize, late: Nanos) -> bool {
         && !index.candidates.lost_touch(next.session, (lost.effect, granted + late))
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize], what: Promise, late: Nanos) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize], what: Promise, late: Nanos) -> Edits<'s> {
     struct DelayedHandover<'t> {
         next: &'t Term<'t>,
         group: u32,

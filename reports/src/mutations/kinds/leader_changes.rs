@@ -13,10 +13,10 @@ pub(in crate::mutations) const LEADER_CHANGES: Mutation = Mutation::fails::<Hand
     edit,
 );
 
-fn sites(scene: &Scene<'_>) -> Sites {
+fn sites(scene: &IndexedCell<'_>) -> Sites {
     let expect = &scene.index.info.expect;
     let demanded = expect.unplanned == Expectation::None || expect.handovers == Some(Expectation::None);
-    Sieve::of(0..scene.index.terms.all.len(), "nobody ever led")
+    SiteFilter::of(0..scene.index.terms.all.len(), "nobody ever led")
         .only_if("unplanned handovers are allowed here", demanded)
         .only_if("there is one candidate a group", scene.index.info.candidates_per_group > 1)
         .keep("no leader was undisturbed for 2 T and 100 ms, and a follower of it with it", |&place| {
@@ -26,14 +26,14 @@ fn sites(scene: &Scene<'_>) -> Sites {
 }
 
 /// When, and to which follower, the leadership of this term could go.
-fn change(scene: &Scene<'_>, place: usize) -> Option<(Nanos, u32)> {
+fn change(scene: &IndexedCell<'_>, place: usize) -> Option<(Nanos, u32)> {
     let calm = 2 * scene.index.timeout_or_asked() + 100_000_000;
     let at = scene.quiet_in_term(place, calm, 2 * GAP_NS)?;
     let (cand, _) = scene.calm_follower(scene.term(place), (at, at + 2 * GAP_NS))?;
     Some((at, cand))
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     let mut edits = Edits::default();
     let mut cut: Vec<&Term<'_>> = Vec::new();
     for &place in sites {

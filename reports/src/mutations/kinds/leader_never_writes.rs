@@ -11,11 +11,11 @@ const BEYOND_NS: Nanos = 1_200_000_000;
 pub(in crate::mutations) const LEADER_NEVER_WRITES: Mutation =
     Mutation::fails::<EffectSection>("leader-never-writes", "a leader does not write in all of its term", sites, edit);
 
-fn sites(scene: &Scene<'_>) -> Sites {
+fn sites(scene: &IndexedCell<'_>) -> Sites {
     let Some(window) = scene.index.window() else {
         return Sites::Nowhere("the cell ended before its tear-down".into());
     };
-    Sieve::of(0..scene.index.terms.all.len(), "nobody ever led")
+    SiteFilter::of(0..scene.index.terms.all.len(), "nobody ever led")
         .keep("no undisturbed term lasted for ten write intervals and 1.2 s", |&place| {
             let term = scene.term(place);
             let enough = INTERVALS * scene.index.info.work_interval_ms * 1_000_000 + BEYOND_NS;
@@ -25,13 +25,13 @@ fn sites(scene: &Scene<'_>) -> Sites {
 }
 
 /// Whether the leader's process, its work and the coordinator ran throughout.
-fn runs(scene: &Scene<'_>, term: &Term<'_>, led: (Nanos, Nanos)) -> bool {
+fn runs(scene: &IndexedCell<'_>, term: &Term<'_>, led: (Nanos, Nanos)) -> bool {
     let faults = &scene.index.faults;
     let stalled = scene.index.lives.stalls_in(&[term.host], led).any(|stall| stall.own > BEYOND_NS / 10);
     !touches(faults.stops_of(term.host), led) && !touches(faults.hangs_of(term.host), led) && !stalled
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     let mute: BTreeSet<(u32, i64, i64)> = sites
         .iter()
         .map(|&place| {

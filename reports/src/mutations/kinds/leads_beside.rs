@@ -14,9 +14,9 @@ pub(in crate::mutations) const LEADS_BESIDE: Mutation = Mutation::fails::<SplitB
     edit,
 );
 
-fn sites(scene: &Scene<'_>) -> Sites {
+fn sites(scene: &IndexedCell<'_>) -> Sites {
     let forbidden = forbidden_overlap(scene);
-    Sieve::of(0..scene.index.terms.all.len(), "nobody ever led")
+    SiteFilter::of(0..scene.index.terms.all.len(), "nobody ever led")
         .only_if("the scenario allows overlaps of any length here", forbidden.is_some())
         .only_if("there is one candidate a group", scene.index.info.candidates_per_group > 1)
         .keep("no leader was undisturbed, and a follower of it with it", |&place| beside(scene, place).is_some())
@@ -24,14 +24,14 @@ fn sites(scene: &Scene<'_>) -> Sites {
 }
 
 /// When, and which follower, could believe beside the leader of this term.
-fn beside(scene: &Scene<'_>, place: usize) -> Option<(Nanos, Nanos, u32)> {
+fn beside(scene: &IndexedCell<'_>, place: usize) -> Option<(Nanos, Nanos, u32)> {
     let long = forbidden_overlap(scene)? + BEYOND_NS;
     let at = scene.quiet_in_term(place, 0, long + 1)?;
     let (cand, _) = scene.calm_follower(scene.term(place), (at, at + long))?;
     Some((at, at + long, cand))
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     let mut edits = Edits::default();
     for &place in sites {
         let Some((from, to, cand)) = beside(scene, place) else { continue };

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::check::lists::ROOT;
-use crate::check::standing::Participation;
+use crate::check::participation::Participation;
 
 /// A name that no recipe gives.
 const LEFT: &str = "left-behind-n_0000000000";
@@ -23,7 +23,7 @@ pub(in crate::mutations) const SESSION_LISTED: Mutation = Mutation {
     about: "the servers list a session that its candidate gave up long before",
     sites: |scene| {
         let over = given_up(scene);
-        Sieve::of(over.is_some().then_some(0), "no session was given up so long before the servers were asked")
+        SiteFilter::of(over.is_some().then_some(0), "no session was given up so long before the servers were asked")
             .sites()
             .listed(scene)
     },
@@ -40,7 +40,7 @@ pub(in crate::mutations) const WATCH_LISTED: Mutation = Mutation {
     sites: |scene| {
         let promises = scene.index.info.leader_wakes().is_some();
         let follower = follower(scene);
-        Sieve::of(follower.is_some().then_some(0), "no follower was at rest when the servers were asked")
+        SiteFilter::of(follower.is_some().then_some(0), "no follower was at rest when the servers were asked")
             .only_if("the recipe does not say what it watches", promises)
             .sites()
             .listed(scene)
@@ -56,7 +56,7 @@ pub(in crate::mutations) const WATCH_LISTED: Mutation = Mutation {
 impl Sites {
     /// Only if the servers listed their holdings at the end of the drain, after enough time without an outage for a
     /// clean-up.
-    fn listed(self, scene: &Scene<'_>) -> Self {
+    fn listed(self, scene: &IndexedCell<'_>) -> Self {
         let Some(listed) = &scene.index.lists.end else {
             return Self::Nowhere("the servers were not asked for what they hold".into());
         };
@@ -67,18 +67,18 @@ impl Sites {
 const TOO_SHORT: &str = "what an earlier cell or a fault left behind may still be there when the servers are asked";
 
 /// Time within which leftovers are removed: 2 T, 2 ticks and 1.5 s.
-fn cleared_within(scene: &Scene<'_>) -> Nanos {
+fn cleared_within(scene: &IndexedCell<'_>) -> Nanos {
     2 * (scene.index.timeout_or_asked() + scene.index.tick) + 1_500_000_000
 }
 
 /// Whether the cell, and the servers, had been up for long enough.
-fn quiet_before(scene: &Scene<'_>, at: Nanos) -> bool {
+fn quiet_before(scene: &IndexedCell<'_>, at: Nanos) -> bool {
     let quiet = at.saturating_sub(cleared_within(scene));
     quiet > scene.index.span.0 && !scene.index.servers.out_within((quiet, at))
 }
 
 /// A session that a candidate had given up for another one long before the servers were asked.
-fn given_up(scene: &Scene<'_>) -> Option<i64> {
+fn given_up(scene: &IndexedCell<'_>) -> Option<i64> {
     let index = scene.index;
     let at = index.lists.end.as_ref()?.asked.0;
     let limit = cleared_within(scene);
@@ -90,7 +90,7 @@ fn given_up(scene: &Scene<'_>) -> Option<i64> {
 }
 
 /// Session and group of a follower at rest when the servers were asked.
-fn follower(scene: &Scene<'_>) -> Option<(i64, u32)> {
+fn follower(scene: &IndexedCell<'_>) -> Option<(i64, u32)> {
     let index = scene.index;
     let asked = index.lists.end.as_ref()?.asked;
     let around = (asked.0.saturating_sub(1_000_000_000), asked.1 + 200_000_000);

@@ -6,7 +6,7 @@ use crate::check::handovers::Handovers;
 pub(in crate::mutations) const LOSS_NOT_PLANNED: Mutation =
     Mutation::fails::<Handovers>("loss-not-planned", "a lead changes hands though no fault was ordered", sites, edit);
 
-fn sites(scene: &Scene<'_>) -> Sites {
+fn sites(scene: &IndexedCell<'_>) -> Sites {
     let index = scene.index;
     let alone = |loss: &usize| {
         let (loss, faults) = (&scene.losses()[*loss], &index.faults);
@@ -18,7 +18,7 @@ fn sites(scene: &Scene<'_>) -> Sites {
     };
     let stalled = |loss: &usize| {
         let at = scene.losses()[*loss].effect;
-        index.felt_stall(&[scene.loser(*loss).host], (at, scene.granted(*loss).unwrap_or(at))).is_some()
+        index.confounding_stall(&[scene.loser(*loss).host], (at, scene.granted(*loss).unwrap_or(at))).is_some()
     };
     // A record without any fault already shows that nothing was tried.
     scene
@@ -33,7 +33,7 @@ fn sites(scene: &Scene<'_>) -> Sites {
         .sites()
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     // Only one fault is removed: the others remain as evidence that the cell did what it says.
     let forgotten: BTreeSet<u32> = sites.first().map(|&loss| scene.fault(loss).id).into_iter().collect();
     Edits::default().drop_if(move |_, event| match event {

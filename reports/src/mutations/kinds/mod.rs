@@ -45,10 +45,10 @@ pub(super) mod write_without_term;
 use crate::check::Section;
 use crate::index::Term;
 use crate::mutations::edits::Edits;
+use crate::mutations::indexed_cell::{CALM_NS, IndexedCell, MADE_UP_TERM, MADE_UP_TOKEN, is_end_of};
 use crate::mutations::mutation::Mutation;
-use crate::mutations::scene::{CALM_NS, MADE_UP_TERM, MADE_UP_TOKEN, Scene, is_end_of};
 use crate::mutations::shift::shift;
-use crate::mutations::sites::{Sieve, Sites};
+use crate::mutations::sites::{SiteFilter, Sites};
 use crate::verdict::Verdict;
 use hustings_record::{
     Departure, Event, Evidence, Expectation, FanOut, FaultKind, Fencing, Holdings, Misbehaviour, Nanos, ProcessFate,

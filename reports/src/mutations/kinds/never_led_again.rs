@@ -1,19 +1,19 @@
 //! A group is never led again after it has lost its leader.
 
 use super::*;
-use crate::check::allowance::led_again_by;
-use crate::check::liveness::Leaderless;
+use crate::check::liveness::LeaderlessTime;
+use crate::check::tolerance::recovery_deadline;
 
-pub(in crate::mutations) const NEVER_LED_AGAIN: Mutation = Mutation::fails::<Leaderless>(
+pub(in crate::mutations) const NEVER_LED_AGAIN: Mutation = Mutation::fails::<LeaderlessTime>(
     "never-led-again",
     "nobody leads a group again after it has lost its leader",
     sites,
     edit,
 );
 
-fn sites(scene: &Scene<'_>) -> Sites {
+fn sites(scene: &IndexedCell<'_>) -> Sites {
     let over = scene.index.faults.all.iter().map(|fault| fault.over()).max().unwrap_or(0);
-    let led_again_by = led_again_by(scene.index);
+    let recovery_deadline = recovery_deadline(scene.index);
     scene
         .handovers()
         .only_if("the cell ended before its tear-down", scene.index.window().is_some())
@@ -22,12 +22,12 @@ fn sites(scene: &Scene<'_>) -> Sites {
         })
         .keep("the longest drain ends before a group has to be led again, with requests as slow as here", |&loss| {
             let lost = over.max(scene.losses()[loss].effect).max(scene.believed_until(loss));
-            led_again_by(lost) < scene.end_of_whole_drain()
+            recovery_deadline(lost) < scene.end_of_whole_drain()
         })
         .sites()
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     // By group: no grant comes from this moment on.
     let mut from: BTreeMap<u32, Nanos> = BTreeMap::new();
     for &loss in sites {

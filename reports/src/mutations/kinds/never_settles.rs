@@ -1,7 +1,7 @@
 //! A notified follower never settles: its watch is not armed again.
 
 use super::*;
-use crate::check::standing::Participation;
+use crate::check::participation::Participation;
 
 pub(in crate::mutations) const NEVER_SETTLES: Mutation = Mutation::fails::<Participation>(
     "never-settles",
@@ -10,12 +10,12 @@ pub(in crate::mutations) const NEVER_SETTLES: Mutation = Mutation::fails::<Parti
     edit,
 );
 
-fn sites(scene: &Scene<'_>) -> Sites {
+fn sites(scene: &IndexedCell<'_>) -> Sites {
     let Some(window) = scene.index.window() else {
         return Sites::Nowhere("the cell ended before its tear-down".into());
     };
     let long = 7 * scene.index.timeout_or_asked() / 5 + 4_000_000_000;
-    Sieve::of(scene.index.candidates.all.keys().map(|&cand| cand as usize), "there are no candidates")
+    SiteFilter::of(scene.index.candidates.all.keys().map(|&cand| cand as usize), "there are no candidates")
         .keep("nobody settled after a notification and remained a follower", |&cand| {
             last_settled(scene, cand as u32).is_some()
         })
@@ -30,7 +30,7 @@ fn sites(scene: &Scene<'_>) -> Sites {
 }
 
 /// The last time that the candidate was notified and then settled as a follower; it did nothing after that until the tear-down.
-fn last_settled(scene: &Scene<'_>, cand: u32) -> Option<(Nanos, Nanos)> {
+fn last_settled(scene: &IndexedCell<'_>, cand: u32) -> Option<(Nanos, Nanos)> {
     let index = scene.index;
     let until = index.observed_until();
     let handled = index.notices.all_handled(cand);
@@ -44,7 +44,7 @@ fn last_settled(scene: &Scene<'_>, cand: u32) -> Option<(Nanos, Nanos)> {
     (!joined && !granted && !busy_later).then_some(*span)
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     let until = scene.index.observed_until();
     let dropped: BTreeMap<u32, Nanos> =
         sites.iter().filter_map(|&cand| Some((cand as u32, last_settled(scene, cand as u32)?.0))).collect();

@@ -11,7 +11,7 @@ pub(in crate::mutations) const NOTIFICATION_MISSED: Mutation = Mutation::fails::
     edit,
 );
 
-fn sites(scene: &Scene<'_>) -> Sites {
+fn sites(scene: &IndexedCell<'_>) -> Sites {
     let wakes = scene.index.info.leader_wakes();
     scene
         .handovers()
@@ -32,12 +32,12 @@ fn sites(scene: &Scene<'_>) -> Sites {
 }
 
 /// The last watcher that was notified of the loss: candidate and time.
-fn missed(scene: &Scene<'_>, loss: usize) -> Option<(u32, Nanos)> {
+fn missed(scene: &IndexedCell<'_>, loss: usize) -> Option<(u32, Nanos)> {
     let woken = scene.index.woken(&scene.losses()[loss]);
     woken.last().map(|notice| (notice.cand, notice.t))
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     let dropped: BTreeSet<(u32, Nanos)> = sites.iter().filter_map(|&loss| missed(scene, loss)).collect();
     Edits::default().drop_if(move |_, event| match event {
         Event::Notified { t, cand, kind: WatchEvent::Deleted, .. } => dropped.contains(&(*cand, *t)),

@@ -15,15 +15,15 @@ pub(in crate::mutations) const NOTIFIED_FOR_NOTHING: Mutation = Mutation::fails:
     edit,
 );
 
-fn sites(scene: &Scene<'_>) -> Sites {
-    Sieve::of(0..scene.index.terms.all.len(), "nobody ever led")
+fn sites(scene: &IndexedCell<'_>) -> Sites {
+    SiteFilter::of(0..scene.index.terms.all.len(), "nobody ever led")
         .only_if("the recipe promises no fan-out", scene.index.info.leader_wakes().is_some())
         .keep("no group was undisturbed for 2 s after the last change in it", |&place| moment(scene, place).is_some())
         .sites()
 }
 
 /// A time without activity in the group.
-fn moment(scene: &Scene<'_>, place: usize) -> Option<Nanos> {
+fn moment(scene: &IndexedCell<'_>, place: usize) -> Option<Nanos> {
     let term = scene.term(place);
     let at = scene.quiet_in_term(place, BEFORE_NS, AFTER_NS)?;
     let around = (at.saturating_sub(BEFORE_NS), at + AFTER_NS);
@@ -33,7 +33,7 @@ fn moment(scene: &Scene<'_>, place: usize) -> Option<Nanos> {
     (!hit && !noticed && !scene.calm_others(term.group, term.cand, around).is_empty()).then_some(at)
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     let mut edits = Edits::default();
     for &place in sites {
         let (term, Some(t)) = (scene.term(place), moment(scene, place)) else { continue };

@@ -10,10 +10,10 @@ pub(in crate::mutations) const OTHER_WINNER: Mutation = Mutation::fails::<Ensemb
     edit,
 );
 
-fn sites(scene: &Scene<'_>) -> Sites {
+fn sites(scene: &IndexedCell<'_>) -> Sites {
     let elections = &scene.index.servers.elections;
     let predicted = crate::check::server_elections::predicted(scene.index);
-    Sieve::of(0..elections.len(), "the servers held no election")
+    SiteFilter::of(0..elections.len(), "the servers held no election")
         .keep("nobody won an election", |&place| elections[place].winner.is_some())
         .keep("no election's winner follows from the recorded votes", |place| predicted.contains(place))
         .keep("nobody else came back from the election and heard the winner's vote", |&place| {
@@ -24,7 +24,7 @@ fn sites(scene: &Scene<'_>) -> Sites {
 
 /// A follower of the winner that received the winner's vote: had it won, its votes would certainly elect another
 /// server.
-fn other(scene: &Scene<'_>, place: usize) -> Option<u32> {
+fn other(scene: &IndexedCell<'_>, place: usize) -> Option<u32> {
     let election = &scene.index.servers.elections[place];
     let back = |role: &crate::index::Role| role.back.is_some() || role.elected.is_some();
     election
@@ -37,7 +37,7 @@ fn other(scene: &Scene<'_>, place: usize) -> Option<u32> {
 }
 
 /// Swaps the winner and one of its followers from this election on.
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     let swaps: Vec<(u64, u32, u32)> = sites
         .iter()
         .take(1)

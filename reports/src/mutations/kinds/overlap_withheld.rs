@@ -13,16 +13,16 @@ pub(in crate::mutations) const OVERLAP_WITHHELD: Mutation = Mutation {
     edit,
 };
 
-fn sites(scene: &Scene<'_>) -> Sites {
+fn sites(scene: &IndexedCell<'_>) -> Sites {
     let must_show = scene.index.info.expect.overlap == Expectation::Some;
-    Sieve::of(0..scene.index.terms.all.len(), "nobody ever led")
+    SiteFilter::of(0..scene.index.terms.all.len(), "nobody ever led")
         .only_if("the scenario does not say that overlaps must show here", must_show)
         .keep("no belief outlasted a later grant", |&term| ends_early(scene, term).is_some())
         .sites()
 }
 
 /// When another candidate of the group was first granted the lead after this term's grant, if the belief lasted longer.
-fn ends_early(scene: &Scene<'_>, term: usize) -> Option<Nanos> {
+fn ends_early(scene: &IndexedCell<'_>, term: usize) -> Option<Nanos> {
     let own = scene.term(term);
     let of_group = scene.index.terms.of_group(own.group).iter().map(|&place| scene.term(place));
     let later = of_group.filter(|next| next.cand != own.cand && next.grant >= own.granted.unwrap_or(own.grant));
@@ -30,7 +30,7 @@ fn ends_early(scene: &Scene<'_>, term: usize) -> Option<Nanos> {
     (own.ended.1 + scene.index.epsilon >= first).then_some(first)
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, _: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, _: &'s [usize]) -> Edits<'s> {
     // A single remaining overlap would satisfy the check, so all terms are cut.
     let mut ends: BTreeMap<(usize, u32, i64, Nanos, Nanos), Nanos> = BTreeMap::new();
     for (place, term) in scene.index.terms.all.iter().enumerate() {

@@ -7,12 +7,12 @@ use crate::stats::spans::{Span, total, union, within, without};
 pub(in crate::mutations) const OWNS_WITHOUT_BELIEVING: Mutation =
     Mutation::fails::<Ownership>("owns-without-believing", "a candidate owns the lead and never takes it", sites, edit);
 
-fn sites(scene: &Scene<'_>) -> Sites {
+fn sites(scene: &IndexedCell<'_>) -> Sites {
     let Some(window) = scene.index.window() else {
         return Sites::Nowhere("the cell ended before its tear-down".into());
     };
     let long = owner_may_not_believe_for(scene.index) + 500_000_000;
-    Sieve::of(0..scene.index.terms.all.len(), "nobody ever led")
+    SiteFilter::of(0..scene.index.terms.all.len(), "nobody ever led")
         .keep("nobody owned the lead for so long that not believing would be wrong", |&place| {
             let term = scene.term(place);
             let intervals = scene.index.intervals.of_group(term.group).iter();
@@ -29,7 +29,7 @@ fn sites(scene: &Scene<'_>) -> Sites {
 }
 
 /// When faults on the owner and server outages no longer keep it from leading.
-fn free_from(scene: &Scene<'_>, term: &Term<'_>, span: (Nanos, Nanos)) -> Nanos {
+fn free_from(scene: &IndexedCell<'_>, term: &Term<'_>, span: (Nanos, Nanos)) -> Nanos {
     let faults =
         scene.index.faults.all.iter().filter(|fault| fault.met.contains(&term.host) || fault.kind.hits_servers());
     let over = faults.filter(|fault| fault.t < span.1).map(|fault| fault.active.1);
@@ -37,7 +37,7 @@ fn free_from(scene: &Scene<'_>, term: &Term<'_>, span: (Nanos, Nanos)) -> Nanos 
     over.chain(served).max().unwrap_or(span.0).max(span.0)
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     let gone: Vec<&Term<'_>> = sites.iter().map(|&place| scene.term(place)).collect();
     // Earlier and later terms of the same incarnation are removed too, each with its writes.
     let is_it = move |cand: u32, session: i64| gone.iter().any(|term| (term.cand, term.session) == (cand, session));

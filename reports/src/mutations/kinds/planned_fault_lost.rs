@@ -6,7 +6,7 @@ use super::*;
 pub(in crate::mutations) const PLANNED_FAULT_LOST: Mutation = Mutation {
     name: "planned-fault-lost",
     about: "a planned fault vanishes: it is neither ordered nor withheld",
-    sites: |scene| Sieve::of(planned(scene), "the record does not tell the plan of this cell").sites(),
+    sites: |scene| SiteFilter::of(planned(scene), "the record does not tell the plan of this cell").sites(),
     edit: |scene, sites| {
         let gone: Vec<u32> = sites.iter().map(|&id| id as u32).collect();
         let is_gone = |planned: Option<u32>| planned.is_some_and(|id| gone.contains(&id));
@@ -37,6 +37,6 @@ pub(in crate::mutations) const FAULT_NOT_OF_PLAN: Mutation = Mutation {
 };
 
 /// Numbers of planned faults.
-fn planned(scene: &Scene<'_>) -> impl Iterator<Item = usize> {
+fn planned(scene: &IndexedCell<'_>) -> impl Iterator<Item = usize> {
     scene.index.plan.faults.iter().flat_map(|faults| faults.keys()).map(|&id| id as usize)
 }

@@ -10,16 +10,16 @@ pub(in crate::mutations) const REFUSED_WRITE_ACCEPTED: Mutation = Mutation::fail
     edit,
 );
 
-fn sites(scene: &Scene<'_>) -> Sites {
+fn sites(scene: &IndexedCell<'_>) -> Sites {
     let refused = scene.writes_that(|found| found.rejected);
-    Sieve::of(0..scene.index.writing.count(), "nobody ever wrote")
+    SiteFilter::of(0..scene.index.writing.count(), "nobody ever wrote")
         .if_stale_writes_are_forbidden(scene)
         .only_if("the resource has no fence", scene.index.info.fencing == Fencing::Fenced)
         .keep("the fence refused no write", |place| refused.contains_key(place))
         .sites()
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     let refused = scene.writes_that(|found| found.rejected);
     let numbers: BTreeSet<u64> = sites.iter().filter_map(|place| refused.get(place).copied()).collect();
     Edits::default().after_ledgers(move |event| {

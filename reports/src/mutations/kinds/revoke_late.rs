@@ -29,7 +29,7 @@ pub(in crate::mutations) const BY_500_MS: Mutation = Mutation {
 };
 
 /// The shortest overlap that this cell forbids, beyond the clocks' error; `None`: it allows any.
-pub(super) fn forbidden_overlap(scene: &Scene<'_>) -> Option<Nanos> {
+pub(super) fn forbidden_overlap(scene: &IndexedCell<'_>) -> Option<Nanos> {
     let (index, expect) = (scene.index, &scene.index.info.expect);
     let allowed = match (expect.overlap, expect.overlap_of_t_max) {
         (Expectation::None | Expectation::Excused, _) => 0,
@@ -39,7 +39,7 @@ pub(super) fn forbidden_overlap(scene: &Scene<'_>) -> Option<Nanos> {
     Some(allowed + index.epsilon + 1)
 }
 
-fn sites(scene: &Scene<'_>, late: Nanos) -> Sites {
+fn sites(scene: &IndexedCell<'_>, late: Nanos) -> Sites {
     let forbidden = forbidden_overlap(scene);
     scene
         .handovers()
@@ -68,14 +68,14 @@ fn revoked(term: &Term<'_>) -> bool {
 }
 
 /// Whether a process of the handover stalled during the overlap to be created.
-fn stalled(scene: &Scene<'_>, loss: usize, late: Nanos) -> bool {
+fn stalled(scene: &IndexedCell<'_>, loss: usize, late: Nanos) -> bool {
     let (lost, Some(next)) = (scene.loser(loss), scene.successor(loss)) else { return true };
     let span = (lost.ended.0.min(next.grant), lost.ended.1 + late);
     let limit = scene.index.stall_limit();
     scene.index.lives.stalls_in(&[lost.host, next.host], span).any(|stall| stall.own > limit)
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize], late: Nanos) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize], late: Nanos) -> Edits<'s> {
     let lost: Vec<&Term<'_>> = sites.iter().map(|&loss| scene.loser(loss)).collect();
     Edits::default().replace(move |segment, event| {
         let Event::Revoke { from, to, cand, session, term, reason } = event else { return None };

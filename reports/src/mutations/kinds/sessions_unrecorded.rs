@@ -9,6 +9,8 @@ pub(in crate::mutations) const SESSIONS_UNRECORDED: Mutation = Mutation {
     check: SessionsSection::NAME,
     verdict: Verdict::Inconclusive,
     one_by_one: false,
-    sites: |scene| Sieve::of(scene.index.candidates.sessions.keys().take(1).map(|_| 0), "there is no session").sites(),
+    sites: |scene| {
+        SiteFilter::of(scene.index.candidates.sessions.keys().take(1).map(|_| 0), "there is no session").sites()
+    },
     edit: |_, _| Edits::default().drop_if(|_, event| matches!(event, Event::Session { .. })),
 };

@@ -13,20 +13,20 @@ pub(in crate::mutations) const STALE_COUNTER: Mutation = Mutation {
     edit,
 };
 
-fn sites(scene: &Scene<'_>) -> Sites {
+fn sites(scene: &IndexedCell<'_>) -> Sites {
     let index = scene.index;
     let (Some((from, _)), Some((to, _))) = (index.servers.begin, index.servers.end) else {
         return Sites::Nowhere("the servers' counters were not read at both ends of the window".into());
     };
     let edge = 300_000_000;
     let told = index.notices.all().any(|notice| from + edge < notice.t && notice.t + edge < to);
-    Sieve::of([0], "")
+    SiteFilter::of([0], "")
         .only_if("nobody was notified of anything within the window", told)
         .only_if("the servers' counters do not outlast the fault", disturbed(index).is_none())
         .sites()
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, _: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, _: &'s [usize]) -> Edits<'s> {
     let before = scene.index.servers.begin.map(|(_, metrics)| metrics);
     Edits::default().replace(move |_, event| {
         let Event::Servers { t, at: WindowEdge::End, metrics } = event else { return None };

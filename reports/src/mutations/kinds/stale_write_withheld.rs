@@ -14,10 +14,10 @@ pub(in crate::mutations) const STALE_WRITE_WITHHELD: Mutation = Mutation {
     edit,
 };
 
-fn sites(scene: &Scene<'_>) -> Sites {
+fn sites(scene: &IndexedCell<'_>) -> Sites {
     let must_show = scene.index.info.expect.stale_writes == Expectation::Some;
     let stale = scene.writes_that(is_stale);
-    Sieve::of(0..scene.index.writing.count(), "nobody ever wrote")
+    SiteFilter::of(0..scene.index.writing.count(), "nobody ever wrote")
         .only_if("the scenario does not say that stale writes must show here", must_show)
         .keep("no stale write came", |place| stale.contains_key(place))
         .sites()
@@ -27,7 +27,7 @@ fn is_stale(found: &JudgedWrite) -> bool {
     found.stale || found.past
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, _: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, _: &'s [usize]) -> Edits<'s> {
     // A single remaining stale write would satisfy the check, so all are dropped.
     let stale: BTreeSet<u64> = scene.writes_that(is_stale).into_values().collect();
     Edits::default()

@@ -1,19 +1,19 @@
 //! A leader stops believing during its term, and begins again by the same znode 5 ms later, without a cause.
 
 use super::*;
-use crate::check::liveness::Leaderless;
+use crate::check::liveness::LeaderlessTime;
 
 const AWAY_NS: Nanos = 5_000_000;
 
-pub(in crate::mutations) const TERM_FLAPS: Mutation = Mutation::fails::<Leaderless>(
+pub(in crate::mutations) const TERM_FLAPS: Mutation = Mutation::fails::<LeaderlessTime>(
     "term-flaps",
     "a leader stops believing and begins again, with nothing to explain it",
     sites,
     edit,
 );
 
-fn sites(scene: &Scene<'_>) -> Sites {
-    Sieve::of(0..scene.index.terms.all.len(), "nobody ever led")
+fn sites(scene: &IndexedCell<'_>) -> Sites {
+    SiteFilter::of(0..scene.index.terms.all.len(), "nobody ever led")
         .only_if("the cell ended before its tear-down", scene.index.window().is_some())
         .only_if("unplanned handovers are allowed here", scene.index.info.expect.unplanned == Expectation::None)
         .keep("no leader was undisturbed for 2 T and 100 ms", |&place| moment(scene, place).is_some())
@@ -21,11 +21,11 @@ fn sites(scene: &Scene<'_>) -> Sites {
 }
 
 /// A time in the term before which the leader was undisturbed for longer than a session can last.
-fn moment(scene: &Scene<'_>, place: usize) -> Option<Nanos> {
+fn moment(scene: &IndexedCell<'_>, place: usize) -> Option<Nanos> {
     scene.quiet_in_term(place, 2 * scene.index.timeout_or_asked() + 100_000_000, 3 * AWAY_NS)
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     let mut edits = Edits::default();
     let mut again: Vec<&Term<'_>> = Vec::new();
     for &place in sites {

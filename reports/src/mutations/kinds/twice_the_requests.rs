@@ -1,8 +1,8 @@
 //! A notified candidate sends more requests than its recipe declares.
 
 use super::*;
-use crate::check::asked::limit;
 use crate::check::fan_out::FanOutSection;
+use crate::check::request_limit::limit;
 
 pub(in crate::mutations) const TWICE_THE_REQUESTS: Mutation = Mutation::fails::<FanOutSection>(
     "twice-the-requests",
@@ -11,7 +11,7 @@ pub(in crate::mutations) const TWICE_THE_REQUESTS: Mutation = Mutation::fails::<
     edit,
 );
 
-fn sites(scene: &Scene<'_>) -> Sites {
+fn sites(scene: &IndexedCell<'_>) -> Sites {
     let index = scene.index;
     let declared = index.info.requests_per_wake_max();
     let promised = u64::from(declared.unwrap_or(0));
@@ -33,14 +33,14 @@ fn sites(scene: &Scene<'_>) -> Sites {
 }
 
 /// The first watcher of the loss that settled with nothing else going on around it: candidate and time of settling.
-fn settled(scene: &Scene<'_>, loss: usize) -> Option<(u32, Nanos)> {
+fn settled(scene: &IndexedCell<'_>, loss: usize) -> Option<(u32, Nanos)> {
     let woken = scene.index.woken(&scene.losses()[loss]);
     let first = woken.first()?;
     let at = scene.index.notices.handled(first)?.t;
     scene.group_is_calm(loss, at).then_some((first.cand, at))
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     let busy: BTreeSet<(u32, Nanos)> = sites.iter().filter_map(|&loss| settled(scene, loss)).collect();
     let most = scene.index.info.requests_per_wake_max().unwrap_or(1).max(1);
     let twice = most.saturating_mul(2);

@@ -9,14 +9,14 @@ pub(in crate::mutations) const WITNESS_DIFFERS: Mutation = Mutation::fails::<Wit
     |scene| {
         let reads_along = scene.index.info.parameters.get("witness").is_some_and(|witness| witness == "true");
         let stands = scene.index.candidates.stands.iter().filter(|(_, stands)| stands.iter().any(|s| s.node.is_some()));
-        Sieve::of(stands.map(|(&cand, _)| cand as usize), "no candidate has a znode of its own")
+        SiteFilter::of(stands.map(|(&cand, _)| cand as usize), "no candidate has a znode of its own")
             .only_if("nobody reads along on the links", reads_along)
             .sites()
     },
     edit,
 );
 
-fn edit<'s>(_: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(_: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     let cand = sites.first().map(|&cand| cand as u32);
     Edits::default().rule(move |_, segment, event| {
         use crate::mutations::edits::EventEdit::{Keep, Replace};

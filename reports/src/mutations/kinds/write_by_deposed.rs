@@ -13,7 +13,7 @@ pub(in crate::mutations) const WRITE_BY_DEPOSED: Mutation = Mutation::fails::<Wr
     edit,
 );
 
-fn sites(scene: &Scene<'_>) -> Sites {
+fn sites(scene: &IndexedCell<'_>) -> Sites {
     with_successors_write(scene)
         .only_if("the resource has a fence", scene.index.info.fencing == Fencing::Unfenced)
         .losers_could_write(scene)
@@ -21,7 +21,7 @@ fn sites(scene: &Scene<'_>) -> Sites {
 }
 
 /// Handovers after which the successor's first write was accepted, where a stale write is not allowed.
-pub(super) fn with_successors_write(scene: &Scene<'_>) -> Sieve {
+pub(super) fn with_successors_write(scene: &IndexedCell<'_>) -> SiteFilter {
     scene
         .handovers()
         .if_stale_writes_are_forbidden(scene)
@@ -29,8 +29,8 @@ pub(super) fn with_successors_write(scene: &Scene<'_>) -> Sieve {
         .keep("no successor ever wrote", |&loss| first_write(scene, loss).is_some())
 }
 
-impl Sieve {
-    pub(super) fn if_stale_writes_are_forbidden(self, scene: &Scene<'_>) -> Self {
+impl SiteFilter {
+    pub(super) fn if_stale_writes_are_forbidden(self, scene: &IndexedCell<'_>) -> Self {
         let forbidden = match scene.index.info.expect.stale_writes {
             Expectation::None | Expectation::Excused => true,
             Expectation::Some | Expectation::Any => false,
@@ -39,7 +39,7 @@ impl Sieve {
     }
 
     /// Keeps handovers whose losers lived and ran when the successor first wrote.
-    pub(super) fn losers_could_write(self, scene: &Scene<'_>) -> Self {
+    pub(super) fn losers_could_write(self, scene: &IndexedCell<'_>) -> Self {
         self.keep("whoever lost a lead was dead or stopped when its successor first wrote", |&loss| {
             could_write(scene, loss)
         })
@@ -47,14 +47,14 @@ impl Sieve {
 }
 
 /// When the resource first took a write of the successor.
-pub(super) fn first_write(scene: &Scene<'_>, loss: usize) -> Option<Nanos> {
+pub(super) fn first_write(scene: &IndexedCell<'_>, loss: usize) -> Option<Nanos> {
     let next = scene.successor(loss)?;
     let written = scene.index.writing.first_accepted((next.cand, next.session, next.czxid), next.grant);
     written.filter(|&written| written < scene.index.observed_until())
 }
 
 /// Whether the loser's process lived and ran when the successor first wrote.
-fn could_write(scene: &Scene<'_>, loss: usize) -> bool {
+fn could_write(scene: &IndexedCell<'_>, loss: usize) -> bool {
     let lost = scene.loser(loss);
     let Some(at) = first_write(scene, loss) else { return false };
     let span = (at, at + AFTER_NS);
@@ -64,7 +64,7 @@ fn could_write(scene: &Scene<'_>, loss: usize) -> bool {
 }
 
 /// A write with the loser's token just after the successor's first one.
-pub(super) fn stale_write(scene: &Scene<'_>, loss: usize) -> Option<Event> {
+pub(super) fn stale_write(scene: &IndexedCell<'_>, loss: usize) -> Option<Event> {
     let (lost, at) = (scene.loser(loss), first_write(scene, loss)? + AFTER_NS);
     Some(write(lost, (lost.czxid, lost.session), at))
 }
@@ -88,7 +88,7 @@ pub(super) fn write(term: &Term<'_>, (czxid, session): (i64, i64), at: Nanos) ->
 }
 
 /// Adds these writes to those that the resource took.
-pub(super) fn add_writes<'s>(scene: &Scene<'_>, writes: impl Iterator<Item = Event>) -> Edits<'s> {
+pub(super) fn add_writes<'s>(scene: &IndexedCell<'_>, writes: impl Iterator<Item = Event>) -> Edits<'s> {
     let mut edits = Edits::default();
     for write in writes {
         if let (Event::Write { t, .. }, Some(segment)) = (&write, scene.writes_segment()) {
@@ -98,6 +98,6 @@ pub(super) fn add_writes<'s>(scene: &Scene<'_>, writes: impl Iterator<Item = Eve
     edits.with_honest_ledgers()
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     add_writes(scene, sites.iter().filter_map(|&loss| stale_write(scene, loss)))
 }

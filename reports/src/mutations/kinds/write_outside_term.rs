@@ -46,13 +46,13 @@ pub(in crate::mutations) const BEFORE_GRANT: Mutation = Mutation::fails::<StrayW
 );
 
 /// Terms that were granted.
-fn terms(scene: &Scene<'_>) -> Sieve {
+fn terms(scene: &IndexedCell<'_>) -> SiteFilter {
     let granted = (0..scene.index.terms.all.len()).filter(|&term| scene.term(term).granted.is_some());
-    Sieve::of(granted, "nobody ever led").only_if("nobody ever wrote", scene.writes_segment().is_some())
+    SiteFilter::of(granted, "nobody ever led").only_if("nobody ever wrote", scene.writes_segment().is_some())
 }
 
 /// Whether the same incarnation leads again by the same token within a moment.
-fn leads_again(scene: &Scene<'_>, term: usize) -> bool {
+fn leads_again(scene: &IndexedCell<'_>, term: usize) -> bool {
     let own = scene.term(term);
     let until = own.ended.1 + 2 * (scene.index.epsilon + OUT_BY_NS);
     let again = |other: &Term<'_>| {

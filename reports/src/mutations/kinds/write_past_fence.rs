@@ -11,14 +11,14 @@ pub(in crate::mutations) const WRITE_PAST_FENCE: Mutation = Mutation::fails::<Wr
     edit,
 );
 
-fn sites(scene: &Scene<'_>) -> Sites {
+fn sites(scene: &IndexedCell<'_>) -> Sites {
     with_successors_write(scene)
         .only_if("the resource has no fence", scene.index.info.fencing == Fencing::Fenced)
         .losers_could_write(scene)
         .sites()
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     let writes: Vec<Event> = sites.iter().filter_map(|&loss| stale_write(scene, loss)).collect();
     let key = |write: &Event| match write {
         Event::Write { cand, czxid, t, .. } => Some((*cand, *czxid, *t)),

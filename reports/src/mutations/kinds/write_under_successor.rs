@@ -11,11 +11,11 @@ pub(in crate::mutations) const WRITE_UNDER_SUCCESSOR: Mutation = Mutation::fails
     edit,
 );
 
-fn sites(scene: &Scene<'_>) -> Sites {
+fn sites(scene: &IndexedCell<'_>) -> Sites {
     with_successors_write(scene).losers_could_write(scene).sites()
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     let stolen = sites.iter().filter_map(|&loss| {
         let (lost, next) = (scene.loser(loss), scene.successor(loss)?);
         Some(write(lost, (next.czxid, next.session), first_write(scene, loss)? + 1_000_000))

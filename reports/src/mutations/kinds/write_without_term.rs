@@ -11,9 +11,9 @@ pub(in crate::mutations) const WRITE_WITHOUT_TERM: Mutation = Mutation::fails::<
     edit,
 );
 
-fn sites(scene: &Scene<'_>) -> Sites {
+fn sites(scene: &IndexedCell<'_>) -> Sites {
     let granted = (0..scene.index.terms.all.len()).filter(|&term| scene.term(term).granted.is_some());
-    Sieve::of(granted, "nobody ever led")
+    SiteFilter::of(granted, "nobody ever led")
         .only_if("nobody ever wrote", scene.writes_segment().is_some())
         .keep("no leader's belief lasted long enough to write in it", |&place| middle(scene.term(place)).is_some())
         .sites()
@@ -23,7 +23,7 @@ fn middle(term: &Term<'_>) -> Option<u64> {
     term.definite().map(|definite| definite.0.midpoint(definite.1))
 }
 
-fn edit<'s>(scene: &'s Scene<'s>, sites: &'s [usize]) -> Edits<'s> {
+fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     // A czxid below all others: this write is stale, and no later write becomes stale by it.
     let writes = sites.iter().filter_map(|&place| {
         let term = scene.term(place);

@@ -1,6 +1,6 @@
 //! Faults as bands over a time axis, each named where it begins, as far as there is room.
 
-use super::canvas::{Align, Canvas, DrawResult, Pen, text_width};
+use super::canvas::{Align, Canvas, DrawResult, Stroke, text_width};
 use super::palette::ORANGE;
 use super::scale::Scale;
 use hustings_record::{FaultKind, Nanos};
@@ -53,7 +53,7 @@ impl Names {
 
     /// Marks the beginning of a fault, and names it if no earlier name is in the way.
     pub(super) fn begin(&mut self, canvas: &Canvas<'_>, kind: FaultKind, from: i32, bottom: i32) -> DrawResult {
-        canvas.line((from, self.top - 4), (from, bottom), Pen { alpha: 0.8, ..Pen::new(ORANGE, 1) })?;
+        canvas.line((from, self.top - 4), (from, bottom), Stroke { alpha: 0.8, ..Stroke::new(ORANGE, 1) })?;
         let name = kind.name();
         let at = from.min(self.right - text_width(name));
         if let Some(lane) = self.free_from.iter().position(|&free| at >= free) {

@@ -2,7 +2,7 @@
 
 use plotters::style::RGBColor;
 
-use super::canvas::{Align, Canvas, DrawResult, Pen, PlotError, text_width};
+use super::canvas::{Align, Canvas, DrawResult, PlotError, Stroke, text_width};
 use super::palette::{PALE, VERMILLION};
 
 /// How a bar is filled.
@@ -11,15 +11,15 @@ pub(super) enum BarFill {
     /// A colour and its opacity.
     Plain(RGBColor, f64),
     /// Hatched and framed by `lines`, on a ground of its own: it looks the same on a light page and on a dark one.
-    Hatched { ground: (RGBColor, f64), lines: Pen },
+    Hatched { ground: (RGBColor, f64), lines: Stroke },
     /// A frame alone.
-    Empty(Pen),
+    Empty(Stroke),
 }
 
 impl BarFill {
     /// A part that must be seen: vermillion stripes on a pale ground.
     pub(super) fn striped() -> Self {
-        Self::Hatched { ground: (PALE, 1.0), lines: Pen::new(VERMILLION, 2) }
+        Self::Hatched { ground: (PALE, 1.0), lines: Stroke::new(VERMILLION, 2) }
     }
 
     /// Draws a bar from one pixel to another. It is at least `width_min` wide, so that the shortest is seen.
@@ -42,7 +42,7 @@ impl BarFill {
             Self::Hatched { ground: (colour, alpha), lines } => {
                 canvas.bar(from, to, colour, alpha)?;
                 canvas.hatch(from, to, lines)?;
-                canvas.frame(from, to, Pen { width: 1, ..lines })
+                canvas.frame(from, to, Stroke { width: 1, ..lines })
             }
             Self::Empty(pen) => canvas.frame(from, to, pen),
         }

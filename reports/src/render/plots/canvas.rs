@@ -52,14 +52,14 @@ pub(crate) enum Dash {
 }
 
 #[derive(Clone, Copy)]
-pub(crate) struct Pen {
+pub(crate) struct Stroke {
     pub(crate) colour: RGBColor,
     pub(crate) alpha: f64,
     pub(crate) width: u32,
     pub(crate) dash: Dash,
 }
 
-impl Pen {
+impl Stroke {
     pub(crate) fn new(colour: RGBColor, width: u32) -> Self {
         Self { colour, alpha: 1.0, width, dash: Dash::Solid }
     }
@@ -163,11 +163,11 @@ pub(crate) fn text_width(text: &str) -> i32 {
 }
 
 impl Canvas<'_> {
-    pub(crate) fn line(&self, from: Point, to: Point, pen: Pen) -> DrawResult {
+    pub(crate) fn line(&self, from: Point, to: Point, pen: Stroke) -> DrawResult {
         self.path(vec![from, to], pen)
     }
 
-    pub(crate) fn path(&self, points: Vec<Point>, pen: Pen) -> DrawResult {
+    pub(crate) fn path(&self, points: Vec<Point>, pen: Stroke) -> DrawResult {
         self.area.draw(&PathElement::new(points, pen.style())).map_err(failed)
     }
 
@@ -175,7 +175,7 @@ impl Canvas<'_> {
         self.area.draw(&Rectangle::new([from, to], colour.mix(alpha).filled())).map_err(failed)
     }
 
-    pub(crate) fn frame(&self, from: Point, to: Point, pen: Pen) -> DrawResult {
+    pub(crate) fn frame(&self, from: Point, to: Point, pen: Stroke) -> DrawResult {
         self.area.draw(&Rectangle::new([from, to], pen.style())).map_err(failed)
     }
 
@@ -183,12 +183,12 @@ impl Canvas<'_> {
         self.area.draw(&Circle::new(at, radius, colour.filled())).map_err(failed)
     }
 
-    pub(crate) fn ring(&self, at: Point, radius: i32, pen: Pen) -> DrawResult {
+    pub(crate) fn ring(&self, at: Point, radius: i32, pen: Stroke) -> DrawResult {
         self.area.draw(&Circle::new(at, radius, pen.style())).map_err(failed)
     }
 
     /// A cross with arms of `arm` pixels.
-    pub(crate) fn cross(&self, (x, y): Point, arm: i32, pen: Pen) -> DrawResult {
+    pub(crate) fn cross(&self, (x, y): Point, arm: i32, pen: Stroke) -> DrawResult {
         self.line((x - arm, y - arm), (x + arm, y + arm), pen)?;
         self.line((x - arm, y + arm), (x + arm, y - arm), pen)
     }
@@ -203,7 +203,7 @@ impl Canvas<'_> {
     pub(crate) fn times(&self, x: &Scale, (top, bottom): (i32, i32)) -> DrawResult {
         for tick in x.ticks() {
             let at = x.at(tick);
-            self.line((at, top), (at, bottom), Pen::grid())?;
+            self.line((at, top), (at, bottom), Stroke::grid())?;
             self.text((at, bottom + 14), &format::tick(tick), Align::Middle, false)?;
         }
         Ok(())
@@ -219,7 +219,7 @@ impl Canvas<'_> {
         let mut free_from = i32::MIN;
         for (value, label) in columns {
             let (at, half) = (x.at(value), text_width(&label) / 2);
-            self.line((at, top), (at, bottom), Pen::grid())?;
+            self.line((at, top), (at, bottom), Stroke::grid())?;
             if at - half >= free_from {
                 self.text((at, bottom + 14), &label, Align::Middle, false)?;
                 free_from = at + half + 6;
@@ -236,7 +236,7 @@ impl Canvas<'_> {
         levels: impl Iterator<Item = (f64, String)>,
     ) -> DrawResult {
         for (value, label) in levels {
-            self.line((left, y.at(value)), (right, y.at(value)), Pen::grid())?;
+            self.line((left, y.at(value)), (right, y.at(value)), Stroke::grid())?;
             self.text((left - 8, y.at(value)), &label, Align::Right, false)?;
         }
         Ok(())
@@ -244,12 +244,12 @@ impl Canvas<'_> {
 
     /// The line at the foot of a chart, and the name of its axis below.
     pub(crate) fn foot(&self, (left, right): (i32, i32), bottom: i32, name: &str) -> DrawResult {
-        self.line((left, bottom), (right, bottom), Pen::new(INK, 1))?;
+        self.line((left, bottom), (right, bottom), Stroke::new(INK, 1))?;
         self.text(((left + right) / 2, bottom + 36), name, Align::Middle, false)
     }
 
     /// A diagonal hatching of the rectangle, for parts that must be distinguishable without colour.
-    pub(crate) fn hatch(&self, (x0, y0): Point, (x1, y1): Point, pen: Pen) -> DrawResult {
+    pub(crate) fn hatch(&self, (x0, y0): Point, (x1, y1): Point, pen: Stroke) -> DrawResult {
         let height = y1 - y0;
         let mut at = x0 - height + 3;
         while at < x1 {

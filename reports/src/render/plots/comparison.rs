@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::canvas::{Figure, PlotError};
 use super::ecdf::{Curve, Plot};
 use super::palette::Palette;
-use crate::render::apart::DifferingParameters;
+use crate::render::differing_parameters::DifferingParameters;
 use crate::render::{clean, format};
 use crate::summary::{CellSummary, Distribution, Summary};
 

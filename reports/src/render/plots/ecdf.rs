@@ -3,7 +3,7 @@
 
 use plotters::style::RGBColor;
 
-use super::canvas::{Align, Canvas, Dash, DrawResult, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
+use super::canvas::{Align, Canvas, Dash, DrawResult, Figure, INK, PlotError, Stroke, chars_in, figure, text_width};
 use super::scale::{Scale, ScaleKind};
 use crate::render::{clean, format};
 use crate::summary::Distribution;
@@ -74,7 +74,7 @@ impl Plot<'_> {
         {
             let at = x.at(ns as f64);
             let label = format!("{name} = {}", format::tick(ns as f64));
-            canvas.line((at, TOP - 4), (at, BOTTOM), Pen::new(INK, 1).dash(Dash::Dotted))?;
+            canvas.line((at, TOP - 4), (at, BOTTOM), Stroke::new(INK, 1).dash(Dash::Dotted))?;
             let half = text_width(&label) / 2;
             canvas.text((at.clamp(LEFT + half, RIGHT - half), TOP - 12), &label, Align::Middle, false)?;
         }
@@ -94,9 +94,9 @@ impl Curve<'_> {
         }
         points.dedup();
         let Some(&end) = points.last() else { return Ok(()) };
-        canvas.path(points, Pen::new(self.colour, 2).dash(self.dash))?;
+        canvas.path(points, Stroke::new(self.colour, 2).dash(self.dash))?;
         if self.distribution.censored > 0 {
-            canvas.line(end, (RIGHT, end.1), Pen { alpha: 0.45, ..Pen::new(self.colour, 1) })?;
+            canvas.line(end, (RIGHT, end.1), Stroke { alpha: 0.45, ..Stroke::new(self.colour, 1) })?;
         }
         canvas.dot(end, 3, self.colour)
     }
@@ -119,7 +119,7 @@ impl Curve<'_> {
 
     /// Draws the entry, and returns where the next one begins.
     fn legend(&self, canvas: &Canvas<'_>, mut at: i32) -> Result<i32, PlotError> {
-        canvas.line((LEFT, at), (LEFT + 34, at), Pen::new(self.colour, 3).dash(self.dash))?;
+        canvas.line((LEFT, at), (LEFT + 34, at), Stroke::new(self.colour, 3).dash(self.dash))?;
         for row in self.legend_rows() {
             canvas.text((LEFT + 44, at), &row, Align::Left, false)?;
             at += LEGEND_ROW;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plotters::style::RGBColor;
 
-use super::canvas::{Align, Canvas, Dash, DrawResult, Figure, INK, Pen, PlotError, figure};
-use super::chart::{Chart, Draw};
+use super::canvas::{Align, Canvas, Dash, DrawResult, Figure, INK, PlotError, Stroke, figure};
+use super::chart::{Chart, ChartScope};
 use super::palette::Palette;
 use super::scale::{Scale, ScaleKind};
 use crate::render::{clean, format};
@@ -17,7 +17,7 @@ pub(super) const CHART: Chart = Chart {
             group; who is woken twice counts twice. A dot is a cell's median, its whisker runs from the least to the most. \
             Dashed lines: one, and everybody else. Recipes stand side by side, and a line joins the medians of one that was run \
             at several sizes; one without watches wakes nobody and is not shown.",
-    draw: Draw::Run(draw),
+    draw: ChartScope::Run(draw),
 };
 
 const WIDTH: i32 = 860;
@@ -62,12 +62,12 @@ fn draw(summary: &Summary) -> Result<Vec<Figure>, PlotError> {
             let path: Vec<(i32, i32)> =
                 medians(points).iter().map(|&(size, woken)| (x.at(size.into()) + shift, y.at(woken as f64))).collect();
             if path.len() > 1 {
-                canvas.path(path, Pen::new(*colour, 2))?;
+                canvas.path(path, Stroke::new(*colour, 2))?;
             }
             for point in points {
                 let (least, median, most) = point.woken;
                 let at = x.at(point.size.into()) + shift;
-                canvas.line((at, y.at(least as f64)), (at, y.at(most as f64)), Pen::new(*colour, 2))?;
+                canvas.line((at, y.at(least as f64)), (at, y.at(most as f64)), Stroke::new(*colour, 2))?;
                 canvas.dot((at, y.at(median as f64)), 5, *colour)?;
             }
         }
@@ -120,7 +120,7 @@ fn axes(canvas: &Canvas<'_>, x: &Scale, y: &Scale, sizes: &BTreeSet<u32>) -> Dra
     canvas.columns(x, (TOP, BOTTOM), ticks.into_iter().map(labelled))?;
     canvas.foot((LEFT, RIGHT), BOTTOM, "candidates in a group (logarithmic)")?;
 
-    let pen = Pen::new(INK, 1).dash(Dash::Dashed);
+    let pen = Stroke::new(INK, 1).dash(Dash::Dashed);
     canvas.line((LEFT, y.at(1.0)), (RIGHT, y.at(1.0)), pen)?;
     canvas.text((RIGHT + 8, y.at(1.0)), "one", Align::Left, false)?;
     let (low, high) = (sizes.first().copied().unwrap_or(1), sizes.last().copied().unwrap_or(1));

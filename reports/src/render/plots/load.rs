@@ -1,8 +1,8 @@
 //! Load of the servers: a panel per figure, a line per server, with faults as bands behind.
 
 use super::bands::Bands;
-use super::canvas::{Align, Canvas, Dash, DrawResult, Figure, Pen, PlotError, figure, text_width};
-use super::chart::{Chart, Draw};
+use super::canvas::{Align, Canvas, Dash, DrawResult, Figure, PlotError, Stroke, figure, text_width};
+use super::chart::{Chart, ChartScope};
 use super::palette::{BLUE, GREEN, PURPLE, VERMILLION};
 use super::scale::{Scale, ScaleKind};
 use crate::render::format;
@@ -15,7 +15,7 @@ pub(super) const CHART: Chart = Chart {
     about: "As the servers told by `mntr`, once a second: packets that clients sent, requests that were not answered yet, open \
             connections (the question itself is one), armed watches. A line for each server; one that stopped, or did not \
             answer, has a gap. Orange bands: faults.",
-    draw: Draw::Cell(draw),
+    draw: ChartScope::Cell(draw),
 };
 
 const WIDTH: i32 = 860;
@@ -77,8 +77,8 @@ fn draw(cell: &CellSummary) -> Result<Vec<Figure>, PlotError> {
 fn panel(canvas: &Canvas<'_>, load: &Load, panel: &Panel, x: &Scale, (top, foot): (i32, i32)) -> DrawResult {
     let most = largest(load, panel);
     let y = Scale::new(ScaleKind::Linear, 0.0, most, (foot, top));
-    canvas.line((LEFT, foot), (RIGHT, foot), Pen::grid())?;
-    canvas.line((LEFT, top), (RIGHT, top), Pen::grid())?;
+    canvas.line((LEFT, foot), (RIGHT, foot), Stroke::grid())?;
+    canvas.line((LEFT, top), (RIGHT, top), Stroke::grid())?;
     canvas.text((LEFT - 10, (top + foot) / 2), panel.name, Align::Right, false)?;
     canvas.text((LEFT - 10, top + 6), &figure_of(most), Align::Right, false)?;
     canvas.text((LEFT - 10, foot - 6), "0", Align::Right, false)?;
@@ -88,17 +88,17 @@ fn panel(canvas: &Canvas<'_>, load: &Load, panel: &Panel, x: &Scale, (top, foot)
         for point in points {
             let Some(value) = (panel.of)(point) else { continue };
             if run.last().is_some_and(|last| point.t - last.0 > silent) {
-                stroke(canvas, &run, Pen::new(colour, 2).dash(dash))?;
+                stroke(canvas, &run, Stroke::new(colour, 2).dash(dash))?;
                 run.clear();
             }
             run.push((point.t, (x.at((point.t - load.from) as f64), y.at(value))));
         }
-        stroke(canvas, &run, Pen::new(colour, 2).dash(dash))?;
+        stroke(canvas, &run, Stroke::new(colour, 2).dash(dash))?;
     }
     Ok(())
 }
 
-fn stroke(canvas: &Canvas<'_>, run: &[(Nanos, (i32, i32))], pen: Pen) -> DrawResult {
+fn stroke(canvas: &Canvas<'_>, run: &[(Nanos, (i32, i32))], pen: Stroke) -> DrawResult {
     match run {
         [] => Ok(()),
         [(_, at)] => canvas.dot(*at, 2, pen.colour),
@@ -110,7 +110,7 @@ fn legend(canvas: &Canvas<'_>, load: &Load, at: i32) -> DrawResult {
     let mut left = 8;
     for (server, &(colour, dash)) in load.servers.keys().zip(&STYLES) {
         let name = format!("server {server}");
-        canvas.line((left, at), (left + 24, at), Pen::new(colour, 2).dash(dash))?;
+        canvas.line((left, at), (left + 24, at), Stroke::new(colour, 2).dash(dash))?;
         canvas.text((left + 31, at), &name, Align::Left, false)?;
         left += 31 + text_width(&name) + 14;
     }

@@ -5,6 +5,7 @@ mod bars;
 mod canvas;
 mod chart;
 mod comparison;
+mod correlated_expiry;
 mod ecdf;
 mod excess;
 mod failover;
@@ -15,13 +16,12 @@ mod scale;
 mod scaling;
 mod servers;
 mod timeline;
-mod together;
 mod tuned;
 mod waterfall;
 
 pub(crate) use canvas::Figure;
 pub use canvas::PlotError;
-pub(crate) use chart::Draw;
+pub(crate) use chart::ChartScope;
 pub use palette::COLOURED_RECIPES;
 pub(crate) use tuned::{expiry, front};
 
@@ -36,6 +36,6 @@ pub(crate) const CHARTS: &[Chart] = &[
     excess::CHART,
     servers::CHART,
     load::CHART,
-    together::CHART,
+    correlated_expiry::CHART,
     timeline::CHART,
 ];

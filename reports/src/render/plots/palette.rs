@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plotters::style::RGBColor;
 
 use super::canvas::Dash;
-use crate::render::apart::{Axis, DifferingParameters};
+use crate::render::differing_parameters::{Axis, DifferingParameters};
 use crate::summary::{CellSummary, Summary};
 
 pub(crate) const BLUE: RGBColor = RGBColor(0, 114, 178);

@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::canvas::{Align, Canvas, DrawResult, Figure, Pen, PlotError, figure};
-use super::chart::{Chart, Draw};
+use super::canvas::{Align, Canvas, DrawResult, Figure, PlotError, Stroke, figure};
+use super::chart::{Chart, ChartScope};
 use super::palette::Palette;
 use super::scale::{Scale, ScaleKind};
-use crate::render::apart::{Axis, DifferingParameters};
+use crate::render::differing_parameters::{Axis, DifferingParameters};
 use crate::render::{clean, format};
 use crate::summary::{CellSummary, Summary};
 
@@ -17,7 +17,7 @@ pub(super) const CHART: Chart = Chart {
             does not mind. A dot is a cell's median; its whisker ends at the 90th percentile of failovers, and at the most of \
             requests. Lines join the dots of a recipe, through the lower of the middle ones where a size was run several times. \
             Whom a loss wakes is under Fan-out.",
-    draw: Draw::Run(draw),
+    draw: ChartScope::Run(draw),
 };
 
 const WIDTH: i32 = 860;
@@ -147,7 +147,7 @@ fn draw_one(
             let colour = palette.recipe(name);
             let path: Vec<(i32, i32)> = line(dots).iter().map(|&(n, value)| (x.at(n.into()), y.at(value))).collect();
             if path.len() > 1 {
-                canvas.path(path, Pen::new(colour, 2))?;
+                canvas.path(path, Stroke::new(colour, 2))?;
             }
             // Whiskers are drawn side by side, so that none hides another.
             let shift = 4 * i as i32 - 2 * (rows - 1);
@@ -156,12 +156,12 @@ fn draw_one(
                 canvas.line(
                     (at + shift, y.at(dot.median)),
                     (at + shift, y.at(dot.end)),
-                    Pen { alpha: 0.6, ..Pen::new(colour, 1) },
+                    Stroke { alpha: 0.6, ..Stroke::new(colour, 1) },
                 )?;
                 canvas.dot((at, y.at(dot.median)), 4, colour)?;
             }
             let at = BOTTOM + 62 + LEGEND_ROW * i as i32;
-            canvas.line((LEFT, at), (LEFT + 30, at), Pen::new(colour, 2))?;
+            canvas.line((LEFT, at), (LEFT + 30, at), Stroke::new(colour, 2))?;
             canvas.dot((LEFT + 15, at), 4, colour)?;
             canvas.text((LEFT + 42, at), &clean::short(name, 60), Align::Left, false)?;
         }

@@ -3,8 +3,8 @@
 
 use super::bands::Bands;
 use super::bars::{BarFill, sample_name};
-use super::canvas::{Align, Canvas, DrawResult, Figure, INK, Pen, PlotError, figure};
-use super::chart::{Chart, Draw};
+use super::canvas::{Align, Canvas, DrawResult, Figure, INK, PlotError, Stroke, figure};
+use super::chart::{Chart, ChartScope};
 use super::palette::{BLUE, GREEN, GREY, PURPLE, SKY};
 use super::scale::{Scale, ScaleKind};
 use crate::render::format;
@@ -17,7 +17,7 @@ pub(super) const CHART: Chart = Chart {
             blue leads, light blue follows, purple and hatched says that it does not serve, grey gave no answer, an empty \
             frame is down. The lane below them, where probes wrote: vermillion and hatched while no write was acknowledged. \
             Orange bands: faults on servers.",
-    draw: Draw::Cell(draw),
+    draw: ChartScope::Cell(draw),
 };
 
 const SERVERS_MAX: usize = 15;
@@ -85,7 +85,7 @@ impl<'a> Lanes<'a> {
     pub(super) fn draw(&self, canvas: &Canvas<'_>, x: &Scale, (left, right): (i32, i32), top: i32) -> DrawResult {
         for (i, &server) in self.servers.iter().enumerate() {
             let top = top + LANE * i as i32;
-            canvas.line((0, top), (right, top), Pen::grid())?;
+            canvas.line((0, top), (right, top), Stroke::grid())?;
             canvas.text((left - 10, top + LANE / 2), &format!("server {server}"), Align::Right, false)?;
             for bar in self.bars.iter().filter(|bar| bar.server == server) {
                 let (from, to) = (bar.from.max(self.window.0), bar.to.min(self.window.1));
@@ -111,13 +111,13 @@ impl<'a> Lanes<'a> {
         top: i32,
         writes: &WriteProbes,
     ) -> DrawResult {
-        canvas.line((0, top), (right, top), Pen::grid())?;
+        canvas.line((0, top), (right, top), Stroke::grid())?;
         canvas.text((left - 10, top + WRITES / 2), "writes", Align::Right, false)?;
         let at = |t: Nanos| x.at((t - self.window.0) as f64);
         let began = writes.from.max(self.window.0);
         if began < self.window.1 {
             let middle = top + WRITES / 2;
-            canvas.line((at(began), middle), (right, middle), Pen { alpha: 0.6, ..Pen::new(GREEN, 2) })?;
+            canvas.line((at(began), middle), (right, middle), Stroke { alpha: 0.6, ..Stroke::new(GREEN, 2) })?;
         }
         for &(from, to) in &writes.gaps {
             let (from, to) = (from.max(self.window.0), to.min(self.window.1));
@@ -143,9 +143,9 @@ fn fill(state: ServerState) -> BarFill {
     match state {
         ServerState::Leading | ServerState::Standalone => BarFill::Plain(BLUE, 1.0),
         ServerState::Following => BarFill::Plain(SKY, 0.7),
-        ServerState::NotServing => BarFill::Hatched { ground: (PURPLE, 0.45), lines: Pen::new(PURPLE, 1) },
+        ServerState::NotServing => BarFill::Hatched { ground: (PURPLE, 0.45), lines: Stroke::new(PURPLE, 1) },
         ServerState::Silent => BarFill::Plain(GREY, 0.6),
-        ServerState::Down => BarFill::Empty(Pen { alpha: 0.5, ..Pen::new(INK, 1) }),
+        ServerState::Down => BarFill::Empty(Stroke { alpha: 0.5, ..Stroke::new(INK, 1) }),
     }
 }
 
@@ -219,7 +219,7 @@ impl ServersView<'_> {
         canvas.text((LEFT - 10, (top + foot) / 2), "groups led", Align::Right, false)?;
         canvas.text((LEFT - 10, top + 6), "all", Align::Right, false)?;
         canvas.text((LEFT - 10, foot - 6), "none", Align::Right, false)?;
-        canvas.line((LEFT, top), (RIGHT, top), Pen::grid())?;
+        canvas.line((LEFT, top), (RIGHT, top), Stroke::grid())?;
         let led = &self.watch.led;
         let first = led.partition_point(|step| step.0 <= self.window.0);
         let mut now = first.checked_sub(1).map_or(0, |before| led[before].1);

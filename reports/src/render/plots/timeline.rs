@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::bands::Names;
 use super::bars::{BarFill, sample_name};
-use super::canvas::{Align, Canvas, DrawResult, Figure, INK, Pen, PlotError, chars_in, figure};
-use super::chart::{Chart, Draw};
+use super::canvas::{Align, Canvas, DrawResult, Figure, INK, PlotError, Stroke, chars_in, figure};
+use super::chart::{Chart, ChartScope};
 use super::palette::{BLUE, ORANGE, PALE, VERMILLION};
 use super::scale::{Scale, ScaleKind};
 use super::servers::Lanes;
@@ -19,7 +19,7 @@ pub(super) const CHART: Chart = Chart {
             process was stopped, so the belief was latent. Vermillion: two candidates definitely believed at once; \
             hatched where one of them was stopped. \
             Orange bands: faults. Where the servers were watched, their states stand below, and under them when no write was acknowledged. A cross is a stale write that was accepted, a ring one that the fence stopped.",
-    draw: Draw::Cell(draw),
+    draw: ChartScope::Cell(draw),
 };
 
 const ROWS_MAX: usize = 24;
@@ -85,11 +85,11 @@ impl TimelineView<'_> {
             canvas.times(&x, (TOP, bottom))?;
             for (i, &(host, candidate)) in rows.iter().enumerate() {
                 let top = TOP + ROW * i as i32;
-                canvas.line((0, top), (RIGHT, top), Pen::grid())?;
+                canvas.line((0, top), (RIGHT, top), Stroke::grid())?;
                 canvas.text((LEFT - 10, top + ROW / 2), &self.row_name(host, candidate), Align::Right, false)?;
             }
             lanes.draw(canvas, &x, (LEFT, RIGHT), rows_end)?;
-            canvas.line((LEFT, rows_end), (RIGHT, rows_end), Pen::new(INK, 1))?;
+            canvas.line((LEFT, rows_end), (RIGHT, rows_end), Stroke::new(INK, 1))?;
             let since = match self.from.saturating_sub(self.timeline.from) {
                 0 => "time since the picture begins".into(),
                 later => format!("time since {} into the picture above", format::duration(later)),
@@ -209,11 +209,11 @@ impl TimelineView<'_> {
 }
 
 fn latent() -> BarFill {
-    BarFill::Hatched { ground: (PALE, 1.0), lines: Pen::new(BLUE, 1) }
+    BarFill::Hatched { ground: (PALE, 1.0), lines: Stroke::new(BLUE, 1) }
 }
 
 fn stale_mark(canvas: &Canvas<'_>, at: (i32, i32), fenced: bool) -> DrawResult {
-    if fenced { canvas.ring(at, 4, Pen::new(INK, 2)) } else { canvas.cross(at, 5, Pen::new(INK, 2)) }
+    if fenced { canvas.ring(at, 4, Stroke::new(INK, 2)) } else { canvas.cross(at, 5, Stroke::new(INK, 2)) }
 }
 
 fn legend(canvas: &Canvas<'_>, at: i32) -> DrawResult {

@@ -1,12 +1,12 @@
 //! How long a session timeout should be, in two pictures: which pauses expire a session, and what each timeout costs.
 
-use super::canvas::{Align, Canvas, Dash, DrawResult, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
+use super::canvas::{Align, Canvas, Dash, DrawResult, Figure, INK, PlotError, Stroke, chars_in, figure, text_width};
 use super::palette::{BLUE, GREY, ORANGE, VERMILLION};
 use super::scale::{Scale, ScaleKind};
 use crate::render::advice::{TRADE_OFFS, rate, yours};
 use crate::render::clean;
 use crate::render::format::{duration, setting_ms, share};
-use crate::tune::{Advice, Band, Setting, TimeoutRow};
+use crate::tune::{Advice, Band, ExpirySettings, TimeoutRow};
 
 const WIDTH: i32 = 860;
 const LEFT: i32 = 84;
@@ -23,7 +23,7 @@ const THOUSAND: f64 = 1e3;
 /// Which pauses expire a session of the recommended timeout; and what was measured, at the timeout that it was measured with.
 pub(crate) fn expiry(advice: &Advice, measured: &[Band]) -> Result<Figure, PlotError> {
     let timeout = advice.recommended.timeout_ms;
-    let setting = Setting::of(advice.client, timeout as f64, advice.tick_ms as f64, advice.reconnect_ms);
+    let setting = ExpirySettings::of(advice.client, timeout as f64, advice.tick_ms as f64, advice.reconnect_ms);
     let title = format!("Share of sessions that a pause expires, T = {}", setting_ms(timeout));
     let midpoint = advice.curve.midpoint_ms(&setting) / setting.timeout_ms;
     let points: Vec<String> = measured
@@ -43,17 +43,21 @@ pub(crate) fn expiry(advice: &Advice, measured: &[Band]) -> Result<Figure, PlotE
             steps.map(|at| (x.at(at), y.at(of(at)))).collect()
         };
         let own = |at: f64| advice.curve.expired_share(&setting, at * setting.timeout_ms);
-        canvas.path(path(&own), Pen::new(BLUE, 2))?;
+        canvas.path(path(&own), Stroke::new(BLUE, 2))?;
         let mut legend = Legend::new(canvas);
-        legend.line(Pen::new(BLUE, 2), &format!("with T = {} and your client", setting_ms(timeout)))?;
+        legend.line(Stroke::new(BLUE, 2), &format!("with T = {} and your client", setting_ms(timeout)))?;
         if !measured.is_empty() {
             let fitted = measured.iter().map(|band| (x.at(middle(band)), y.at(band.fitted))).collect();
-            let pen = Pen::new(VERMILLION, 2).dash(Dash::Dashed);
+            let pen = Stroke::new(VERMILLION, 2).dash(Dash::Dashed);
             canvas.path(fitted, pen)?;
             legend.line(pen, "the same fit, at the timeout that was measured with")?;
             for band in measured {
                 let at = x.at(middle(band));
-                canvas.line((at, y.at(band.low)), (at, y.at(band.high)), Pen { alpha: 0.6, ..Pen::new(INK, 1) })?;
+                canvas.line(
+                    (at, y.at(band.low)),
+                    (at, y.at(band.high)),
+                    Stroke { alpha: 0.6, ..Stroke::new(INK, 1) },
+                )?;
                 canvas.dot((at, y.at(band.expired as f64 / band.sessions.max(1) as f64)), 4, ORANGE)?;
             }
             legend.dot("measured there, with its 95 % interval")?;
@@ -88,26 +92,26 @@ pub(crate) fn front(advice: &Advice) -> Result<Figure, PlotError> {
             (x.at(row.false_failovers.per_week * THOUSAND), y.at(row.downtime_s_per_week() * THOUSAND))
         };
         let acceptable = x.at(advice.acceptable_per_week * THOUSAND);
-        let limit = Pen::new(VERMILLION, 1).dash(Dash::Dotted);
+        let limit = Stroke::new(VERMILLION, 1).dash(Dash::Dotted);
         canvas.line((acceptable, TOP), (acceptable, BOTTOM), limit)?;
         let joined: Vec<(i32, i32)> = on_front.iter().map(|row| at(row)).collect();
         if joined.len() > 1 {
-            canvas.path(joined, Pen::new(BLUE, 1))?;
+            canvas.path(joined, Stroke::new(BLUE, 1))?;
         }
         let mut free_from = i32::MIN;
         let mut rows: Vec<&TimeoutRow> = advice.rows.iter().collect();
         rows.sort_by_key(|row| at(row).0);
         for row in rows {
             let (here, bound) = (at(row), x.at(row.false_failovers.high * THOUSAND));
-            canvas.line(here, (bound, here.1), Pen { alpha: 0.35, ..Pen::new(INK, 1) })?;
+            canvas.line(here, (bound, here.1), Stroke { alpha: 0.35, ..Stroke::new(INK, 1) })?;
             canvas.dot(here, 4, if row.on_front { BLUE } else { GREY })?;
             let is_recommended = row.timeout_ms == advice.recommended.timeout_ms;
             if is_recommended {
-                canvas.ring(here, 8, Pen::new(VERMILLION, 2))?;
+                canvas.ring(here, 8, Stroke::new(VERMILLION, 2))?;
             }
             let is_yours = advice.is_used(row);
             if is_yours {
-                canvas.ring(here, 12, Pen::new(INK, 2))?;
+                canvas.ring(here, 12, Stroke::new(INK, 2))?;
             }
             let is_named = is_recommended || is_yours;
             let label = if is_yours { yours(row.timeout_ms) } else { setting_ms(row.timeout_ms) };
@@ -120,11 +124,11 @@ pub(crate) fn front(advice: &Advice) -> Result<Figure, PlotError> {
             }
         }
         let mut legend = Legend::new(canvas);
-        legend.line(Pen::new(BLUE, 1), TRADE_OFFS)?;
-        legend.line(Pen { alpha: 0.35, ..Pen::new(INK, 1) }, "from the estimate to the upper bound (95 %)")?;
+        legend.line(Stroke::new(BLUE, 1), TRADE_OFFS)?;
+        legend.line(Stroke { alpha: 0.35, ..Stroke::new(INK, 1) }, "from the estimate to the upper bound (95 %)")?;
         legend.line(limit, &format!("{} a week are acceptable", rate(advice.acceptable_per_week)))?;
-        legend.ring(Pen::new(VERMILLION, 2), "recommended")?;
-        if advice.used.is_some() { legend.ring(Pen::new(INK, 2), "yours") } else { Ok(()) }
+        legend.ring(Stroke::new(VERMILLION, 2), "recommended")?;
+        if advice.used.is_some() { legend.ring(Stroke::new(INK, 2), "yours") } else { Ok(()) }
     })
 }
 
@@ -170,7 +174,7 @@ impl<'a, 'b> Legend<'a, 'b> {
         Ok(self.at)
     }
 
-    fn line(&mut self, pen: Pen, text: &str) -> DrawResult {
+    fn line(&mut self, pen: Stroke, text: &str) -> DrawResult {
         let at = self.row(text)?;
         self.canvas.line((LEFT, at), (LEFT + 30, at), pen)
     }
@@ -180,7 +184,7 @@ impl<'a, 'b> Legend<'a, 'b> {
         self.canvas.dot((LEFT + 15, at), 4, ORANGE)
     }
 
-    fn ring(&mut self, pen: Pen, text: &str) -> DrawResult {
+    fn ring(&mut self, pen: Stroke, text: &str) -> DrawResult {
         let at = self.row(text)?;
         self.canvas.ring((LEFT + 15, at), 7, pen)
     }

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use plotters::style::RGBColor;
 
 use super::bars::BarFill;
-use super::canvas::{Align, Canvas, Dash, DrawResult, Figure, INK, Pen, PlotError, chars_in, figure, text_width};
-use super::chart::{Chart, Draw};
+use super::canvas::{Align, Canvas, Dash, DrawResult, Figure, INK, PlotError, Stroke, chars_in, figure, text_width};
+use super::chart::{Chart, ChartScope};
 use super::palette::{BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION};
 use super::scale::{Scale, ScaleKind};
-use crate::render::apart::{Axis, DifferingParameters};
+use crate::render::differing_parameters::{Axis, DifferingParameters};
 use crate::render::{clean, format};
-use crate::summary::{CellSummary, Course, Summary};
+use crate::summary::{CellSummary, FailoverTimeline, Summary};
 use hustings_record::Nanos;
 
 pub(super) const CHART: Chart = Chart {
@@ -24,7 +24,7 @@ pub(super) const CHART: Chart = Chart {
             grant. Acts: until the first accepted write. The dashed line is the floor: before it nobody can know that a session \
             is over; without a session to wait for, it is when a deletion is told and the group listed with no election at all, \
             at the median, and before that nobody can well be granted the lead.",
-    draw: Draw::Configurations(draw),
+    draw: ChartScope::Configurations(draw),
 };
 
 /// Cells in one figure.
@@ -44,18 +44,18 @@ const BAR: i32 = 11;
 const GAP: i32 = 12;
 
 /// A cell with its failover in the middle.
-type WaterfallEntry<'a> = (&'a CellSummary, Course);
+type WaterfallEntry<'a> = (&'a CellSummary, FailoverTimeline);
 
 fn draw(summary: &Summary) -> Result<Vec<Figure>, PlotError> {
     let mut faults: BTreeMap<&str, Vec<WaterfallEntry<'_>>> = BTreeMap::new();
     let mut order: Vec<&str> = Vec::new();
     for cell in &summary.cells {
-        let Some(course) = cell.failover.course else { continue };
+        let Some(timeline) = cell.failover.course else { continue };
         let entries = faults.entry(&cell.info.fault).or_default();
         if entries.is_empty() {
             order.push(&cell.info.fault);
         }
-        entries.push((cell, course));
+        entries.push((cell, timeline));
     }
     let mut figures = Vec::new();
     for fault in order {
@@ -64,28 +64,31 @@ fn draw(summary: &Summary) -> Result<Vec<Figure>, PlotError> {
         for (i, part) in parts.iter().enumerate() {
             let suffix = if parts.len() > 1 { format!(" ({} of {})", i + 1, parts.len()) } else { String::new() };
             let name = clean::short(fault, 40);
-            figures
-                .push(Sheet::new(part, &apart, AxisStart::Loss).draw(format!("A failover in steps: {name}{suffix}"))?);
+            figures.push(
+                WaterfallChart::new(part, &apart, AxisStart::Loss)
+                    .draw(format!("A failover in steps: {name}{suffix}"))?,
+            );
             if squeezed(part) {
                 let title = format!("The same from the first notification on: {name}{suffix}");
-                figures.push(Sheet::new(part, &apart, AxisStart::Told).draw(title)?);
+                figures.push(WaterfallChart::new(part, &apart, AxisStart::Told).draw(title)?);
             }
         }
     }
     Ok(figures)
 }
 
-fn end_of(course: &Course) -> Nanos {
-    course.written.unwrap_or(0).max(course.granted)
+fn end_of(timeline: &FailoverTimeline) -> Nanos {
+    timeline.written.unwrap_or(0).max(timeline.granted)
 }
 
 /// Cells that one scale does justice to: a slow recipe must not squeeze the others into a few pixels.
 fn parts<'a>(entries: &[WaterfallEntry<'a>]) -> Vec<Vec<WaterfallEntry<'a>>> {
     let mut parts = Vec::new();
     let mut rest = entries.to_vec();
-    while let Some(shortest) = rest.iter().map(|(_, course)| end_of(course).max(1)).min() {
+    while let Some(shortest) = rest.iter().map(|(_, timeline)| end_of(timeline).max(1)).min() {
         let limit = shortest.saturating_mul(SCALE_MAX);
-        let (fits, longer): (Vec<_>, Vec<_>) = rest.into_iter().partition(|(_, course)| end_of(course).max(1) <= limit);
+        let (fits, longer): (Vec<_>, Vec<_>) =
+            rest.into_iter().partition(|(_, timeline)| end_of(timeline).max(1) <= limit);
         parts.extend(fits.chunks(BLOCKS_MAX).map(<[_]>::to_vec));
         rest = longer;
     }
@@ -94,8 +97,8 @@ fn parts<'a>(entries: &[WaterfallEntry<'a>]) -> Vec<Vec<WaterfallEntry<'a>>> {
 
 /// Whether noticing takes so long that nothing can be seen of what comes after it.
 fn squeezed(entries: &[WaterfallEntry<'_>]) -> bool {
-    let told = entries.iter().filter_map(|(_, course)| course.told).max().unwrap_or(0);
-    let after = entries.iter().filter_map(|(_, course)| Some(end_of(course).saturating_sub(course.told?))).max();
+    let told = entries.iter().filter_map(|(_, timeline)| timeline.told).max().unwrap_or(0);
+    let after = entries.iter().filter_map(|(_, timeline)| Some(end_of(timeline).saturating_sub(timeline.told?))).max();
     after.is_some_and(|after| after.saturating_mul(SQUEEZED) < told)
 }
 
@@ -123,13 +126,13 @@ struct Block {
 }
 
 impl Block {
-    fn new(cell: &CellSummary, course: &Course, label: String, begin: AxisStart) -> Self {
-        let mut steps = steps(course);
+    fn new(cell: &CellSummary, timeline: &FailoverTimeline, label: String, begin: AxisStart) -> Self {
+        let mut steps = steps(timeline);
         let messages = cell.failover.floor.as_ref().and_then(|floor| floor.p50);
         let expires = cell.info.fault_kind.facts().lets_sessions_expire;
-        let mut floor = floor(course, expires, messages).map(|floor| floor as f64);
+        let mut floor = floor(timeline, expires, messages).map(|floor| floor as f64);
         if begin == AxisStart::Told {
-            let told = course.told.unwrap_or(course.granted) as f64;
+            let told = timeline.told.unwrap_or(timeline.granted) as f64;
             steps.retain(|step| step.from >= told);
             steps.iter_mut().for_each(|step| (step.from, step.to) = (step.from - told, step.to - told));
             floor = None;
@@ -138,7 +141,7 @@ impl Block {
             AxisStart::Loss => {
                 let floor =
                     floor.map_or_else(String::new, |floor| format!(", floor {}", format::duration(floor as u64)));
-                format!("{label}: {} to the grant{floor}", format::duration(course.granted))
+                format!("{label}: {} to the grant{floor}", format::duration(timeline.granted))
             }
             AxisStart::Told => label,
         };
@@ -146,7 +149,7 @@ impl Block {
     }
 }
 
-fn steps(course: &Course) -> Vec<WaterfallStep> {
+fn steps(timeline: &FailoverTimeline) -> Vec<WaterfallStep> {
     let mut steps = Vec::new();
     let mut now = 0;
     let mut until = |name, to: Nanos, colour| {
@@ -154,30 +157,30 @@ fn steps(course: &Course) -> Vec<WaterfallStep> {
         steps.push(WaterfallStep { name, from: now as f64, to: to as f64, colour, hatched: false });
         now = to;
     };
-    if let Some(released) = course.released.filter(|&released| released > 0) {
+    if let Some(released) = timeline.released.filter(|&released| released > 0) {
         until("release", released, PURPLE);
     }
-    let noticed = course.told.unwrap_or(course.granted);
-    if let Some(due) = course.due {
+    let noticed = timeline.told.unwrap_or(timeline.granted);
+    if let Some(due) = timeline.due {
         until("T runs out", due.min(noticed), PALE_GREY);
     }
-    match course.told {
+    match timeline.told {
         Some(told) => {
             until("noticed", told, SKY);
-            until("decided", course.granted, BLUE);
+            until("decided", timeline.granted, BLUE);
         }
         // Nobody waits to be told, or nobody was in time.
-        None => until("granted", course.granted, BLUE),
+        None => until("granted", timeline.granted, BLUE),
     }
-    if let Some(written) = course.written {
+    if let Some(written) = timeline.written {
         until("acts", written, GREEN);
     }
-    if let Some((told, last)) = course.told.zip(course.last_told).filter(|(told, last)| last > told) {
+    if let Some((told, last)) = timeline.told.zip(timeline.last_told).filter(|(told, last)| last > told) {
         let at = steps.iter().position(|step| step.name == "decided").unwrap_or(steps.len());
         let (from, to) = (told as f64, last as f64);
         steps.insert(at, WaterfallStep { name: "spread", from, to, colour: ORANGE, hatched: true });
     }
-    if let Some(before) = course.touched_before {
+    if let Some(before) = timeline.touched_before {
         let (name, colour, hatched) = ("heard of last", GREY, true);
         steps.insert(0, WaterfallStep { name, from: -(before as f64), to: 0.0, colour, hatched });
     }
@@ -193,23 +196,23 @@ const PALE_GREY: RGBColor = RGBColor(180, 186, 192);
 ///   not known, as of a client that came back. `expires`: the cell's fault leaves sessions to expire; a resigner's is none of these.
 /// - Else: the release, and then the median of *delete → notified → listed* without an election (`messages`). It is no hard limit on
 ///   one grant, since half of those samples were shorter.
-fn floor(course: &Course, expires: bool, messages: Option<Nanos>) -> Option<Nanos> {
-    match course.due {
-        None if expires && course.released.is_none() => None,
-        None => Some(course.released.unwrap_or(0).saturating_add(messages?)),
+fn floor(timeline: &FailoverTimeline, expires: bool, messages: Option<Nanos>) -> Option<Nanos> {
+    match timeline.due {
+        None if expires && timeline.released.is_none() => None,
+        None => Some(timeline.released.unwrap_or(0).saturating_add(messages?)),
         due => due,
     }
 }
 
-struct Sheet {
+struct WaterfallChart {
     blocks: Vec<Block>,
     begin: AxisStart,
 }
 
-impl Sheet {
+impl WaterfallChart {
     fn new(entries: &[WaterfallEntry<'_>], apart: &DifferingParameters, begin: AxisStart) -> Self {
         let label = |cell: &CellSummary| apart.label(cell, &[Axis::Fault]);
-        let blocks = entries.iter().map(|(cell, course)| Block::new(cell, course, label(cell), begin));
+        let blocks = entries.iter().map(|(cell, timeline)| Block::new(cell, timeline, label(cell), begin));
         Self { blocks: blocks.filter(|block| !block.steps.is_empty()).collect(), begin }
     }
 
@@ -283,7 +286,7 @@ impl TimeAxis {
                 free_from = at + half + 6;
             }
         }
-        canvas.line((LEFT, bottom), (RIGHT, bottom), Pen::new(INK, 1))
+        canvas.line((LEFT, bottom), (RIGHT, bottom), Stroke::new(INK, 1))
     }
 }
 
@@ -293,7 +296,7 @@ impl Block {
         let bottom = top + HEAD + ROW * i32::try_from(self.steps.len()).unwrap_or(0);
         // Beside the bars only, so that no line runs through the words above them.
         for tick in clock.after.ticks() {
-            canvas.line((clock.at(tick), top + HEAD - 3), (clock.at(tick), bottom), Pen::grid())?;
+            canvas.line((clock.at(tick), top + HEAD - 3), (clock.at(tick), bottom), Stroke::grid())?;
         }
         for (i, step) in self.steps.iter().enumerate() {
             let at = top + HEAD + ROW * i as i32;
@@ -302,13 +305,13 @@ impl Block {
             let fill = BarFill::Plain(step.colour, if step.hatched { 0.7 } else { 1.0 });
             let end = fill.bar(canvas, (from, to), (at, at + BAR), 1)?;
             if step.hatched && end > from + 6 {
-                canvas.hatch((from, at), (end, at + BAR), Pen::new(INK, 1))?;
+                canvas.hatch((from, at), (end, at + BAR), Stroke::new(INK, 1))?;
             }
             canvas.text((end + 6, at + BAR / 2), &length(step), Align::Left, false)?;
         }
         let Some(floor) = self.floor else { return Ok(()) };
         let at = clock.at(floor);
-        canvas.line((at, top + HEAD - 3), (at, bottom), Pen::new(VERMILLION, 2).dash(Dash::Dashed))
+        canvas.line((at, top + HEAD - 3), (at, bottom), Stroke::new(VERMILLION, 2).dash(Dash::Dashed))
     }
 }
 
@@ -318,11 +321,12 @@ mod tests {
 
     #[test]
     fn what_messages_take_is_no_floor_of_a_session_that_had_to_expire() {
-        let course = Course { granted: 9, ..Course::default() };
-        let (due, resigned) = (Course { due: Some(7), ..course }, Course { released: Some(3), ..course });
+        let timeline = FailoverTimeline { granted: 9, ..FailoverTimeline::default() };
+        let (due, resigned) =
+            (FailoverTimeline { due: Some(7), ..timeline }, FailoverTimeline { released: Some(3), ..timeline });
         assert_eq!(floor(&due, true, Some(2)), Some(7));
-        assert_eq!(floor(&course, true, Some(2)), None, "when it was due is not known");
-        assert_eq!([floor(&course, false, Some(2)), floor(&resigned, false, Some(2))], [Some(2), Some(5)]);
+        assert_eq!(floor(&timeline, true, Some(2)), None, "when it was due is not known");
+        assert_eq!([floor(&timeline, false, Some(2)), floor(&resigned, false, Some(2))], [Some(2), Some(5)]);
         assert_eq!(floor(&resigned, true, Some(2)), Some(5), "its session did not have to expire");
         assert_eq!(floor(&resigned, false, None), None);
     }

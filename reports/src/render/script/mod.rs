@@ -29,7 +29,7 @@ pub(super) fn element() -> Value {
 /// Data for the script.
 pub(super) fn data(data: &impl Serialize) -> Value {
     let mut json = Vec::new();
-    let mut serializer = Serializer::with_formatter(&mut json, InPage);
+    let mut serializer = Serializer::with_formatter(&mut json, HtmlSafeFormatter);
     data.serialize(&mut serializer).expect("what the page is given has only keys that are strings");
     let mut element = format!("<script type=\"application/json\" id=\"{DATA_ID}\">");
     let _ = write!(element, "{}</script>", String::from_utf8_lossy(&json));
@@ -38,9 +38,9 @@ pub(super) fn data(data: &impl Serialize) -> Value {
 }
 
 /// JSON in which strings hold no character that means something in HTML, or ends a line to JavaScript.
-struct InPage;
+struct HtmlSafeFormatter;
 
-impl Formatter for InPage {
+impl Formatter for HtmlSafeFormatter {
     fn write_string_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
         for c in fragment.chars() {
             match c {

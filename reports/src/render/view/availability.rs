@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::render::apart::DifferingParameters;
+use crate::render::differing_parameters::DifferingParameters;
 use crate::render::format;
 use crate::summary::CellSummary;
 

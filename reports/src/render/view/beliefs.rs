@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::render::apart::{Axis, DifferingParameters};
+use crate::render::differing_parameters::{Axis, DifferingParameters};
 use crate::render::{clean, format};
 use crate::state::overlaps_briefly;
 use crate::summary::CellSummary;

@@ -11,10 +11,10 @@ use super::row::CellRow;
 use super::verifications::VerificationTable;
 
 use crate::check::Testability;
-use crate::render::apart::negotiated;
-use crate::render::plots::{CHARTS, Draw, PlotError};
+use crate::render::differing_parameters::negotiated;
+use crate::render::plots::{CHARTS, ChartScope, PlotError};
 use crate::render::{clean, format};
-use crate::state::{Chip, State};
+use crate::state::{State, StateBadge};
 use crate::summary::{CellSummary, CheckResult, Timeline};
 use hustings_record::{Expect, Expectation, Fencing, LinkUse, SessionUse};
 
@@ -28,7 +28,7 @@ pub(super) struct CellSection {
     /// Recipe, policy and fault in one line.
     what: String,
     headline: String,
-    state: Chip,
+    state: StateBadge,
     open: bool,
     because: String,
     parameters: Vec<Fact>,
@@ -50,7 +50,7 @@ struct Check {
     /// Whom one has to trust for it.
     rests_on: String,
     details: Vec<String>,
-    state: Chip,
+    state: StateBadge,
     open: bool,
 }
 
@@ -104,7 +104,7 @@ fn what(cell: &CellSummary, row: &CellRow) -> String {
 fn panels(cell: &CellSummary, figures: &mut Figures) -> Result<Vec<Panel>, PlotError> {
     let mut panels = Vec::new();
     for chart in CHARTS {
-        if let Draw::Cell(draw) = chart.draw {
+        if let ChartScope::Cell(draw) = chart.draw {
             let drawn: Vec<Value> = figures.place(&draw(cell)?);
             if !drawn.is_empty() {
                 panels.push(Panel { heading: chart.heading, about: chart.about.to_owned(), figures: drawn });

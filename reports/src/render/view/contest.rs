@@ -5,24 +5,24 @@ use serde::Serialize;
 use crate::compare::{ComparedPair, Comparison, ComparisonReport, ComparisonVerdict};
 use crate::render::clean;
 use crate::render::compared::{change, counted, differences, interval, margin, p, state, telling, typical, words};
-use crate::state::Chip;
+use crate::state::StateBadge;
 
 #[derive(Serialize)]
-pub(crate) struct Contest {
-    state: Chip,
+pub(crate) struct ComparisonView {
+    state: StateBadge,
     /// The answer of all together, and how many came to which.
     answer: &'static str,
     counted: String,
     delta: String,
     /// In what the sides differ, by the parameters; nothing where another build is all that differs, or nothing is.
     differences: Vec<String>,
-    rows: Vec<ContestRow>,
+    rows: Vec<ComparisonViewRow>,
     /// Pairs whose answer is not that of their figures, and why.
-    reasons: Vec<(Chip, String)>,
+    reasons: Vec<(StateBadge, String)>,
 }
 
 #[derive(Serialize)]
-struct ContestRow {
+struct ComparisonViewRow {
     pair: String,
     measure: &'static str,
     base: String,
@@ -30,19 +30,19 @@ struct ContestRow {
     change: String,
     interval: String,
     p: String,
-    state: Chip,
+    state: StateBadge,
     words: String,
     /// Something is shown to be different.
     loud: bool,
 }
 
-pub(crate) fn contest(comparing: &ComparisonReport) -> Contest {
+pub(crate) fn contest(comparing: &ComparisonReport) -> ComparisonView {
     let ComparisonReport { answer, rules, pairs, doubt, .. } = comparing;
     let reason = |pair: &ComparedPair| {
         let why = pair.why.as_ref()?;
-        Some((Chip::from(state(pair.answer)), clean::line(&format!("{}: {why}", pair.name))))
+        Some((StateBadge::from(state(pair.answer)), clean::line(&format!("{}: {why}", pair.name))))
     };
-    Contest {
+    ComparisonView {
         state: state(*answer).into(),
         answer: answer.words(),
         counted: counted(comparing),
@@ -53,12 +53,12 @@ pub(crate) fn contest(comparing: &ComparisonReport) -> Contest {
     }
 }
 
-fn of_all(why: &str) -> (Chip, String) {
+fn of_all(why: &str) -> (StateBadge, String) {
     (state(ComparisonVerdict::CannotTell).into(), clean::line(why))
 }
 
-fn row(pair: &ComparedPair, found: &Comparison) -> ContestRow {
-    ContestRow {
+fn row(pair: &ComparedPair, found: &Comparison) -> ComparisonViewRow {
+    ComparisonViewRow {
         pair: clean::short(&pair.name, 60),
         measure: found.measure.name(),
         base: typical(found, false),
@@ -66,7 +66,7 @@ fn row(pair: &ComparedPair, found: &Comparison) -> ContestRow {
         change: change(found),
         interval: interval(found),
         p: p(found),
-        state: Chip { words: found.answer.words(), ..state(found.answer).into() },
+        state: StateBadge { words: found.answer.words(), ..state(found.answer).into() },
         words: words(found),
         loud: matches!(found.answer, ComparisonVerdict::Worse | ComparisonVerdict::Better),
     }

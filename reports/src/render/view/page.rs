@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::availability::{GapLine, gaps};
 use super::beliefs::{BeliefsView, beliefs};
-use super::contest::{Contest, contest};
+use super::contest::{ComparisonView, contest};
 use super::parts::{Figures, Panel};
 use super::policies::{Policies, policies};
 use super::pools::{PoolRow, configurations, not_shown, pooled, shown};
@@ -17,7 +17,7 @@ use super::{SummaryAnswer, answers, cell};
 use crate::compare::compared_sides;
 use crate::definitions::{self, Definition};
 use crate::render::markup::html;
-use crate::render::plots::{CHARTS, Draw, PlotError};
+use crate::render::plots::{CHARTS, ChartScope, PlotError};
 use crate::render::{clean, script};
 use crate::summary::Summary;
 
@@ -33,7 +33,7 @@ pub(crate) struct Page {
     banner: Banner,
     times: FailoverTimes,
     answers: Vec<SummaryAnswer>,
-    contest: Option<Contest>,
+    contest: Option<ComparisonView>,
     run: RunView,
     pools: Vec<PoolRow>,
     pool_tail: &'static str,
@@ -86,12 +86,12 @@ impl Page {
         for chart in CHARTS {
             let mut about = chart.about.to_owned();
             let drawn = match chart.draw {
-                Draw::Configurations(draw) => {
+                ChartScope::Configurations(draw) => {
                     about.push_str(if summary.pools.is_empty() { "" } else { TOGETHER });
                     draw(&configurations)?
                 }
-                Draw::Run(draw) => draw(summary)?,
-                Draw::Cell(_) => continue,
+                ChartScope::Run(draw) => draw(summary)?,
+                ChartScope::Cell(_) => continue,
             };
             charts.push(Panel { heading: chart.heading, about, figures: figures.place(&drawn) });
         }

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::ensemble::{gap_range, range};
-use crate::render::apart::{Axis, DifferingParameters};
+use crate::render::differing_parameters::{Axis, DifferingParameters};
 use crate::render::{clean, format};
 use crate::summary::CellSummary;
 

@@ -8,13 +8,13 @@ use serde::Serialize;
 use super::facts::{DistributionLine, distributions};
 use super::parts::FEW;
 use super::row::{CellRow, has_p99, samples, shared, tail_name};
-use crate::render::apart::DifferingParameters;
+use crate::render::differing_parameters::DifferingParameters;
 use crate::render::{clean, format};
 use crate::sound::round;
-use crate::state::{Chip, State};
+use crate::state::{State, StateBadge};
 use crate::summary::{CellSummary, Medians, OutageShare, Pool, PooledRepetition, Summary};
 use crate::verdict::Verdict;
-use hustings_record::{CellInfo, Side};
+use hustings_record::{CellInfo, ComparisonSide};
 
 /// Repetitions that are listed one by one.
 const LISTED_MAX: usize = 100;
@@ -47,7 +47,7 @@ struct RepeatedLine {
     p50: String,
     n: String,
     pooled: bool,
-    state: Chip,
+    state: StateBadge,
 }
 
 /// All pools, the name of their column of tails, and what all of them share.
@@ -88,7 +88,7 @@ fn of_pools(summary: &Summary) -> Vec<(&Pool, CellSummary)> {
 /// Of two sides the base's before the new one's: rounds begin with either.
 fn base_first<'a, T>(all: &mut [T], cell: impl Fn(&T) -> &'a CellSummary) {
     let pair = |one: &T| Some((&cell(one).info.contest.as_ref()?.pair, round(cell(one))));
-    let is_new = |one: &T| cell(one).info.contest.as_ref().is_some_and(|contest| contest.side == Side::New);
+    let is_new = |one: &T| cell(one).info.contest.as_ref().is_some_and(|contest| contest.side == ComparisonSide::New);
     let pairs = all.chunk_by_mut(|one, next| pair(one).is_some() && pair(one) == pair(next));
     pairs.for_each(|sides| sides.sort_by_key(is_new));
 }

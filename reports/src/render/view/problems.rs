@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::render::apart::{Axis, DifferingParameters};
 use crate::render::clean;
-use crate::state::{Chip, State};
+use crate::render::differing_parameters::{Axis, DifferingParameters};
+use crate::state::{State, StateBadge};
 use crate::summary::{CellSummary, Summary};
 
 #[derive(Serialize)]
@@ -17,7 +17,7 @@ pub(crate) struct Problem {
     pub(crate) cell: String,
     pub(crate) check: String,
     pub(crate) reason: String,
-    pub(crate) state: Chip,
+    pub(crate) state: StateBadge,
 }
 
 /// A check that did not pass in a cell, or a cell that did not though all of its checks passed.

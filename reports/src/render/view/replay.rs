@@ -4,9 +4,9 @@
 use minijinja::Value;
 use serde::Serialize;
 
-use super::happenings::{Fold, ViewChange};
+use super::replay_events::{ReplayState, ViewChange};
 use crate::render::{clean, format, script};
-use crate::replay::{Replay, Walk, WalkKind};
+use crate::replay::{Replay, WalkThrough, WalkThroughKind};
 use crate::summary::{CellSummary, Summary};
 use hustings_record::{CellInfo, FanOut};
 
@@ -22,16 +22,16 @@ pub(crate) struct ReplaySection {
 /// What the script is given.
 #[derive(Serialize)]
 struct Data {
-    stories: Vec<Story>,
+    stories: Vec<ReplayView>,
 }
 
 /// One group of the record.
 #[derive(Serialize)]
-struct Story {
+struct ReplayView {
     title: String,
     about: String,
     names: Vec<String>,
-    walks: Vec<Part>,
+    walks: Vec<WalkThroughView>,
     steps: Vec<ShownReplay>,
     /// What is not shown.
     more: String,
@@ -39,8 +39,8 @@ struct Story {
 
 /// A walk-through: its steps, both ends included.
 #[derive(Serialize)]
-struct Part {
-    kind: WalkKind,
+struct WalkThroughView {
+    kind: WalkThroughKind,
     title: &'static str,
     from: usize,
     to: usize,
@@ -60,23 +60,23 @@ struct ShownReplay {
 impl ReplaySection {
     pub(super) fn new(summary: &Summary) -> Self {
         let cell = |replay: &Replay| summary.cells.iter().find(|cell| cell.info.index == replay.cell);
-        let known = summary.replays.iter().filter_map(|replay| Some(story(replay, cell(replay)?)));
-        let stories: Vec<Story> = known.collect();
+        let known = summary.replays.iter().filter_map(|replay| Some(replay_view(replay, cell(replay)?)));
+        let stories: Vec<ReplayView> = known.collect();
         Self { groups: stories.len(), data: script::data(&Data { stories }), script: script::element() }
     }
 }
 
-fn story(replay: &Replay, cell: &CellSummary) -> Story {
+fn replay_view(replay: &Replay, cell: &CellSummary) -> ReplayView {
     let info = &cell.info;
     let (recipe, group) = (clean::short(&info.recipe, 40), clean::short(&replay.group, 40));
-    let mut fold = Fold::new(replay, info);
+    let mut fold = ReplayState::new(replay, info);
     let steps = replay.steps.iter().map(|step| {
         let (text, set, told) = fold.take(&step.what);
         ShownReplay { at: step.at as f64 / 1e6, when: hustings_record::words::moment(step.at), text, set, told }
     });
     let steps: Vec<ShownReplay> = steps.collect();
     let walks = replay.walks.iter().filter(|walk| walk.from <= walk.to && walk.to < steps.len());
-    Story {
+    ReplayView {
         title: format!("{recipe}, {}: {group}, cell {}", clean::short(&info.fault, 40), clean::short(&info.name, 60)),
         about: about(cell),
         names: fold.names.clone(),
@@ -86,15 +86,15 @@ fn story(replay: &Replay, cell: &CellSummary) -> Story {
     }
 }
 
-fn part(walk: &Walk, info: &CellInfo) -> Part {
+fn part(walk: &WalkThrough, info: &CellInfo) -> WalkThroughView {
     let title = match (walk.kind, info.leader_wakes()) {
-        (WalkKind::JoinAndElect, _) => "Join and elect",
-        (WalkKind::LeaderDies, Some(FanOut::One | FanOut::Two)) => "Leader dies, no herd",
-        (WalkKind::LeaderDies, Some(FanOut::AllOthers)) => "Leader dies, the herd",
-        (WalkKind::LeaderDies, Some(FanOut::None) | None) => "Leader dies",
-        (WalkKind::MiddleDies, _) => "A middle one dies",
+        (WalkThroughKind::JoinAndElect, _) => "Join and elect",
+        (WalkThroughKind::LeaderDies, Some(FanOut::One | FanOut::Two)) => "Leader dies, no herd",
+        (WalkThroughKind::LeaderDies, Some(FanOut::AllOthers)) => "Leader dies, the herd",
+        (WalkThroughKind::LeaderDies, Some(FanOut::None) | None) => "Leader dies",
+        (WalkThroughKind::MiddleDies, _) => "A middle one dies",
     };
-    Part { kind: walk.kind, title, from: walk.from, to: walk.to }
+    WalkThroughView { kind: walk.kind, title, from: walk.from, to: walk.to }
 }
 
 fn about(cell: &CellSummary) -> String {

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::ensemble::in_short;
-use crate::render::apart::{Axis, DifferingParameters, negotiated};
+use crate::render::differing_parameters::{Axis, DifferingParameters, negotiated};
 use crate::render::{clean, format};
-use crate::state::{Chip, State, overlaps_briefly};
+use crate::state::{State, StateBadge, overlaps_briefly};
 use crate::stats::Tail;
 use crate::summary::{CellSummary, Rate, Summary};
 use hustings_record::{Expectation, Fencing, Repetition};
@@ -56,7 +56,7 @@ pub(crate) struct CellRow {
     pub(crate) stale_note: String,
     /// The ensemble's own elections in short; empty where nobody watched the servers.
     pub(crate) elections: String,
-    pub(crate) state: Chip,
+    pub(crate) state: StateBadge,
 }
 
 /// Rows of a table, with what is said of all of them.

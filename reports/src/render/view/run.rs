@@ -9,7 +9,7 @@ use super::problems::{Problem, problems};
 use super::row::counted_writes;
 use crate::compare::{ComparisonReport, overall};
 use crate::render::{clean, compared, format};
-use crate::state::{Chip, State, overlaps_briefly};
+use crate::state::{State, StateBadge, overlaps_briefly};
 use crate::summary::{CellSummary, Summary};
 use hustings_record::{EnsembleKind, Manifest, RunState};
 
@@ -20,7 +20,7 @@ const CHARS_MAX: usize = 600;
 
 #[derive(Serialize)]
 pub(crate) struct Banner {
-    pub(crate) state: Chip,
+    pub(crate) state: StateBadge,
     /// What is compared with what, in a line each.
     pub(crate) sides: Vec<String>,
     /// The comparison's answer as a sentence; None of a run that has no two sides.

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::tune::pauses::{PauseLog, read};
-use crate::tune::setting::Setting;
+use crate::tune::setting::ExpirySettings;
 
 /// A log of these milliseconds.
 fn log(ms: impl IntoIterator<Item = f64>) -> PauseLog {
@@ -34,21 +34,21 @@ fn the_timeout_is_the_least_that_the_pauses_allow() {
     let advice = advise(&question(&log, 26.0));
     let due = (2..=20_u32).map(|ticks| ticks * 2_000).find(|t| {
         let pauses = log.pauses.iter().map(|pause| pause.lasted as f64 / 1e6);
-        let setting = Setting::of(Client::Java, f64::from(*t), 2_000.0, 10.0);
+        let setting = ExpirySettings::of(Client::Java, f64::from(*t), 2_000.0, 10.0);
         let rate = pauses.map(|ms| setting.expired_share(ms)).sum::<f64>() / 26.0;
         rate <= 0.25 && (upper_95(0) / 26.0) <= 0.25
     });
     assert_eq!(advice.rows.len(), 19);
     assert!(advice.recommended.timeout_ms >= u64::from(due.expect("one")), "{:?}", advice.recommended);
     assert!(advice.recommended.timeout_ms <= 14_000, "{:?}", advice.recommended);
-    assert_eq!((advice.recommended.grade, advice.recommended.weeks_missing), (Grade::Shown, Some(0.0)));
+    assert_eq!((advice.recommended.grade, advice.recommended.weeks_missing), (TimeoutGrade::Shown, Some(0.0)));
 }
 
 #[test]
 fn a_short_log_claims_no_more_than_three_in_its_weeks() {
     let log = log([]);
     let advice = advise(&Question { acceptable_per_week: 7.0 / 30.44, ..question(&log, 2.0) });
-    assert_eq!(advice.recommended.grade, Grade::Estimated);
+    assert_eq!(advice.recommended.grade, TimeoutGrade::Estimated);
     assert!((advice.zero_means_per_week - 1.497_9).abs() < 1e-3);
     // A claim of one a month takes 13 weeks.
     let missing = advice.recommended.weeks_missing.expect("some");
@@ -60,7 +60,7 @@ fn a_short_log_claims_no_more_than_three_in_its_weeks() {
 fn pauses_that_no_timeout_outlasts_are_said_to_be_so() {
     let log = log([120_000.0; 20]);
     let advice = advise(&question(&log, 4.0));
-    assert_eq!((advice.recommended.grade, advice.recommended.weeks_missing), (Grade::Missed, None));
+    assert_eq!((advice.recommended.grade, advice.recommended.weeks_missing), (TimeoutGrade::Missed, None));
     assert!(advice.warnings.iter().any(|text| text.contains("no timeout that a tick of 2 s allows")));
 }
 
@@ -114,11 +114,15 @@ fn the_timeout_in_use_has_a_judgement_of_its_own() {
         let used = advise(&asked).used.expect("one was asked about");
         (used.grade, used.weeks_missing.map(f64::round))
     };
-    assert_eq!(used(6_000, 0.1), (Grade::Missed, None), "its lower bound, 0.21, is too many");
-    assert_eq!(used(6_000, 0.3), (Grade::Estimated, None), "0.38 is more than 0.3, which it may yet be");
-    assert_eq!(used(6_000, 0.5), (Grade::Estimated, Some(8.0)), "0.38 is less than 0.5, the bound of 0.65 is not");
-    assert_eq!(used(6_000, 0.7), (Grade::Shown, Some(0.0)));
-    assert_eq!(used(14_000, 0.2), (Grade::Shown, Some(0.0)));
+    assert_eq!(used(6_000, 0.1), (TimeoutGrade::Missed, None), "its lower bound, 0.21, is too many");
+    assert_eq!(used(6_000, 0.3), (TimeoutGrade::Estimated, None), "0.38 is more than 0.3, which it may yet be");
+    assert_eq!(
+        used(6_000, 0.5),
+        (TimeoutGrade::Estimated, Some(8.0)),
+        "0.38 is less than 0.5, the bound of 0.65 is not"
+    );
+    assert_eq!(used(6_000, 0.7), (TimeoutGrade::Shown, Some(0.0)));
+    assert_eq!(used(14_000, 0.2), (TimeoutGrade::Shown, Some(0.0)));
 }
 
 #[test]
@@ -130,9 +134,9 @@ fn what_could_not_be_read_leaves_the_best_guess_and_no_claim() {
         let advice = advise(&question(&log, log.weeks().expect("it tells times")));
         (advice.recommended.grade, advice.warnings.iter().filter(|text| text.contains("could not be read")).count())
     };
-    assert_eq!(graded(whole), (Grade::Shown, 0));
+    assert_eq!(graded(whole), (TimeoutGrade::Shown, 0));
     let cut = "[60480001.0s][info][safepoint] Total time for which application threads were sto";
-    assert_eq!(graded(&format!("{whole}{cut}")), (Grade::Estimated, 1));
+    assert_eq!(graded(&format!("{whole}{cut}")), (TimeoutGrade::Estimated, 1));
 }
 
 #[test]

@@ -4,12 +4,12 @@ use rand_chacha::rand_core::SeedableRng;
 use super::*;
 use crate::tune::setting::Client;
 
-fn setting() -> Setting {
-    Setting::of(Client::Java, 6_000.0, 2_000.0, 10.0)
+fn setting() -> ExpirySettings {
+    ExpirySettings::of(Client::Java, 6_000.0, 2_000.0, 10.0)
 }
 
 /// So many pauses from 0.5 to 1.4 T, each met by `sessions`, with phases that fill their range evenly.
-fn measured(setting: &Setting, pauses: u32, sessions: u32) -> Vec<PausedSession> {
+fn measured(setting: &ExpirySettings, pauses: u32, sessions: u32) -> Vec<PausedSession> {
     let one = |i: u32, j: u32| {
         let pause_ms = setting.timeout_ms * (0.5 + 0.9 * f64::from(i) / f64::from(pauses - 1));
         // Additive recurrences with the golden ratio's relatives: evenly spread in two dimensions.
@@ -35,9 +35,9 @@ fn a_measured_curve_is_near_the_truth_that_made_it() {
 
 #[test]
 fn it_is_carried_over_to_other_timeouts_and_clients() {
-    let here = Setting::of(Client::Rust, 1_500.0, 500.0, 5.0);
+    let here = ExpirySettings::of(Client::Rust, 1_500.0, 500.0, 5.0);
     let curve = Curve::fit(&measured(&here, 80, 10)).expect("a curve");
-    for there in [here.with_timeout(10_000.0), Setting::of(Client::Java, 20_000.0, 2_000.0, 5.0)] {
+    for there in [here.with_timeout(10_000.0), ExpirySettings::of(Client::Java, 20_000.0, 2_000.0, 5.0)] {
         for d in [0.6, 0.8, 1.0, 1.2] {
             let pause = d * there.timeout_ms;
             let off = (curve.expired_share(&there, pause) - there.expired_share(pause)).abs();

@@ -14,9 +14,9 @@ use hustings_record::words::quoted;
 
 use super::clock::APART_NS;
 use super::error::PauseError;
-use super::kept::KeptPauses;
 use super::lines::{LineMeaning, LogLine};
 use super::log::Coverage;
+use super::longest_pauses::LongestPauses;
 
 /// The legend above the intervals, and how it calls a second column that is no length.
 const LEGEND: &str = "\"StartTimestamp\"";
@@ -36,7 +36,7 @@ const ROUNDED_MS: f64 = 1e-3;
 const MAX: f64 = 366.0 * 86_400e3;
 
 pub(super) struct Intervals {
-    kept: KeptPauses,
+    kept: LongestPauses,
     /// The tag of the first interval, if it has one: others are logs of something else.
     tag: Option<Option<String>>,
     /// The beginning and the end of the interval before.
@@ -69,7 +69,7 @@ fn with_interval<T>(text: &str, then: impl FnOnce(IntervalLogHistogram<'_>) -> T
 impl Intervals {
     pub(super) fn new(most: usize) -> Self {
         Self {
-            kept: KeptPauses::new(most),
+            kept: LongestPauses::new(most),
             tag: None,
             before: None,
             at: Duration::ZERO,
@@ -134,7 +134,7 @@ impl Intervals {
     }
 
     /// The pauses, and how long was watched: gaps between intervals are not.
-    pub(super) fn finish(self) -> (KeptPauses, Coverage) {
+    pub(super) fn finish(self) -> (LongestPauses, Coverage) {
         (self.kept, Coverage { span: Some(whole(self.watched)), pieces: self.pieces, missing: 0 })
     }
 }

@@ -5,9 +5,9 @@ use hustings_record::words::quoted;
 
 use super::clock::{LogClock, PIECES_MAX};
 use super::error::PauseError;
-use super::kept::KeptPauses;
 use super::lines::{LineMeaning, LogLine};
-use super::log::{Coverage, Shape, UnreadLines};
+use super::log::{Coverage, PauseLogFormat, UnreadLines};
+use super::longest_pauses::LongestPauses;
 use super::stamp::{nanos, strip};
 
 /// Words that only lines of a safepoint have (version 13 and later), and those before its whole length.
@@ -32,13 +32,13 @@ const NUMBERS_BEHIND_MAX: u64 = 16;
 
 /// Pauses of one kind: those that were read, and lines that tell of one and were not.
 struct PauseKindCount {
-    read: KeptPauses,
+    read: LongestPauses,
     unread: UnreadLines,
 }
 
 impl PauseKindCount {
     fn new(most: usize) -> Self {
-        Self { read: KeptPauses::new(most), unread: UnreadLines::default() }
+        Self { read: LongestPauses::new(most), unread: UnreadLines::default() }
     }
 
     fn take(&mut self, line: &LogLine<'_>, lasted: Option<Nanos>, ended: Option<Nanos>) {
@@ -119,17 +119,17 @@ impl Jvm {
     }
 
     /// None: it was about other things altogether.
-    pub(super) fn finish(self) -> Result<Option<(Shape, KeptPauses, Coverage, UnreadLines)>, PauseError> {
+    pub(super) fn finish(self) -> Result<Option<(PauseLogFormat, LongestPauses, Coverage, UnreadLines)>, PauseError> {
         let mut coverage = Coverage { span: self.clock.covered(), pieces: self.clock.pieces() as u64, missing: 0 };
-        let safepoints = Shape::Safepoints { as_jdk_17: self.as_jdk_17 };
+        let safepoints = PauseLogFormat::Safepoints { as_jdk_17: self.as_jdk_17 };
         // A collection is a part of a safepoint: where these are told, all stops are.
         let (shape, seen) = if !self.safepoints.is_empty() {
             (safepoints, self.safepoints)
         } else if !self.stopped.is_empty() {
-            (Shape::StoppedTimes, self.stopped)
+            (PauseLogFormat::StoppedTimes, self.stopped)
         } else {
             coverage.without(self.collector.missing);
-            (Shape::Collections, self.collections)
+            (PauseLogFormat::Collections, self.collections)
         };
         let PauseKindCount { read, unread } = seen;
         // That no pause was read is an answer only where none was there to be read.

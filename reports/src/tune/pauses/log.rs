@@ -18,7 +18,7 @@ pub struct Pause {
 /// The shape of a log of pauses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Shape {
+pub enum PauseLogFormat {
     /// A number of milliseconds a line.
     #[default]
     Milliseconds,
@@ -35,7 +35,7 @@ pub enum Shape {
     Intervals,
 }
 
-impl Shape {
+impl PauseLogFormat {
     /// What it is, for people.
     #[must_use]
     pub fn about(self) -> &'static str {
@@ -117,7 +117,7 @@ impl UnreadLines {
 /// What a log says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PauseLog {
-    pub shape: Shape,
+    pub shape: PauseLogFormat,
     /// In the order of the log.
     pub pauses: Vec<Pause>,
     pub coverage: Coverage,
@@ -136,10 +136,10 @@ impl PauseLog {
     ///
     /// # Errors
     /// It has another shape, which is returned.
-    pub fn append(&mut self, other: Self) -> Result<(), Shape> {
+    pub fn append(&mut self, other: Self) -> Result<(), PauseLogFormat> {
         self.shape = match (self.shape, other.shape) {
-            (Shape::Safepoints { as_jdk_17: one }, Shape::Safepoints { as_jdk_17: another }) => {
-                Shape::Safepoints { as_jdk_17: one && another }
+            (PauseLogFormat::Safepoints { as_jdk_17: one }, PauseLogFormat::Safepoints { as_jdk_17: another }) => {
+                PauseLogFormat::Safepoints { as_jdk_17: one && another }
             }
             (one, another) if one == another => one,
             (_, another) => return Err(another),

@@ -4,14 +4,14 @@ use hustings_record::Nanos;
 use hustings_record::words::quoted;
 
 use super::error::PauseError;
-use super::kept::KeptPauses;
 use super::lines::LogLine;
+use super::longest_pauses::LongestPauses;
 
 /// Nobody waits longer than a year for a process.
 const MS_MAX: f64 = 366.0 * 86_400e3;
 
 pub(super) struct Milliseconds {
-    kept: KeptPauses,
+    kept: LongestPauses,
 }
 
 /// Whether the line is a number, or what was meant to be one.
@@ -25,7 +25,7 @@ fn number(text: &str) -> &str {
 
 impl Milliseconds {
     pub(super) fn new(most: usize) -> Self {
-        Self { kept: KeptPauses::new(most) }
+        Self { kept: LongestPauses::new(most) }
     }
 
     pub(super) fn take(&mut self, line: &LogLine<'_>) -> Result<(), PauseError> {
@@ -35,7 +35,7 @@ impl Milliseconds {
         Ok(())
     }
 
-    pub(super) fn finish(self) -> KeptPauses {
+    pub(super) fn finish(self) -> LongestPauses {
         self.kept
     }
 }

@@ -5,13 +5,13 @@ mod clock;
 mod error;
 mod intervals;
 mod jvm;
-mod kept;
 mod lines;
 mod log;
+mod longest_pauses;
 mod milliseconds;
 mod read;
 mod stamp;
 
 pub use error::PauseError;
-pub use log::{Coverage, Pause, PauseLog, Shape, UnreadLines, WEEK_NS};
+pub use log::{Coverage, Pause, PauseLog, PauseLogFormat, UnreadLines, WEEK_NS};
 pub use read::read;

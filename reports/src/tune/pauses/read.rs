@@ -7,9 +7,9 @@ use hustings_record::words::quoted;
 use super::error::PauseError;
 use super::intervals::{self, Intervals};
 use super::jvm::{self, Jvm};
-use super::kept::KeptPauses;
 use super::lines::{LineMeaning, LogLine, LogLines};
-use super::log::{Coverage, PauseLog, Shape, UnreadLines};
+use super::log::{Coverage, PauseLog, PauseLogFormat, UnreadLines};
+use super::longest_pauses::LongestPauses;
 use super::milliseconds::{self, Milliseconds};
 
 /// So many lines may stand before the first one that tells what the file is: banners, command lines.
@@ -49,15 +49,15 @@ impl Reader {
         }
     }
 
-    fn finish(self) -> Result<Option<(Shape, KeptPauses, Coverage, UnreadLines)>, PauseError> {
+    fn finish(self) -> Result<Option<(PauseLogFormat, LongestPauses, Coverage, UnreadLines)>, PauseError> {
         match self {
             Self::Milliseconds(reader) => {
-                Ok(Some((Shape::Milliseconds, reader.finish(), Coverage::default(), UnreadLines::default())))
+                Ok(Some((PauseLogFormat::Milliseconds, reader.finish(), Coverage::default(), UnreadLines::default())))
             }
             Self::Jvm(reader) => reader.finish(),
             Self::Intervals(reader) => {
                 let (kept, coverage) = reader.finish();
-                Ok(Some((Shape::Intervals, kept, coverage, UnreadLines::default())))
+                Ok(Some((PauseLogFormat::Intervals, kept, coverage, UnreadLines::default())))
             }
         }
     }
@@ -108,12 +108,12 @@ pub fn read(input: impl BufRead) -> Result<PauseLog, PauseError> {
     };
     let (shape, kept, coverage, unread) = match reader {
         None if first_skipped.is_none() && comments > 0 => {
-            (Shape::Milliseconds, KeptPauses::new(0), Coverage::default(), UnreadLines::default())
+            (PauseLogFormat::Milliseconds, LongestPauses::new(0), Coverage::default(), UnreadLines::default())
         }
         None => return Err(unknown(first_skipped)),
         Some(reader) => reader.finish()?.ok_or_else(|| unknown(first_skipped.clone()))?,
     };
-    let KeptPauses { left_out, left_out_max, .. } = kept;
+    let LongestPauses { left_out, left_out_max, .. } = kept;
     let (pauses, lines) = (kept.in_order(), lines.count());
     Ok(PauseLog { shape, pauses, coverage, unread, left_out, left_out_max, lines, skipped, first_skipped })
 }

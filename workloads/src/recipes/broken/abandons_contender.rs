@@ -17,7 +17,7 @@ pub(super) const CASE: Case = Case {
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for AbandonsContender {
     /// Waits for at most T, then lets the candidate enrol again.
-    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<Wake> {
         let (session, host) = (candidate.session, candidate.host);
         let until = host.now() + session.timeout_ms() * 1_000_000;
         if let Either::Left((wake, _)) = select(pin!(candidate.wait()), pin!(host.sleep_until(until))).await {

@@ -13,7 +13,7 @@ pub(super) const CASE: Case = Case {
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for AnnouncesItself {
-    async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+    async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<bool> {
         if let OwnZnodeState::Node(node) = candidate.own.clone() {
             let (session, text) = (candidate.session, format!("{} leads", candidate.identity()));
             candidate.ask(session.set(&node.path, text.as_bytes(), None)).await?;

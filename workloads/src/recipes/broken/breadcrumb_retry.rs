@@ -37,7 +37,7 @@ impl<S: Session, H: Host> Steps<S, H> for BreadcrumbRetry {
         candidate: &mut Candidate<'_, S, H>,
         me: &Predecessor,
         version: Option<i32>,
-    ) -> Flow<BreadcrumbWrite> {
+    ) -> StepResult<BreadcrumbWrite> {
         match breadcrumb::write(candidate, me, version).await? {
             BreadcrumbWrite::LookAgain => match breadcrumb::write(candidate, me, version).await? {
                 BreadcrumbWrite::LookAgain => {

@@ -16,7 +16,7 @@ pub(super) const CASE: Case = Case {
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for CancelBeforeFlag {
-    async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+    async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<bool> {
         let Some(node) = self.check_owner(candidate).await? else { return Ok(false) };
         // Recipes of this kind do not watch their own znode.
         candidate.own_watch = None;

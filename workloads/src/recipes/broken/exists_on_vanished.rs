@@ -35,7 +35,7 @@ const SCHEDULE: [Step; STEPS * ROUNDS] = {
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for ExistsOnVanished {
-    async fn watch(&self, candidate: &mut Candidate<'_, S, H>, name: &str) -> Flow<bool> {
+    async fn watch(&self, candidate: &mut Candidate<'_, S, H>, name: &str) -> StepResult<bool> {
         let session = candidate.session;
         let path = format!("{}/{name}", candidate.election.path);
         match candidate.ask(session.exists_and_watch(&path)).await? {

@@ -25,7 +25,7 @@ pub(super) const CASE: Case = Case {
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for ForgetsSessionEnd {
-    async fn create(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<OperationAnswer<CreatedZnode>> {
+    async fn create(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<OperationAnswer<CreatedZnode>> {
         let prefix = names::prefix(&candidate.election.path, &candidate.guid);
         let data = candidate.identity();
         let created = candidate.session.create(&prefix, data.as_bytes(), CreateMode::EphemeralSequential).await;

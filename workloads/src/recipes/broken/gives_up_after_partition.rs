@@ -12,7 +12,7 @@ pub(super) const CASE: Case = Case {
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for GivesUpAfterPartition {
-    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<Wake> {
         match candidate.wait().await {
             Ok(Wake::Reconnected) | Err(Departure::SessionEnded(_)) => Err(Departure::Stopped),
             woken => woken,

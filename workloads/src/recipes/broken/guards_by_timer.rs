@@ -16,7 +16,7 @@ const TIMER_MS: u64 = 2_000;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for GuardsByTimer {
-    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<Wake> {
         let wake = candidate.wait().await?;
         if matches!(wake, Wake::Fired(_)) && is_missed(candidate) {
             candidate.pause(TIMER_MS).await?;

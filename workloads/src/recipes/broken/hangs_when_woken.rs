@@ -13,7 +13,7 @@ pub(super) const CASE: Case = Case {
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for HangsWhenWoken {
-    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<Wake> {
         let wake = candidate.wait().await?;
         if let Wake::Fired(_) = wake {
             // Only an order ends this.

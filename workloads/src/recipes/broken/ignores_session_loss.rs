@@ -16,7 +16,7 @@ pub(super) const CASE: Case = Case {
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for IgnoresSessionLoss {
-    async fn hold_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
+    async fn hold_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<()> {
         let end = loop {
             if let SessionState::Ended(end) = candidate.states.changed().await {
                 break end;

@@ -19,7 +19,7 @@ pub(super) const CASE: Case = Case {
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for InterleavedReconnects {
-    async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+    async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<bool> {
         let OwnZnodeState::Node(decided_on) = candidate.own.clone() else { return Ok(false) };
         let host = candidate.host;
         let arrives = host.now() + candidate.session.timeout_ms() * 1_000_000 / DECISION_PER_T;

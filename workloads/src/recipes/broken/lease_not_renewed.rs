@@ -17,7 +17,7 @@ pub(super) const CASE: Case = Case {
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for LeaseNotRenewed {
-    async fn lead(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
+    async fn lead(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<()> {
         if !self.take_leadership(candidate).await? {
             return Ok(());
         }

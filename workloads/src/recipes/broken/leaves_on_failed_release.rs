@@ -16,7 +16,7 @@ pub(super) const CASE: Case = Case {
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for LeavesOnFailedRelease {
-    async fn delete_own(&self, candidate: &mut Candidate<'_, S, H>, _certain: bool) -> Flow<DeletionTimes> {
+    async fn delete_own(&self, candidate: &mut Candidate<'_, S, H>, _certain: bool) -> StepResult<DeletionTimes> {
         let OwnZnodeState::Node(node) = std::mem::replace(&mut candidate.own, OwnZnodeState::None) else {
             return Ok(None);
         };

@@ -14,12 +14,12 @@ const LOOKS_EVERY_MS: u64 = 300;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for LooksNowAndThen {
-    async fn watch(&self, candidate: &mut Candidate<'_, S, H>, _name: &str) -> Flow<bool> {
+    async fn watch(&self, candidate: &mut Candidate<'_, S, H>, _name: &str) -> StepResult<bool> {
         candidate.rearm(None);
         Ok(true)
     }
 
-    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<Wake> {
         candidate.settle();
         candidate.pause(LOOKS_EVERY_MS).await?;
         Ok(Wake::Reconnected)

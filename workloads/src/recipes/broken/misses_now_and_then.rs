@@ -18,7 +18,7 @@ pub(super) fn is_missed<S: Session, H: Host>(candidate: &Candidate<'_, S, H>) ->
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for MissesNowAndThen {
-    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<Wake> {
         let wake = candidate.wait().await?;
         if matches!(wake, Wake::Fired(_)) && is_missed(candidate) {
             // Only an order ends this.

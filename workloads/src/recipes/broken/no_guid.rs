@@ -13,7 +13,7 @@ pub(super) const CASE: Case = Case {
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for NoGuid {
-    async fn recover(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
+    async fn recover(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<()> {
         candidate.own = OwnZnodeState::None;
         Ok(())
     }

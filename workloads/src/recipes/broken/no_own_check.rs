@@ -23,7 +23,7 @@ impl<S: Session, H: Host> Steps<S, H> for NoOwnCheck {
         Some(queue.iter().filter(|name| names::sequence(name).is_some_and(|number| number < own)).count())
     }
 
-    async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+    async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<bool> {
         let OwnZnodeState::Node(node) = candidate.own.clone() else { return Ok(false) };
         self.grant(candidate, &node);
         Ok(true)

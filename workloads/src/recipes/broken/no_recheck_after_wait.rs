@@ -13,7 +13,7 @@ pub(super) const CASE: Case = Case {
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for NoRecheckAfterWait {
-    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<Wake> {
         candidate.settle();
         let Some(mut armed) = candidate.watch.take() else { return Ok(Wake::Reconnected) };
         let event = armed.watch.fired().await;
@@ -25,7 +25,7 @@ impl<S: Session, H: Host> Steps<S, H> for NoRecheckAfterWait {
         matches!(wake, Wake::Fired(WatchEvent::Ended(_)))
     }
 
-    async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+    async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<bool> {
         let OwnZnodeState::Node(node) = candidate.own.clone() else { return Ok(false) };
         candidate.states.now();
         self.grant(candidate, &node);

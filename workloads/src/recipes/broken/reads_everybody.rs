@@ -12,7 +12,11 @@ pub(super) const CASE: Case = Case {
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for ReadsEverybody {
-    async fn in_order(&self, candidate: &mut Candidate<'_, S, H>, names: Vec<String>) -> Flow<Option<Vec<String>>> {
+    async fn in_order(
+        &self,
+        candidate: &mut Candidate<'_, S, H>,
+        names: Vec<String>,
+    ) -> StepResult<Option<Vec<String>>> {
         let session = candidate.session;
         for name in &names {
             let path = format!("{}/{name}", candidate.election.path);

@@ -32,7 +32,7 @@ const SCHEDULE: [Step; 6] = [
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for ResetsInsteadOfRelisting {
-    async fn watch(&self, candidate: &mut Candidate<'_, S, H>, name: &str) -> Flow<bool> {
+    async fn watch(&self, candidate: &mut Candidate<'_, S, H>, name: &str) -> StepResult<bool> {
         if queue::watch(candidate, name).await? {
             return Ok(true);
         }

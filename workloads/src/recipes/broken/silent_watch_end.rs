@@ -13,7 +13,7 @@ pub(super) const CASE: Case = Case {
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for SilentWatchEnd {
-    async fn hold_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<()> {
+    async fn hold_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<()> {
         let (OwnZnodeState::Node(node), Some(mut watch)) = (candidate.own.clone(), candidate.own_watch.take()) else {
             return Ok(());
         };

@@ -14,7 +14,7 @@ const SLEEPS_MS: u64 = 3_000;
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for SleepsThroughNotification {
-    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<Wake> {
         let wake = candidate.wait().await?;
         if let Wake::Fired(_) = wake {
             candidate.pause(SLEEPS_MS).await?;

@@ -22,7 +22,7 @@ impl<S: Session, H: Host> Steps<S, H> for SortsAsText {
         &self,
         _candidate: &mut Candidate<'_, S, H>,
         mut names: Vec<String>,
-    ) -> Flow<Option<Vec<String>>> {
+    ) -> StepResult<Option<Vec<String>>> {
         names.retain(|name| names::sequence(name).is_some());
         names.sort_by(|a, b| number(a).cmp(number(b)));
         Ok(Some(names))

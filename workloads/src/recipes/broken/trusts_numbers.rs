@@ -18,7 +18,11 @@ pub(super) const CASE: Case = Case {
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for TrustsNumbers {
-    async fn in_order(&self, _candidate: &mut Candidate<'_, S, H>, names: Vec<String>) -> Flow<Option<Vec<String>>> {
+    async fn in_order(
+        &self,
+        _candidate: &mut Candidate<'_, S, H>,
+        names: Vec<String>,
+    ) -> StepResult<Option<Vec<String>>> {
         Ok(Some(names::by_number(names)))
     }
 }

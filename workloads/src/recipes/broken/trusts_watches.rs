@@ -19,7 +19,7 @@ pub(super) const CASE: Case = Case {
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for TrustsWatches {
-    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Wake> {
+    async fn wait(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<Wake> {
         loop {
             let wake = candidate.wait().await?;
             if wake != Wake::Reconnected || candidate.watch.is_none() {

@@ -14,7 +14,7 @@ pub(super) const CASE: Case = Case {
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for WatchesChildren {
-    async fn watch(&self, candidate: &mut Candidate<'_, S, H>, name: &str) -> Flow<bool> {
+    async fn watch(&self, candidate: &mut Candidate<'_, S, H>, name: &str) -> StepResult<bool> {
         let (session, path) = (candidate.session, candidate.election.path.as_str());
         match candidate.ask(session.children_and_watch(path)).await? {
             // The predecessor is gone since the list.

@@ -15,7 +15,7 @@ pub(super) const CASE: Case = Case {
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for WokenTwice {
-    async fn take_lock(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<Attempt> {
+    async fn take_lock(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<Attempt> {
         let (session, path) = (candidate.session, names::lock(&candidate.election.path));
         if !matches!(candidate.own, OwnZnodeState::None) {
             return lock::attempt(candidate, async |candidate| self.recover(candidate).await).await;

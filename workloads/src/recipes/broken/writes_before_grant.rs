@@ -13,7 +13,7 @@ pub(super) const CASE: Case = Case {
 
 #[async_trait(?Send)]
 impl<S: Session, H: Host> Steps<S, H> for WritesBeforeGrant {
-    async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> Flow<bool> {
+    async fn take_leadership(&self, candidate: &mut Candidate<'_, S, H>) -> StepResult<bool> {
         let (OwnZnodeState::Node(node), session) = (candidate.own.clone(), candidate.session.id()) else {
             return Ok(false);
         };

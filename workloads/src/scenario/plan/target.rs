@@ -86,7 +86,7 @@ pub fn resolve(
         true => (0..cell.hosts).collect(),
         false => view.alive.to_vec(),
     };
-    let mut choice = Choice { cell, view, hosts, rng };
+    let mut choice = TargetSelection { cell, view, hosts, rng };
     match fault.kind().facts().hits {
         TargetClass::Nobody => Ok(ResolvedTarget::default()),
         TargetClass::Servers => Ok(ResolvedTarget { servers: choice.servers(fault)?, ..ResolvedTarget::default() }),
@@ -109,7 +109,7 @@ pub fn resolve(
     }
 }
 
-struct Choice<'a> {
+struct TargetSelection<'a> {
     cell: &'a Cell,
     view: LeaderView<'a>,
     /// Hosts on which the fault can be injected.
@@ -117,7 +117,7 @@ struct Choice<'a> {
     rng: ChaCha8Rng,
 }
 
-impl Choice<'_> {
+impl TargetSelection<'_> {
     /// All leaders on hosts on which the fault can be injected.
     fn leaders(&self) -> Vec<(u32, u16)> {
         let leaders = self.view.leader_of_group.iter().flatten();

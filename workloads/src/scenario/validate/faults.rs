@@ -2,9 +2,9 @@
 
 use super::{HOUR_MS, add, within};
 use crate::faults::{Fault, FaultDuration, LinkSlowdown, Moment};
-use crate::scenario::draft;
 use crate::scenario::error::Problem;
 use crate::scenario::fault::{FaultSpec, Target, TargetKind};
+use crate::scenario::raw_fault_spec;
 use hustings_record::FaultKind;
 
 /// At this rate no link on one machine is slowed any more; the limits of Toxiproxy's attributes are far higher.
@@ -23,7 +23,7 @@ pub(super) fn check(name: &str, fault: &FaultSpec, found: &mut Vec<Problem>) {
         within(found, &key("every_ms"), every, 10, HOUR_MS);
     }
     for misplaced in &fault.misplaced {
-        let takers: Vec<String> = draft::kinds_taking(misplaced).map(|kind| format!("\"{kind}\"")).collect();
+        let takers: Vec<String> = raw_fault_spec::kinds_taking(misplaced).map(|kind| format!("\"{kind}\"")).collect();
         let remedy = match takers.as_slice() {
             [only] => format!("leave it out, or use kind = {only}"),
             _ => "leave it out".to_owned(),

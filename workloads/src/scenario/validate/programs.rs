@@ -6,7 +6,7 @@ use crate::faults::Moment;
 use crate::recipes::{CandidateKind, LeadKind};
 use crate::scenario::cell::Cell;
 use crate::scenario::error::{Problem, nearest};
-use crate::scenario::program::{ForeignSpec, is_told_by_command, says_where_to_write, unknown_placeholder};
+use crate::scenario::program::{ForeignSpec, says_where_to_write, unknown_placeholder, uses_placeholders};
 use crate::scenario::schema::Scenario;
 use hustings_record::SessionUse;
 
@@ -36,7 +36,7 @@ fn entry(name: &str, spec: &ForeignSpec, found: &mut Vec<Problem>) {
     if let Some(what) = unknown_placeholder(&spec.command) {
         add(found, &key(".command"), what, "correct it; braces that are none keep off with a space, as in { print }");
     }
-    if is_told_by_command(&spec.command) && !says_where_to_write(&spec.command) {
+    if uses_placeholders(&spec.command) && !says_where_to_write(&spec.command) {
         let what = "tells the program its election, and not where to write";
         let remedy = "add {resource}, the URL to which it POSTs while it leads: a program that does not speak the protocol is judged \
                       by its writes";

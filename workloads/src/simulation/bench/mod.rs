@@ -1,8 +1,8 @@
 //! Recipes on the model in virtual time, driven by a test. Candidates enter, leave and are notified one by one, and the
 //! test acts in between. There is no schedule, plan or record: all their events are in a journal.
 
-mod contender;
-mod ground;
+mod bench_candidate;
+mod bench_world;
 mod sync_points;
 
 use std::rc::Rc;
@@ -10,11 +10,11 @@ use std::rc::Rc;
 use futures::channel::oneshot;
 use futures::executor::LocalPool;
 
-pub use self::contender::JournalEntry;
-pub use self::ground::{Ground, PATH, TIMEOUT_MS};
+pub use self::bench_candidate::JournalEntry;
+pub use self::bench_world::{BenchWorld, PATH, TIMEOUT_MS};
 use super::session::SimSession;
 use super::timing::Timing;
-use super::world::{ClientOwner, Owners, ScheduledEvent, World};
+use super::world::{ClientOwner, Owners, ScheduledEvent, SimWorld};
 use crate::coordination::OpError;
 use crate::model::{Bugs, Options};
 use crate::recipes::election::{Lead, delete_election, leader};
@@ -36,16 +36,16 @@ pub fn election(recipe: RecipeKind, step_down: StepDown) -> Election {
     Election { path: PATH.into(), recipe, step_down, poll_interval_ms: 100, create_missing: true }
 }
 
-/// A world with candidates; the [`Ground`] has the observations and the actions.
+/// A world with candidates; the [`BenchWorld`] has the observations and the actions.
 pub struct Bench {
     pool: Option<LocalPool>,
-    ground: Rc<Ground>,
+    ground: Rc<BenchWorld>,
 }
 
 impl std::ops::Deref for Bench {
-    type Target = Rc<Ground>;
+    type Target = Rc<BenchWorld>;
 
-    fn deref(&self) -> &Rc<Ground> {
+    fn deref(&self) -> &Rc<BenchWorld> {
         &self.ground
     }
 }
@@ -64,7 +64,8 @@ impl Bench {
         };
         let mut pool = LocalPool::new();
         let rng = seed::rng(1, "bench", "simulation");
-        let world = World::new(options, Timing::default(), HOSTS, Owners::default(), rng, Rc::new(()), pool.spawner());
+        let world =
+            SimWorld::new(options, Timing::default(), HOSTS, Owners::default(), rng, Rc::new(()), pool.spawner());
         (0..SERVERS).for_each(|server| world.start_server(server));
         world.clock.plan(world.tick_us / 2, ScheduledEvent::HandOver);
         let (tell, told) = oneshot::channel();
@@ -74,7 +75,7 @@ impl Bench {
             drop(tell.send(session));
         });
         let outside = until(&mut pool, &world, told).expect("a session");
-        Self { pool: Some(pool), ground: Ground::new(world, outside) }
+        Self { pool: Some(pool), ground: BenchWorld::new(world, outside) }
     }
 
     /// A bench with an election but no candidates.
@@ -168,7 +169,7 @@ impl Drop for Bench {
 }
 
 /// Runs the world until the receiver has an answer.
-fn until<T>(pool: &mut LocalPool, world: &Rc<World>, mut told: oneshot::Receiver<T>) -> T {
+fn until<T>(pool: &mut LocalPool, world: &Rc<SimWorld>, mut told: oneshot::Receiver<T>) -> T {
     loop {
         pool.run_until_stalled();
         if let Some(answer) = told.try_recv().expect("it comes to an end") {

@@ -4,15 +4,15 @@ use std::rc::Rc;
 
 use hustings_record::Direction;
 
-use super::ground::Ground;
+use super::bench_world::BenchWorld;
 use crate::model::Micros;
 use crate::schedule::ScheduledRequest;
-use crate::simulation::world::{ArmedSyncPoint, RequestFate, SyncPointEffect};
+use crate::simulation::world::{ArmedSyncPoint, RequestDelivery, SyncPointEffect};
 
 /// An action of a test before a request leaves is over by then: the request leaves this much later.
 const LATE_US: Micros = 10_000;
 
-impl Ground {
+impl BenchWorld {
     /// Runs an action when a candidate's next request of a kind is about to leave, before it does.
     pub fn before(
         self: &Rc<Self>,
@@ -23,7 +23,7 @@ impl Ground {
     ) {
         let own = self.clone();
         self.call_before(index, kind, part, move || act(&own));
-        self.lay(index, kind, part, SyncPointEffect::Request(RequestFate::Late(LATE_US)));
+        self.arm(index, kind, part, SyncPointEffect::Request(RequestDelivery::Late(LATE_US)));
     }
 
     /// The request is executed; its answer and everything after it are held until the connection is lost.
@@ -47,19 +47,19 @@ impl Ground {
 
     /// The request leaves this much later.
     pub fn delay(&self, index: usize, kind: ScheduledRequest, part: &str, ms: u64) {
-        self.lay(index, kind, part, SyncPointEffect::Request(RequestFate::Late(ms * 1_000)));
+        self.arm(index, kind, part, SyncPointEffect::Request(RequestDelivery::Late(ms * 1_000)));
     }
 
     fn call_before(&self, index: usize, kind: ScheduledRequest, part: &str, act: impl FnOnce() + 'static) {
-        self.lay(index, kind, part, SyncPointEffect::Call(Box::new(act)));
+        self.arm(index, kind, part, SyncPointEffect::Call(Box::new(act)));
     }
 
-    fn lay(&self, index: usize, kind: ScheduledRequest, part: &str, effect: SyncPointEffect) {
+    fn arm(&self, index: usize, kind: ScheduledRequest, part: &str, effect: SyncPointEffect) {
         let (cand, part) = (index as u32, part.to_owned());
-        self.world.traps.borrow_mut().lay(ArmedSyncPoint { cand, kind, part, left: 1, from: 0, effect });
+        self.world.sync_points.borrow_mut().arm(ArmedSyncPoint { cand, kind, part, left: 1, from: 0, effect });
     }
 
     pub fn clear_hooks(&self) {
-        self.world.traps.borrow_mut().clear();
+        self.world.sync_points.borrow_mut().clear();
     }
 }

@@ -9,10 +9,10 @@ use crate::coordination::{OpError, SessionState};
 use crate::model::{Conn, Micros, Response};
 use crate::simulation::event_sink::Writer;
 use crate::simulation::world::{
-    AnswerSlot, COORDINATOR, Client, ClientId, ClientTimer, FromClient, ScheduledEvent, World,
+    AnswerSlot, COORDINATOR, Client, ClientId, ClientTimer, FromClient, ScheduledEvent, SimWorld,
 };
 
-impl World {
+impl SimWorld {
     pub(super) fn with<T>(&self, id: ClientId, act: impl FnOnce(&mut Client) -> T) -> T {
         act(&mut self.clients.borrow_mut()[id as usize])
     }

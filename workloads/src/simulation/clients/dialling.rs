@@ -9,7 +9,7 @@ use crate::coordination::{OpError, SessionEnd, SessionState};
 use crate::model::{Conn, Connect, Micros, Request, Server};
 use crate::simulation::world::{
     AnswerSlot, COORDINATOR, Client, ClientId, ClientOwner, ClientTimer, FromClient, ScheduledEvent, SimConnection,
-    World,
+    SimWorld,
 };
 
 /// Waits between rounds over all servers: this much per server, at first at most a second, and doubled every round.
@@ -20,7 +20,7 @@ const NEXT_US: Micros = 50_000;
 /// A client that closes another's session tries again within this.
 const AGAIN_US: Micros = 5_000;
 
-impl World {
+impl SimWorld {
     /// A new client, which begins to dial. It must be `let_go` in the end.
     pub(crate) fn open(&self, owner: ClientOwner, timeout_ms: u64) -> ClientId {
         self.open_knowing(owner, timeout_ms, None)

@@ -3,9 +3,9 @@
 use super::common::answer;
 use crate::coordination::{OpError, SessionEnd, SessionState};
 use crate::model::Conn;
-use crate::simulation::world::{ClientId, FromClient, Watches, World};
+use crate::simulation::world::{ClientId, FromClient, SimWorld, Watches};
 
-impl World {
+impl SimWorld {
     /// The process has ended: it is not notified of anything, and the kernel closes its connection.
     pub(crate) fn die(&self, id: ClientId) {
         let conn = self.with(id, |client| {

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use super::common::answer;
 use crate::coordination::{OpError, Refusal, SessionEnd, SessionState};
 use crate::model::{Code, Conn, Request, Response, Zxid};
-use crate::simulation::world::{AnswerSlot, ClientId, FromClient, RequestFate, SyncPointEffect, World};
+use crate::simulation::world::{AnswerSlot, ClientId, FromClient, RequestDelivery, SimWorld, SyncPointEffect};
 
-impl World {
+impl SimWorld {
     /// Sends a request, or keeps it until there is a connection.
     pub(crate) fn send(&self, id: ClientId, request: Request, slot: AnswerSlot) {
         let (state, conn, ready) = self.with(id, |client| (client.state, client.conn, client.ready));
@@ -27,24 +27,24 @@ impl World {
             return;
         }
         match fate {
-            RequestFate::Sent => self.send_up(id, conn, FromClient::Request(xid, Box::new(request)), 0),
-            RequestFate::Late(us) => self.send_up(id, conn, FromClient::Request(xid, Box::new(request)), us),
-            RequestFate::Lost => self.reset(conn),
+            RequestDelivery::Sent => self.send_up(id, conn, FromClient::Request(xid, Box::new(request)), 0),
+            RequestDelivery::Late(us) => self.send_up(id, conn, FromClient::Request(xid, Box::new(request)), us),
+            RequestDelivery::Lost => self.reset(conn),
         }
     }
 
     /// Triggers the sync points for this request. Their actions on others run before it leaves.
-    fn fate(&self, id: ClientId, conn: Conn, xid: i32, request: &Request) -> RequestFate {
-        if self.traps.borrow().is_clear() {
-            return RequestFate::Sent;
+    fn fate(&self, id: ClientId, conn: Conn, xid: i32, request: &Request) -> RequestDelivery {
+        if self.sync_points.borrow().is_clear() {
+            return RequestDelivery::Sent;
         }
-        let Some(cand) = self.with(id, |client| client.cand) else { return RequestFate::Sent };
-        let sprung = self.traps.borrow_mut().spring(self.clock.now(), cand, request);
-        let mut fate = RequestFate::Sent;
-        for effect in sprung {
+        let Some(cand) = self.with(id, |client| client.cand) else { return RequestDelivery::Sent };
+        let triggered = self.sync_points.borrow_mut().triggered_by(self.clock.now(), cand, request);
+        let mut fate = RequestDelivery::Sent;
+        for effect in triggered {
             match effect {
                 SyncPointEffect::Request(of_it) => fate = of_it,
-                SyncPointEffect::Answer(of_it) => self.traps.borrow_mut().await_answer(conn, xid, of_it),
+                SyncPointEffect::Answer(of_it) => self.sync_points.borrow_mut().await_answer(conn, xid, of_it),
                 SyncPointEffect::Call(call) => call(),
             }
         }

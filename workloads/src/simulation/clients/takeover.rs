@@ -4,9 +4,9 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use crate::coordination::{SessionEnd, SessionState};
-use crate::simulation::world::{ClientId, ClientOwner, World};
+use crate::simulation::world::{ClientId, ClientOwner, SimWorld};
 
-impl World {
+impl SimWorld {
     /// Ends a session by a second connection, which takes it over and closes it. `done` gets whether that was answered.
     pub(crate) fn end_session(
         self: &Rc<Self>,

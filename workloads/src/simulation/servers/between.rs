@@ -1,9 +1,9 @@
 //! Messages between servers.
 
 use crate::model::{Micros, Server, Ticket, Zxid};
-use crate::simulation::world::{Job, ScheduledEvent, World};
+use crate::simulation::world::{Job, ScheduledEvent, SimWorld};
 
-impl World {
+impl SimWorld {
     /// Sends the leader's commits to the other servers.
     pub(super) fn tell_followers(&self, leader: Server, zxid: Zxid, count: u64) {
         for server in 0..self.servers.count() {

@@ -3,9 +3,9 @@
 use hustings_record::{Direction, ServerState};
 
 use crate::model::{Conn, Server};
-use crate::simulation::world::{ScheduledEvent, ServerSide, ToClient, World};
+use crate::simulation::world::{ScheduledEvent, ServerSide, SimWorld, ToClient};
 
-impl World {
+impl SimWorld {
     /// Resets all connections of a host; both ends notice at once.
     pub(crate) fn reset_host(&self, host: u16) -> usize {
         let clients = self.network.hosts.borrow()[usize::from(host)].clients.clone();

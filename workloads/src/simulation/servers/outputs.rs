@@ -4,9 +4,9 @@ use hustings_record::{Direction, ServerState};
 
 use crate::model::{Conn, Micros, Output, Response, Server, Zxid};
 use crate::simulation::event_sink::Writer;
-use crate::simulation::world::{AnswerFate, LostReply, ScheduledEvent, ToClient, World};
+use crate::simulation::world::{AnswerDelivery, LostReply, ScheduledEvent, SimWorld, ToClient};
 
-impl World {
+impl SimWorld {
     /// Carries out the model's outputs, and plans its next call.
     pub(super) fn carry_out(&self) {
         // The ensemble's own commits (the ends of sessions) go to the followers as well.
@@ -42,19 +42,21 @@ impl World {
             Output::Reply { server, conn, xid, zxid, result } => {
                 let at = self.worked(free_at(server), self.timing.listing_us(&result));
                 self.servers.sides.borrow_mut()[server].free_at = at;
-                let mut fate = self.traps.borrow_mut().answered(conn, xid);
+                let mut fate = self.sync_points.borrow_mut().answered(conn, xid);
                 if let Ok(Response::Created { path, .. }) = &result
                     && self.network.of_link(self.network.host_of(conn), |link| {
                         link.loses(server, || LostReply { at: self.clock.now(), xid, path: path.clone(), zxid })
                     })
                 {
-                    fate = Some(AnswerFate::Lost);
+                    fate = Some(AnswerDelivery::Lost);
                 }
                 let late_us = match fate {
                     None => 0,
-                    Some(AnswerFate::Late(us)) => us,
+                    Some(AnswerDelivery::Late(us)) => us,
                     // The model is in the middle of its outputs: the connection breaks right after them.
-                    Some(AnswerFate::Lost) => return self.clock.plan(self.clock.now(), ScheduledEvent::Reset(conn)),
+                    Some(AnswerDelivery::Lost) => {
+                        return self.clock.plan(self.clock.now(), ScheduledEvent::Reset(conn));
+                    }
                 };
                 self.send_down(at + late_us, conn, ToClient::Reply(xid, zxid, Box::new(result)));
             }

@@ -1,9 +1,9 @@
 //! Each server does its work in order, and the leader's log makes writes wait for a quorum.
 
 use crate::model::{Conn, Micros, Server, Ticket};
-use crate::simulation::world::{FromClient, Job, ScheduledEvent, ServerSide, ToClient, World};
+use crate::simulation::world::{FromClient, Job, ScheduledEvent, ServerSide, SimWorld, ToClient};
 
-impl World {
+impl SimWorld {
     /// A message of a client reaches its server.
     pub(crate) fn reaches_server(&self, conn: Conn, up: FromClient) {
         let (host, server, open) = {

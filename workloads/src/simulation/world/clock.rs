@@ -7,7 +7,7 @@ use hustings_record::Nanos;
 
 use super::agenda::Agenda;
 use super::due::{COORDINATOR, ScheduledEvent};
-use crate::driver::unless;
+use crate::driver::run_until_cancelled;
 use crate::model::Micros;
 
 /// The clock of a simulated world begins this long after its zero, because no real clock shows zero either.
@@ -95,6 +95,6 @@ impl Clock {
 
     /// The result of `awaited`, or `None` if it takes longer by the coordinator's clock.
     pub(crate) async fn in_time<T>(&self, at_most: Micros, awaited: impl Future<Output = T>) -> Option<T> {
-        unless(self.sleep_until(COORDINATOR, self.now() + at_most), awaited).await
+        run_until_cancelled(self.sleep_until(COORDINATOR, self.now() + at_most), awaited).await
     }
 }

@@ -13,7 +13,7 @@ mod owners;
 mod server_watch;
 mod servers;
 mod size;
-mod traps;
+mod sync_points;
 mod watches;
 
 use std::cell::RefCell;
@@ -35,13 +35,13 @@ pub(crate) use self::message::{FromClient, ToClient};
 pub(crate) use self::network::{Network, SimConnection};
 pub(crate) use self::owners::Owners;
 pub(crate) use self::servers::{ServerSide, SimServers};
-pub(crate) use self::traps::{AnswerFate, ArmedSyncPoint, RequestFate, SyncPointEffect, SyncPoints};
+pub(crate) use self::sync_points::{AnswerDelivery, ArmedSyncPoint, RequestDelivery, SyncPointEffect, SyncPoints};
 pub(crate) use self::watches::{WatchDelivery, WatchRequest, WatchSlot, WatchSubject, Watches};
 use super::event_sink::{EventSink, Writer};
 use super::timing::Timing;
 use crate::model::{Micros, Options};
 
-pub(crate) struct World {
+pub(crate) struct SimWorld {
     pub(crate) clock: Clock,
     pub(crate) rng: RefCell<ChaCha8Rng>,
     pub(crate) timing: Timing,
@@ -50,13 +50,13 @@ pub(crate) struct World {
     pub(crate) network: Network,
     pub(crate) servers: SimServers,
     pub(crate) clients: RefCell<Vec<Client>>,
-    pub(crate) traps: RefCell<SyncPoints>,
+    pub(crate) sync_points: RefCell<SyncPoints>,
     pub(crate) owners: RefCell<Owners>,
     sink: Rc<dyn EventSink>,
     spawner: LocalSpawner,
 }
 
-impl World {
+impl SimWorld {
     pub(crate) fn new(
         options: Options,
         timing: Timing,
@@ -75,7 +75,7 @@ impl World {
             network: Network::new(hosts),
             servers: SimServers::new(options),
             clients: RefCell::default(),
-            traps: RefCell::default(),
+            sync_points: RefCell::default(),
             owners: RefCell::new(owners),
             sink,
             spawner,
@@ -84,7 +84,7 @@ impl World {
 
     /// Forgets everything that was planned: the world ends, and nothing in it keeps it alive.
     pub(crate) fn end(&self) {
-        drop(self.traps.take());
+        drop(self.sync_points.take());
         self.clock.forget();
         self.network.hosts.borrow_mut().clear();
         self.servers.between.borrow_mut().clear();

@@ -3,12 +3,12 @@
 use hustings_record::{Nanos, ServerLine, ServerState};
 
 use super::clock::nanos;
-use crate::model::{Absences, Ballots, Metrics, Micros, Server, Zxid};
+use crate::model::{AvailabilityMetrics, Ballots, Metrics, Micros, Server, Zxid};
 
 /// Data kept of the servers, whether the cell watches them or not.
 pub(crate) struct ServerWatch {
     ballots: Ballots,
-    absences: Vec<Absences>,
+    absences: Vec<AvailabilityMetrics>,
     /// The log lines of each server on elections.
     logs: Vec<Vec<(Nanos, ServerLine)>>,
 }
@@ -17,7 +17,7 @@ impl ServerWatch {
     pub(super) fn new(servers: usize) -> Self {
         Self {
             ballots: Ballots::default(),
-            absences: vec![Absences::default(); servers],
+            absences: vec![AvailabilityMetrics::default(); servers],
             logs: vec![Vec::new(); servers],
         }
     }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::render::apart::DifferingParameters;
 use crate::render::by_fault::RatesByFault;
+use crate::render::differing_parameters::DifferingParameters;
 use crate::render::format;
 use crate::render::view::parts::FEW;
 use crate::state::State;

@@ -1,9 +1,9 @@
 //! The questions that people come with, answered in sentences with the numbers that they would say: before any table, on the page
 //! and on a terminal. Figures are those of the cells that were judged; what is in none of them is said too.
 
+mod caveats;
 mod gaps;
 mod judged;
-mod mind;
 mod recipes;
 mod safety;
 mod timeouts;
@@ -33,7 +33,7 @@ pub(crate) fn answers(summary: &Summary) -> Vec<SummaryAnswer> {
         ("Session timeout", timeouts::sentences(&judged)),
         ("Safety", safety::sentences(&judged)),
         ("Leaderless time", gaps::sentences(&judged)),
-        ("Caveats", mind::sentences(&judged, summary)),
+        ("Caveats", caveats::sentences(&judged, summary)),
     ];
     let answers = all.map(|(question, sentences)| SummaryAnswer { question, sentences });
     answers.into_iter().filter(|answer| !answer.sentences.is_empty()).collect()

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::judged::{JudgedCells, begin, common_size, ends, loss, p50, t_of};
-use crate::compare::{ComparisonVerdict, Rules, orders};
+use crate::compare::{ComparisonRules, ComparisonVerdict, orders};
 use crate::render::view::run::join_and;
 use crate::render::{clean, format};
 use crate::summary::CellSummary;
@@ -148,7 +148,7 @@ impl<'a> Differences<'a> {
             pairs.extend(few.iter().flat_map(|one| many.iter().map(move |two| (*one, *two))));
         }
         let asked: Vec<_> = pairs.iter().map(|(one, two)| (judged.repetitions(one), judged.repetitions(two))).collect();
-        let answers = orders(&asked, &Rules::default());
+        let answers = orders(&asked, &ComparisonRules::default());
         let differ = pairs
             .iter()
             .zip(answers)

@@ -41,7 +41,7 @@ const GC: &str = "\
 ";
 
 /// What is read of a log, in milliseconds with the time of each.
-fn check(log: &str, shape: Shape, span_ms: Option<f64>, pauses: &[(Option<f64>, f64)]) -> PauseLog {
+fn check(log: &str, shape: PauseLogFormat, span_ms: Option<f64>, pauses: &[(Option<f64>, f64)]) -> PauseLog {
     let read = read(log.as_bytes()).expect("read");
     let ms = |ns: Nanos| ns as f64 / 1e6;
     assert_eq!(read.shape, shape);
@@ -57,38 +57,38 @@ fn refused(log: &str) -> String {
 
 #[test]
 fn safepoints_of_jdk_17_are_read_whole_with_the_time_to_reach_them() {
-    let shape = Shape::Safepoints { as_jdk_17: true };
+    let shape = PauseLogFormat::Safepoints { as_jdk_17: true };
     check(JDK_17, shape, Some(2_442.0), &[(Some(0.0), 1.210_209), (Some(2_442.0), 1_502.0)]);
     assert_eq!(shape.doubt(), None);
 }
 
 #[test]
 fn other_versions_of_a_jvm_are_read_and_marked() {
-    let later = check(JDK_25, Shape::Safepoints { as_jdk_17: false }, Some(0.0), &[(Some(0.0), 0.000_06)]);
+    let later = check(JDK_25, PauseLogFormat::Safepoints { as_jdk_17: false }, Some(0.0), &[(Some(0.0), 0.000_06)]);
     assert!(later.shape.doubt().is_some());
-    check(JDK_11, Shape::StoppedTimes, Some(1_001.0), &[(Some(0.0), 6.160_8)]);
-    let eight = check(JDK_8, Shape::StoppedTimes, Some(1_000.0), &[(Some(1_000.0), 1_250.0)]);
+    check(JDK_11, PauseLogFormat::StoppedTimes, Some(1_001.0), &[(Some(0.0), 6.160_8)]);
+    let eight = check(JDK_8, PauseLogFormat::StoppedTimes, Some(1_000.0), &[(Some(1_000.0), 1_250.0)]);
     assert_eq!((eight.skipped, eight.first_skipped.expect("the banner").0), (3, 1));
 }
 
 #[test]
 fn collections_count_where_safepoints_are_not_told_and_are_marked_as_a_lower_bound() {
-    let log = check(GC, Shape::Collections, Some(295.0), &[(Some(107.0), 12.345)]);
+    let log = check(GC, PauseLogFormat::Collections, Some(295.0), &[(Some(107.0), 12.345)]);
     assert!(log.shape.doubt().expect("a doubt").contains("lower bound"));
     // A safepoint around a collection is one pause, not two.
     let both = read(format!("{GC}{JDK_17}").as_bytes()).expect("read");
-    assert_eq!((both.shape, both.pauses.len()), (Shape::Safepoints { as_jdk_17: true }, 2));
+    assert_eq!((both.shape, both.pauses.len()), (PauseLogFormat::Safepoints { as_jdk_17: true }, 2));
 }
 
 #[test]
 fn a_file_of_milliseconds_has_comments_and_no_times() {
     check(
         "# mine\n 12.5\n\n7 # a long one\r\n0\n",
-        Shape::Milliseconds,
+        PauseLogFormat::Milliseconds,
         None,
         &[(None, 12.5), (None, 7.0), (None, 0.0)],
     );
-    check("# none\n", Shape::Milliseconds, None, &[]);
+    check("# none\n", PauseLogFormat::Milliseconds, None, &[]);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn an_interval_log_gives_the_longest_of_each_interval() {
         writer.write_histogram(&histogram, Duration::from_secs(second), interval, None).expect("written");
     }
     let log = read(log.as_slice()).expect("read");
-    assert_eq!((log.shape, log.coverage.span), (Shape::Intervals, Some(15_000_000_000)));
+    assert_eq!((log.shape, log.coverage.span), (PauseLogFormat::Intervals, Some(15_000_000_000)));
     assert_eq!(
         log.pauses.iter().map(|pause| pause.ended).collect::<Vec<_>>(),
         [Some(5_000_000_000), Some(15_000_000_000)]
@@ -180,7 +180,7 @@ fn a_log_in_which_nothing_is_understood_is_not_read_to_its_end() {
     assert!(told.contains("nothing is understood in its first 135 lines"), "{told}");
     assert!(refused(&"\n".repeat(1_000_001)).contains("nothing is understood"), "empty lines");
     // One that is understood, however late, makes it a log.
-    check(&format!("{}12\n", "# mine\n".repeat(20_000)), Shape::Milliseconds, None, &[(None, 12.0)]);
+    check(&format!("{}12\n", "# mine\n".repeat(20_000)), PauseLogFormat::Milliseconds, None, &[(None, 12.0)]);
 }
 
 proptest! {

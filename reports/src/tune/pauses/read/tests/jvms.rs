@@ -3,12 +3,12 @@
 
 use super::*;
 
-const fn safepoints(as_jdk_17: bool) -> Shape {
-    Shape::Safepoints { as_jdk_17 }
+const fn safepoints(as_jdk_17: bool) -> PauseLogFormat {
+    PauseLogFormat::Safepoints { as_jdk_17 }
 }
 
 /// The lengths of the pauses in microseconds.
-fn read_of(log: &str) -> Result<(Shape, Vec<u64>), String> {
+fn read_of(log: &str) -> Result<(PauseLogFormat, Vec<u64>), String> {
     let log = read(log.as_bytes()).map_err(|error| error.to_string())?;
     assert_eq!(log.unread.count, 0, "{:?}", log.unread);
     Ok((log.shape, log.pauses.iter().map(|pause| pause.lasted / 1_000).collect()))
@@ -16,7 +16,7 @@ fn read_of(log: &str) -> Result<(Shape, Vec<u64>), String> {
 
 #[test]
 fn every_collector_s_pauses_are_read() {
-    let cases: [(&str, &str, Shape, &[u64]); 12] = [
+    let cases: [(&str, &str, PauseLogFormat, &[u64]); 12] = [
         (
             "G1 of 9 to 25, -Xlog:gc",
             "[0.007s][info][gc] Using G1\n\
@@ -27,7 +27,7 @@ fn every_collector_s_pauses_are_read() {
              [0.711s][info][gc] GC(2) Pause Cleanup 6M->6M(256M) 0.100ms\n\
              [0.712s][info][gc] GC(2) Concurrent Mark Cycle 11.000ms\n\
              [0.900s][info][gc] GC(3) Pause Full (G1 Compaction Pause) 200M->100M(256M) 450.000ms\n",
-            Shape::Collections,
+            PauseLogFormat::Collections,
             &[2_345, 3_000, 1_250, 100, 450_000],
         ),
         (
@@ -38,13 +38,13 @@ fn every_collector_s_pauses_are_read() {
              [0.401s][info][gc          ] GC(0) Pause Young (Allocation Failure) 64M->5M(245M) 7.500ms\n\
              [0.900s][info][gc,start    ] GC(1) Pause Full (Ergonomics)\n\
              [0.950s][info][gc          ] GC(1) Pause Full (Ergonomics) 60M->50M(245M) 50.125ms\n",
-            Shape::Collections,
+            PauseLogFormat::Collections,
             &[7_500, 50_125],
         ),
         (
             "Serial",
             "[0.007s][info][gc] Using Serial\n[0.4s][info][gc] GC(0) Pause Young (Allocation Failure) 8M->1M(30M) 4.000ms\n",
-            Shape::Collections,
+            PauseLogFormat::Collections,
             &[4_000],
         ),
         (
@@ -54,7 +54,7 @@ fn every_collector_s_pauses_are_read() {
              [0.5s][info][gc] GC(1) Pause Initial Mark 9M->9M(30M) 0.500ms\n\
              [0.6s][info][gc] GC(1) Concurrent Mark 12.000ms\n\
              [0.7s][info][gc] GC(1) Pause Remark 9M->9M(30M) 1.500ms\n",
-            Shape::Collections,
+            PauseLogFormat::Collections,
             &[4_000, 500, 1_500],
         ),
         (
@@ -66,7 +66,7 @@ fn every_collector_s_pauses_are_read() {
              [0.5s][info][gc] GC(0) Pause Final Mark (unload classes) 0.750ms\n\
              [0.6s][info][gc] GC(0) Pause Degenerated GC (Mark) 180M->90M(256M) 31.000ms\n\
              [0.7s][info][gc,stats] Pause Init Mark (G)            =    0.000 s (a =      150 us)\n",
-            Shape::Collections,
+            PauseLogFormat::Collections,
             &[150, 750, 31_000],
         ),
         (
@@ -78,7 +78,7 @@ fn every_collector_s_pauses_are_read() {
              [0.4s][info][gc,phases   ] GC(0) Pause Relocate Start 0.009ms\n\
              [0.4s][info][gc          ] GC(0) Garbage Collection (Warmup) 52M(10%)->18M(4%)\n\
              [9.0s][info][gc,stats    ]       Phase: Pause Mark Start          0.012 / 0.012    0.012 / 0.012 ms\n",
-            Shape::Collections,
+            PauseLogFormat::Collections,
             &[12, 20, 9],
         ),
         (
@@ -89,11 +89,11 @@ fn every_collector_s_pauses_are_read() {
              [0.4s][info][gc,phases   ] GC(0) O: Pause Mark End 0.031ms\n\
              [0.5s][info][gc,phases   ] GC(1) y: Pause Relocate Start 9123.000ms\n\
              [0.5s][info][gc          ] GC(0) Major Collection (Warmup) 52M(10%)->18M(4%) 0.1s\n",
-            Shape::Collections,
+            PauseLogFormat::Collections,
             &[22, 31, 9_123_000],
         ),
-        ("8, by its stopped times", JDK_8, Shape::StoppedTimes, &[1_250_000]),
-        ("9 to 12, by its stopped times", JDK_11, Shape::StoppedTimes, &[6_160]),
+        ("8, by its stopped times", JDK_8, PauseLogFormat::StoppedTimes, &[1_250_000]),
+        ("9 to 12, by its stopped times", JDK_11, PauseLogFormat::StoppedTimes, &[6_160]),
         (
             "13 to 16, by its safepoints",
             "[9.1s][info][safepoint] Safepoint \"G1CollectForAllocation\", Time since last: 9 ns, Reaching safepoint: 4000 ns, \
@@ -119,7 +119,7 @@ fn a_log_that_tells_of_no_pause_is_an_answer_only_if_it_would_have() {
         ),
         ("one that never collects", "[0.01s][info][gc,init] Version: 21\n[0.01s][info][gc] Using Epsilon\n"),
     ] {
-        assert_eq!(read_of(log), Ok((Shape::Collections, Vec::new())), "{name}");
+        assert_eq!(read_of(log), Ok((PauseLogFormat::Collections, Vec::new())), "{name}");
     }
     let told = "no line of this log tells of a pause";
     for (name, log, line) in [
