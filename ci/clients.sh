@@ -24,6 +24,11 @@ for _ in $(seq 100); do
   sleep 0.05
 done
 
+# The registries may need a proxy, and this machine must be reached without one.
+for list in NO_PROXY no_proxy; do
+  export "$list=${!list:+${!list},}localhost,127.0.0.1,::1"
+done
+
 # One of the two calls itself lazy_importer's newest, which the other need not share.
 for client in toxiproxy-python==0.1.1 chaostoolkit-toxiproxy==0.3.1; do
   name=${client%%==*}

@@ -143,9 +143,9 @@ fn row(index: &Index<'_>, loss: &Loss) -> LossRow {
         LossOutcome::Survived => ("survived", Some(loser), loss.effect),
     };
     LossRow {
-        cell: clean::line(&index.info.name),
-        recipe: clean::line(&index.info.recipe),
-        group: clean::line(&index.group_name(loss.group)),
+        cell: clean::csv_text(&index.info.name),
+        recipe: clean::csv_text(&index.info.recipe),
+        group: clean::csv_text(&index.group_name(loss.group)),
         fault: fault.kind,
         planned_s: since(fault.intended),
         lost_s: since(loss.effect),

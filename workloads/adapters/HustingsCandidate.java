@@ -30,7 +30,11 @@ final class HustingsCandidate {
     private static final ObjectMapper JSON = new ObjectMapper();
     /** Whoever else prints must not end up among the messages. */
     private static final PrintStream OUT = System.out;
-    private static final HttpClient HTTP = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    /** The resource is on this machine, whatever proxies the JVM was given. */
+    private static final HttpClient HTTP = HttpClient.newBuilder()
+            .version(HttpClient.Version.HTTP_1_1)
+            .proxy(HttpClient.Builder.NO_PROXY)
+            .build();
     private static final ExecutorService THREADS = Executors.newCachedThreadPool(HustingsCandidate::daemon);
     private static final ScheduledExecutorService WORK = Executors.newScheduledThreadPool(2, HustingsCandidate::daemon);
 

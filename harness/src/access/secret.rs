@@ -10,6 +10,9 @@ pub const AUTH_VARIABLE: &str = "HUSTINGS_AUTH";
 /// The same for SASL.
 pub const SASL_VARIABLE: &str = "HUSTINGS_SASL";
 
+/// No password is longer. A server reads at most a megabyte of a client, and closes the connection without a word.
+const SECRET_BYTES_MAX: usize = 64 << 10;
+
 /// `user:password`. Only [`Secret::text`], [`Secret::parts`] and serialisation reveal it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -23,7 +26,13 @@ impl Secret {
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         let line = text.strip_suffix('\n').unwrap_or(text);
         let line = line.strip_suffix('\r').unwrap_or(line);
-        if line.contains(['\n', '\r', '\0']) {
+        if line.len() > SECRET_BYTES_MAX {
+            return Err("it is longer than 64 KiB, and no user with a password is");
+        }
+        if line.contains('\0') {
+            return Err("it has a NUL character");
+        }
+        if line.contains(['\n', '\r']) {
             return Err("it has more than one line");
         }
         match line.split_once(':') {
@@ -52,7 +61,7 @@ impl fmt::Debug for Secret {
 
 #[cfg(test)]
 mod tests {
-    use super::Secret;
+    use super::{SECRET_BYTES_MAX, Secret};
 
     #[test]
     fn a_secret_is_a_user_and_a_password_on_one_line() {
@@ -62,6 +71,20 @@ mod tests {
         for text in ["", "\n", "a", ":b", "a:", "a:b\nc", "a:b\n\n"] {
             let why = Secret::parse(text).expect_err(text);
             assert!(why.starts_with("it "), "{why}");
+        }
+    }
+
+    #[test]
+    fn what_no_secret_can_hold_is_told_by_its_name() {
+        let longest = format!("a:{}", "b".repeat(SECRET_BYTES_MAX - 2));
+        assert!(Secret::parse(&format!("{longest}\n")).is_ok());
+        for (text, told) in [
+            (format!("{longest}b"), "longer than 64 KiB"),
+            ("a:b\0".to_owned(), "a NUL character"),
+            ("a:b\nc".to_owned(), "more than one line"),
+        ] {
+            let why = Secret::parse(&text).expect_err(told);
+            assert!(why.contains(told), "{why}");
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use hustings_record::Damage;
 use hustings_record::words::{as_typed, plural};
-use hustings_reports::render;
+use hustings_reports::render::{self, clean_line};
 use hustings_reports::sound::decided;
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
@@ -133,10 +133,9 @@ fn list(folder: &Path) -> Result<Exit, Failure> {
         match load(&path) {
             Ok(summary) => {
                 let manifest = &summary.manifest;
-                say(format_args!(
-                    "{name:<20} {:<12} {:<9} {}",
-                    manifest.scenario, manifest.ensemble_kind, manifest.started_utc
-                ))?;
+                let [name, scenario, time] =
+                    [&name, &manifest.scenario, &manifest.started_utc].map(|text| clean_line(text));
+                say(format_args!("{name:<20} {scenario:<12} {:<9} {time}", manifest.ensemble_kind))?;
             }
             Err(failure) => inform!("{name}: {:#}", failure.error),
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use comfy_table::{CellAlignment, Table, presets};
 use hustings_record::words::duration;
 use hustings_record::{Damage, EnsembleKind, Record};
+use hustings_reports::render::clean_line;
 use hustings_workloads::scenario::Scenario;
 use hustings_workloads::simulation::Timing;
 
@@ -12,7 +13,7 @@ use crate::calibrate::{CalibrationFit, CountedCell, MedianComparison, compared, 
 use crate::cmd::files::{Output, check_outputs};
 use crate::cmd::report::read;
 use crate::console::exit::{Exit, Failure, with_codes};
-use crate::console::output::{inform, is_screen, say_json};
+use crate::console::output::{inform, is_screen, say_json, write_error_as_it_is};
 use crate::console::progress::Progress;
 use crate::recording::archive::resolved_scenario;
 
@@ -93,8 +94,8 @@ fn tell(args: &CalibrateArgs, fitted: &CalibrationFit) -> Result<(), Failure> {
             serde_json::json!({ "timing": fitted.timing, "compared": fitted.compared, "counted": fitted.counted, "tried": fitted.tried }),
         );
     }
-    inform!("{}\n", table(&fitted.compared));
-    inform!("{}\n", counts(&fitted.counted));
+    write_error_as_it_is(format_args!("{}\n", table(&fitted.compared)));
+    write_error_as_it_is(format_args!("{}\n", counts(&fitted.counted)));
     if args.as_is {
         return Ok(());
     }
@@ -115,7 +116,7 @@ fn table(compared: &[MedianComparison]) -> Table {
         let ratio = row.ratio.map_or_else(|| "—".to_owned(), |ratio| format!("{ratio:.2}"));
         let simulated = row.simulated_ns.map_or_else(|| "nothing".to_owned(), duration);
         table.add_row([
-            row.cell.clone(),
+            clean_line(&row.cell),
             row.measure.name().to_owned(),
             duration(row.real_ns),
             simulated,
@@ -137,7 +138,7 @@ fn counts(counted: &[CountedCell]) -> Table {
     table.load_preset(presets::NOTHING).set_header(["cell", "seen", "measured", "simulated"]);
     let of = |(seen, handovers): (u64, u64)| format!("{seen} in {handovers} handovers");
     for row in counted.iter().filter(|row| row.real.0 + row.simulated.0 > 0) {
-        table.add_row([row.cell.clone(), row.count.name().to_owned(), of(row.real), of(row.simulated)]);
+        table.add_row([clean_line(&row.cell), row.count.name().to_owned(), of(row.real), of(row.simulated)]);
     }
     table
 }

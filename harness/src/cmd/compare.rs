@@ -12,7 +12,7 @@ use hustings_reports::summary::Summary;
 use crate::cmd::only::NameFilter;
 use crate::cmd::report::{damage, read_summary, width};
 use crate::console::exit::{Exit, Failure, with_codes};
-use crate::console::output::{inform, is_coloured, say_json};
+use crate::console::output::{inform, is_coloured, say_json, write_error_as_it_is};
 
 /// Compare two runs: is the new one worse, better, the same, or does the evidence not suffice to tell?
 ///
@@ -89,7 +89,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
         let why = "no injection of the two cost a lead, so that nothing tells how far apart they lie";
         Failure { exit: Exit::Inconclusive, error: anyhow!(why) }
     })?;
-    inform!("{}", render::noise(&found));
+    write_error_as_it_is(render::noise(&found));
     if args.json {
         say_json(serde_json::to_string_pretty(&found).map_err(Failure::infrastructure)?)?;
     }
@@ -129,7 +129,7 @@ pub(super) fn of_run(summary: &Summary, rules: ComparisonRules, json: bool) -> R
 }
 
 fn tell(comparing: &ComparisonReport, json: bool) -> Result<Exit, Failure> {
-    inform!("{}", render::comparison(comparing, width(), is_coloured()));
+    write_error_as_it_is(render::comparison(comparing, width(), is_coloured()));
     if json {
         say_json(serde_json::to_string_pretty(comparing).map_err(Failure::infrastructure)?)?;
     }

@@ -39,14 +39,14 @@ mod tune;
 use anyhow::Context as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
-use hustings_reports::render::clean_prose;
+use hustings_reports::render::{clean_line, clean_prose};
 use hustings_workloads::scenario::shortened;
 use tokio::runtime::Builder;
 use tokio::task::LocalSet;
 use tracing_subscriber::EnvFilter;
 
 use crate::console::exit::{Exit, Failure, with_codes};
-use crate::console::output::inform;
+use crate::console::output::{inform, write_error_as_it_is, write_failure};
 use crate::host;
 use crate::process::capacity::check_descriptors;
 use crate::process::interrupt;
@@ -127,7 +127,7 @@ fn command_line() -> Exit {
     match done {
         Ok(exit) => exit,
         Err(Failure { exit, error }) => {
-            inform!("error: {}", begun(&in_full(&error)));
+            write_failure(&format!("error: {}", begun(&in_full(&error))));
             exit
         }
     }
@@ -154,7 +154,7 @@ fn unparsed(error: clap::Error) -> Exit {
     if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         error.exit();
     }
-    inform!("{}", begun(error.render().to_string().trim_end()));
+    write_error_as_it_is(clean_prose(&begun(error.render().to_string().trim_end())));
     if error.kind() == ErrorKind::InvalidUtf8
         && let Some(word) = std::env::args_os().find(|word| word.to_str().is_none())
     {
@@ -168,7 +168,7 @@ fn readable(mut error: clap::Error) -> clap::Error {
     let mut words = Vec::new();
     for (kind, value) in error.context() {
         if let ContextValue::String(word) = value {
-            words.push((kind, clean_prose(&shortened(word))));
+            words.push((kind, clean_line(&shortened(word))));
         }
     }
     for (kind, word) in words {

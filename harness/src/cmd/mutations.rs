@@ -86,7 +86,8 @@ fn tell_all(all: &[Matrix]) {
             SiteOutcome::NoSite { reason } => *tally.reasons.entry(reason).or_default() += 1,
         }
     }
-    inform!("\nmutation (check): caught, missed; not possible, and why, by cells");
+    inform!("");
+    inform!("mutation (check): caught, missed; not possible, and why, by cells");
     for name in names {
         let MutationTally { check, caught, missed, reasons } = &tallies[name];
         let reasons: Vec<String> = reasons.iter().map(|(reason, cells)| format!("{cells} {reason}")).collect();

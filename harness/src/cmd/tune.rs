@@ -2,7 +2,7 @@
 //! sessions of a real ensemble, and the duration of failovers there.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::{self, BufRead, BufReader};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail, ensure};
@@ -21,7 +21,7 @@ use crate::cmd::files::{Output, check_outputs};
 use crate::cmd::report;
 use crate::cmd::run::{self, RunArgs};
 use crate::console::exit::{Exit, Failure, with_codes};
-use crate::console::output::{inform, say_json};
+use crate::console::output::{inform, say_json, write_error_as_it_is};
 use crate::files::bounded;
 use crate::process::interrupt;
 use crate::recording::folder::RecordFolder;
@@ -262,10 +262,8 @@ fn content_of(log: &PauseLog) -> u64 {
 
 fn read(path: &Path) -> anyhow::Result<PauseLog> {
     let log = |input: &mut dyn BufRead| pauses::read(input).map_err(anyhow::Error::new);
-    if path == Path::new("-") {
-        return log(&mut io::stdin().lock());
-    }
-    log(&mut BufReader::new(bounded::open(path)?))
+    let file = if path == Path::new("-") { bounded::standard_input()? } else { bounded::open(path)? };
+    log(&mut BufReader::new(file))
 }
 
 fn weeks(args: &TuneArgs, log: &PauseLog) -> anyhow::Result<f64> {
@@ -348,16 +346,20 @@ fn left(left: &ExcludedSessions) -> String {
 
 fn tell(args: &TuneArgs, log: &PauseLog, advice: &Advice, seen: Option<&MeasuredRecord>) -> Result<(), Failure> {
     let bands = seen.map_or_else(Vec::new, |seen| bands(&seen.measured.pairs, &advice.curve));
-    inform!("{}", render::advice(advice, &bands, WIDTH));
+    write_error_as_it_is(render::advice(advice, &bands, WIDTH));
     if let Some((line, text)) = &log.first_skipped {
         let lines = plural(log.skipped, "line tells", "lines tell");
         inform!("{lines} of other things than pauses and were skipped; the first is line {line}: {text}");
     }
     if let Some(seen) = seen {
-        inform!("{}", measured_on(seen));
+        measured_on(seen).iter().for_each(|line| inform!("{line}"));
     }
     if let Some(path) = &args.page {
-        let page = render::tune_page(advice, &bands, &seen.map(measured_on).into_iter().collect::<Vec<_>>());
+        let page = render::tune_page(
+            advice,
+            &bands,
+            &seen.map(|seen| measured_on(seen).join("\n")).into_iter().collect::<Vec<_>>(),
+        );
         path.written("page", &page.map_err(Failure::infrastructure)?)?;
     }
     if args.json {
@@ -373,30 +375,32 @@ fn tell(args: &TuneArgs, log: &PauseLog, advice: &Advice, seen: Option<&Measured
     Ok(())
 }
 
-fn measured_on(seen: &MeasuredRecord) -> String {
+/// The measurement in sentences.
+fn measured_on(seen: &MeasuredRecord) -> Vec<String> {
     let MeasuredRecord { folder, servers, real, measured } = seen;
     let settings: Vec<String> = measured
         .settings
         .iter()
         .map(|(timeout, tick)| format!("T = {} and a tick of {}", setting_ms(*timeout), setting_ms(*tick)))
         .collect();
-    let mut text =
+    let source =
         format!("measured with {} on {servers}: {}{}", settings.join(", "), folder.display(), left(&measured.left));
+    let mut lines = vec![source];
     if !real {
-        text.push_str("\nthose are no real ZooKeeper servers: it says nothing about theirs");
+        lines.push("those are no real ZooKeeper servers: it says nothing about theirs".to_owned());
     }
-    let Some(crashes) = &measured.crashes else { return text };
+    let Some(crashes) = &measured.crashes else { return lines };
     if let (Some(p50), [(timeout, tick)]) = (crashes.p50, &measured.settings[..]) {
         let reconnect = measured.reconnect_ms.unwrap_or(RECONNECT_MS);
         let (mean, most) = ExpirySettings::of(Client::Rust, *timeout as f64, *tick as f64, reconnect).detection_ms();
         let ms = |ms: f64| duration((ms * 1e6) as u64);
-        text.push_str(&format!(
-            "\na crash there was followed by the next leader after {} (median of {}; by the formula {} on average, {} at most)",
+        lines.push(format!(
+            "a crash there was followed by the next leader after {} (median of {}; by the formula {} on average, {} at most)",
             duration(p50),
             crashes.n + crashes.censored,
             ms(mean),
             ms(most)
         ));
     }
-    text
+    lines
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use hustings_reports::render::clean_prose;
+use hustings_reports::render::clean_line;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::console::output::inform;
@@ -47,14 +47,14 @@ impl Progress {
         if self.plain.is_some() {
             inform!("{text}");
         } else {
-            self.bar.println(clean_prose(text));
+            self.bar.println(clean_line(text));
         }
     }
 
     /// Shows the current activity, and overwrites the previous one. Without a terminal, it reports only new phases, and
     /// repeats a phase that takes long.
     pub fn now(&self, text: &str) {
-        self.bar.set_message(clean_prose(text));
+        self.bar.set_message(clean_line(text));
         let Some(Ok(mut last)) = self.plain.as_ref().map(|plain| plain.lock()) else { return };
         let phase: String = text.chars().filter(|c| !c.is_ascii_digit()).collect();
         let (told, at) = &mut *last;

@@ -103,7 +103,7 @@ async fn prove(links: &RunLinks, upstreams: &[String]) -> Result<(), LinkError> 
     for ((server, endpoint), upstream) in (1..).zip(links.endpoints(0)).zip(upstreams) {
         let why = match four_letter::ask(endpoint, "srvr", ANSWER_WITHIN).await {
             Ok(text) if four_letter::mode(&text).is_some() => continue,
-            Ok(text) => format!("it said '{}'", text.trim().chars().take(80).collect::<String>()),
+            Ok(text) => format!("it said '{}'", four_letter::shown(&text)),
             Err(error) => error.to_string(),
         };
         proof =

@@ -5,12 +5,15 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use hustings_record::ServerMetrics;
+use hustings_reports::render::clean_short;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 /// The longest reply that is read: `cons` of a full server has some 200 bytes per connection.
 const ANSWER_BYTES_MAX: u64 = 64 << 20;
+/// The longest part of a reply that is shown: whoever answers may be no ZooKeeper server.
+const SHOWN_CHARS_MAX: usize = 80;
 
 #[derive(Debug, thiserror::Error)]
 pub enum FourLetterError {
@@ -64,9 +67,15 @@ pub async fn ask_over<S: AsyncRead + AsyncWrite + Unpin>(
     }
     let text = String::from_utf8_lossy(&answer).into_owned();
     if text.contains("is not executed because it is not in the whitelist") {
-        return Err(FourLetterError::Refused { word, reply: text.trim().to_owned() });
+        return Err(FourLetterError::Refused { word, reply: shown(&text) });
     }
     Ok(text)
+}
+
+/// A part of a reply as it can be shown: one short line.
+#[must_use]
+pub fn shown(reply: &str) -> String {
+    clean_short(reply.trim(), SHOWN_CHARS_MAX)
 }
 
 /// Numeric lines of `mntr`, without the `zk_` prefix. Omits lines that are not numbers (version, state, NaN).
@@ -94,11 +103,11 @@ pub fn zxid(srvr: &str) -> Option<i64> {
     u64::from_str_radix(digits.trim(), 16).ok().map(u64::cast_signed)
 }
 
-/// The version that `srvr` reports, as `3.8.0`: the text before the first `-` or `,`.
+/// The version that `srvr` reports, as `3.8.0`: the text before the first `-` or `,`, as it can be [`shown`].
 #[must_use]
-pub fn version(srvr: &str) -> Option<&str> {
+pub fn version(srvr: &str) -> Option<String> {
     let line = srvr.lines().find_map(|line| line.strip_prefix("Zookeeper version: "))?;
-    line.split(['-', ',']).next().map(str::trim).filter(|v| !v.is_empty())
+    line.split(['-', ',']).next().map(shown).filter(|version| !version.is_empty())
 }
 
 #[cfg(test)]
@@ -122,10 +131,18 @@ mod tests {
     #[test]
     fn srvr_gives_mode_and_version_only_when_they_are_there() {
         let text = "Zookeeper version: 3.8.0-${mvngit.commit.id}, built on 2022\nZxid: 0x20000001f\nMode: follower\n";
-        assert_eq!((mode(text), version(text)), (Some("follower"), Some("3.8.0")));
+        assert_eq!((mode(text), version(text).as_deref()), (Some("follower"), Some("3.8.0")));
         assert_eq!((zxid(text), zxid("Zxid: -")), (Some(0x2_0000_001f), None));
         let idle = "This ZooKeeper instance is not currently serving requests\n";
         assert_eq!((mode(idle), version(idle)), (None, None));
+    }
+
+    #[test]
+    fn a_version_is_a_short_line_that_does_nothing_on_a_terminal() {
+        let srvr = format!("Zookeeper version: 3\u{1b}]0;x\u{7}\u{202e}{}, built\nMode: leader\n", "9".repeat(100_000));
+        let version = version(&srvr).expect("a version");
+        assert!(version.starts_with("3\u{fffd}]0;x\u{fffd}\u{fffd}99") && version.ends_with('…'), "{version:?}");
+        assert!(version.chars().count() <= 80, "{}", version.len());
     }
 
     /// A server that reads the word, replies with `reply`, and then either closes or hangs.

@@ -91,7 +91,7 @@ pub trait Ensemble {
                 let text = self.ask(id, "mntr").await?;
                 let metrics = four_letter::parse_mntr(&text);
                 if metrics.is_empty() {
-                    let reply = text.lines().next().unwrap_or_default().to_owned();
+                    let reply = four_letter::shown(text.lines().next().unwrap_or_default());
                     let source = FourLetterError::Refused { word: "mntr", reply };
                     return Err(EnsembleError::Ask { server: id, source });
                 }

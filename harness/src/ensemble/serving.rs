@@ -52,9 +52,12 @@ pub(super) async fn wait_until_serving(
             let why = match (&answers[server], modes[server]) {
                 (Err(e), _) => e.to_string(),
                 (Ok(_), Some(mode)) => {
-                    format!("it is a {mode}, and the ensemble has no leader with all others following")
+                    format!(
+                        "it is a {}, and the ensemble has no leader with all others following",
+                        four_letter::shown(mode)
+                    )
                 }
-                (Ok(text), None) => text.trim().to_owned(),
+                (Ok(text), None) => four_letter::shown(text),
             };
             return Err(not_serving(servers, server, within, why).await);
         }

@@ -2,11 +2,12 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::Builder;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::console::output::inform;
 
@@ -17,12 +18,16 @@ pub const SMALL: u64 = 16 << 20;
 /// A pipe may be silent for so long before a user is told that it is waited for.
 const SILENT_PIPE: Duration = Duration::from_secs(2);
 
+/// How much of an input is read is told as often while it lasts.
+const TOLD_AGAIN: Duration = Duration::from_secs(10);
+
 /// An open file that a user named.
 #[derive(Debug)]
 pub struct UserFile {
     file: File,
     /// Its drop ends the wait for the first bytes.
     wait: Option<Sender<()>>,
+    progress: ReadProgress,
 }
 
 /// Opens the file. A pipe is waited for, as a shell's `<(…)` needs it. If nobody writes for a moment, that is said once.
@@ -30,25 +35,64 @@ pub struct UserFile {
 /// # Errors
 /// It cannot be opened.
 pub fn open(path: &Path) -> io::Result<UserFile> {
-    let wait = wait_for(path);
-    Ok(UserFile { file: File::open(path)?, wait })
+    let shown = path.display().to_string();
+    let is_pipe = fs::metadata(path).is_ok_and(|there| there.file_type().is_fifo());
+    let wait = is_pipe.then(|| wait_for(shown.clone()));
+    Ok(UserFile { file: File::open(path)?, wait, progress: ReadProgress::new(shown) })
+}
+
+/// Standard input. A pipe is waited for as in [`open`].
+///
+/// # Errors
+/// It cannot be opened once more.
+pub fn standard_input() -> io::Result<UserFile> {
+    let shown = "standard input".to_owned();
+    let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let is_pipe = file.metadata().is_ok_and(|there| there.file_type().is_fifo());
+    let wait = is_pipe.then(|| wait_for(shown.clone()));
+    Ok(UserFile { file, wait, progress: ReadProgress::new(shown) })
 }
 
 impl Read for UserFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer);
         drop(self.wait.take());
+        if let Ok(bytes) = &read
+            && let Some(line) = self.progress.after(*bytes, Instant::now())
+        {
+            inform!("{line}");
+        }
         read
     }
 }
 
-/// Begins the wait for a pipe. None: it is no pipe.
-fn wait_for(path: &Path) -> Option<Sender<()>> {
-    if !fs::metadata(path).is_ok_and(|there| there.file_type().is_fifo()) {
-        return None;
+/// How much of an input is read.
+#[derive(Debug)]
+struct ReadProgress {
+    shown: String,
+    bytes: u64,
+    told: Instant,
+}
+
+impl ReadProgress {
+    fn new(shown: String) -> Self {
+        Self { shown, bytes: 0, told: Instant::now() }
     }
+
+    /// Counts these bytes. Gives a line for the user if one is due.
+    fn after(&mut self, bytes: usize, now: Instant) -> Option<String> {
+        self.bytes += bytes as u64;
+        if now.duration_since(self.told) < TOLD_AGAIN {
+            return None;
+        }
+        self.told = now;
+        Some(format!("read {} MiB of {} so far", self.bytes >> 20, self.shown))
+    }
+}
+
+/// Begins the wait for a pipe.
+fn wait_for(shown: String) -> Sender<()> {
     let (wait, end) = channel();
-    let shown = path.display().to_string();
     let say_so = move || {
         if end.recv_timeout(SILENT_PIPE) == Err(RecvTimeoutError::Timeout) {
             inform!("waiting for {shown}, a pipe that nobody writes to");
@@ -56,7 +100,7 @@ fn wait_for(path: &Path) -> Option<Sender<()>> {
     };
     // Without a thread it is waited for all the same.
     let _ = Builder::new().name("pipe".to_owned()).spawn(say_so);
-    Some(wait)
+    wait
 }
 
 /// The content of the file.
@@ -103,6 +147,17 @@ pub fn stored_text(path: &Path, most: u64) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_input_that_lasts_is_told_of_by_its_length() {
+        let mut progress = ReadProgress::new("it".to_owned());
+        let begun = progress.told;
+        let mut after = |seconds| progress.after(3 << 20, begun + Duration::from_secs(seconds));
+        assert_eq!([after(0), after(9)], [None, None]);
+        assert_eq!(after(11).as_deref(), Some("read 9 MiB of it so far"));
+        assert_eq!(after(20), None);
+        assert_eq!(after(21).as_deref(), Some("read 15 MiB of it so far"));
+    }
 
     #[test]
     fn what_never_ends_and_what_is_no_text_are_refused() {

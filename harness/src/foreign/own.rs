@@ -77,7 +77,7 @@ const DIES_AFTER_NS: Nanos = 4_000_000_000;
 /// Enrols as ordered on standard input, until that ends.
 ///
 /// # Errors
-/// An order cannot be read or understood, or its flaw is to end by itself.
+/// An order cannot be read or understood, there is no client for its writes, or its flaw is to end by itself.
 pub async fn stand(own: OwnRecipe) -> anyhow::Result<()> {
     let name = own.recipe.to_string();
     let can = vec![Ability::Report, Ability::Token, Ability::Session, Ability::Resign, Ability::Many];
@@ -85,7 +85,7 @@ pub async fn stand(own: OwnRecipe) -> anyhow::Result<()> {
     let (stop, stopping) = watch::channel(false);
     let mut slots: BTreeMap<u32, (Rc<OwnSlot>, mpsc::Sender<Order>)> = BTreeMap::new();
     let mut lives: JoinSet<SessionClosure> = JoinSet::new();
-    let resource = Resource::default();
+    let resource = Resource::new()?;
     let mut lines = StreamLines::of(tokio::io::stdin());
     let interrupt = Interrupt::take_over();
     let (mut told, began) = (false, clock::now());

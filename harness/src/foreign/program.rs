@@ -19,6 +19,7 @@ use super::lines::{StreamLines, UnendedLine};
 use super::message::{FromProgram, ToProgram};
 use crate::process::child::SECRET_VARIABLE;
 use crate::process::clock;
+use crate::process::http_proxy;
 use crate::process::limits::explained;
 use crate::process::procfs::ProcessId;
 
@@ -80,7 +81,8 @@ pub struct Program {
 
 impl Program {
     /// Starts a command as given, without a shell. It dies with this process; `exe` (this program) guards that. It is
-    /// in this process's group, or in its own with `own_group`.
+    /// in this process's group, or in its own with `own_group`. It reaches this machine without the environment's
+    /// proxies.
     ///
     /// # Errors
     /// It cannot be started.
@@ -96,6 +98,7 @@ impl Program {
             .args(["guard", "--parent", &std::process::id().to_string(), "--"])
             .args(command)
             .env_remove(SECRET_VARIABLE)
+            .envs(http_proxy::direct_to_loopback())
             .envs(environment)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

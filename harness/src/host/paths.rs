@@ -80,7 +80,7 @@ impl Paths {
         };
         std::thread::Builder::new().name("paths".to_owned()).spawn(work).context("no thread for the paths")?;
         let ([cluster, own_cluster], addresses, writes) = told.await.context("the thread of the paths has ended")??;
-        let resource = Resource::default();
+        let resource = Resource::new().context("no client for writes")?;
         let paths = Self { cluster, own_cluster, lines, addresses, resource, _open: open };
         Ok((paths, Streams { writes, passed }))
     }

@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
-use toxiproxy_rust::proxy::Proxy;
+use toxiproxy_rust::proxy::ProxyPack;
 use tracing::warn;
 
 use crate::process::clock;
 use crate::proxy::stats::{DisconnectReply, ProxyStats};
 
-use super::control::{Control, missing, toxics};
+use super::control::{Control, ListedProxy, missing, toxics};
 use super::error::LinkError;
 use super::layout::Link;
 use super::toxics::{Toxic, Toxics};
@@ -34,7 +34,7 @@ fn by_api<'a>(controls: &'a [Control], links: &'a [Link]) -> impl Iterator<Item 
     })
 }
 
-fn handle<'a>(proxies: &'a HashMap<String, Proxy>, link: &Link) -> Result<&'a Proxy, LinkError> {
+fn handle<'a>(proxies: &'a HashMap<String, ListedProxy>, link: &Link) -> Result<&'a ListedProxy, LinkError> {
     proxies.get(&link.name).ok_or_else(|| missing(&link.name))
 }
 
@@ -69,11 +69,9 @@ pub(super) fn inject(controls: &[Control], links: &[Link], wanted: &[Toxic]) -> 
 
 /// The toxics of a proxy after the injection. A toxic of the same name must not exist: the API would refuse the new
 /// one, and toxiproxy_rust would not report it.
-fn with(proxy: &Proxy, wanted: &[Toxic]) -> Result<Toxics, LinkError> {
-    let name = &proxy.proxy_pack.name;
-    if let Some(toxic) =
-        wanted.iter().map(Toxic::name).find(|toxic| proxy.proxy_pack.toxics.iter().any(|pack| pack.name == *toxic))
-    {
+fn with(proxy: &ListedProxy, wanted: &[Toxic]) -> Result<Toxics, LinkError> {
+    let ProxyPack { name, toxics: there, .. } = proxy.pack();
+    if let Some(toxic) = wanted.iter().map(Toxic::name).find(|toxic| there.iter().any(|pack| pack.name == *toxic)) {
         return Err(LinkError::AlreadyThere { proxy: name.clone(), toxic });
     }
     let mut expected = toxics(proxy).ok_or_else(|| LinkError::NotApplied {
@@ -118,11 +116,11 @@ pub(super) fn withdraw(controls: &[Control], links: &[Link], unwanted: &[Toxic])
 }
 
 /// The toxics that remain on a proxy.
-fn without(proxy: &Proxy, unwanted: &[Toxic]) -> Result<Toxics, LinkError> {
+fn without(proxy: &ListedProxy, unwanted: &[Toxic]) -> Result<Toxics, LinkError> {
     let mut left = toxics(proxy).unwrap_or_default();
     for toxic in unwanted {
         left.remove(&toxic.name())
-            .ok_or_else(|| LinkError::NotThere { proxy: proxy.proxy_pack.name.clone(), toxic: toxic.name() })?;
+            .ok_or_else(|| LinkError::NotThere { proxy: proxy.pack().name.clone(), toxic: toxic.name() })?;
     }
     Ok(left)
 }
@@ -136,7 +134,7 @@ pub(super) fn heal(controls: &[Control], links: &[Link]) -> Result<ChangeBounds,
     let from = clock::now();
     for (control, here, proxies) in plan {
         for link in &here {
-            handle(&proxies, link)?.delete_all_toxics().map_err(|why| control.unreachable(why))?;
+            control.remove_all_toxics(handle(&proxies, link)?)?;
         }
         control.expect_toxics(here.iter().map(|link| (link.name.as_str(), Toxics::new())))?;
     }
@@ -188,12 +186,11 @@ pub(super) fn reopen(controls: &[Control], links: &[Link]) -> Result<ChangeBound
         let proxies = control.all()?;
         for enabled in [false, true] {
             for link in &here {
-                let proxy = handle(&proxies, link)?;
-                if enabled { proxy.enable() } else { proxy.disable() }.map_err(|why| control.unreachable(why))?;
+                control.enable(handle(&proxies, link)?, enabled)?;
             }
             let found = control.all()?;
             for link in &here {
-                if handle(&found, link)?.proxy_pack.enabled != enabled {
+                if handle(&found, link)?.pack().enabled != enabled {
                     return Err(LinkError::NotApplied {
                         proxy: link.name.clone(),
                         asked: format!("enabled: {enabled}"),

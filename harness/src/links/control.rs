@@ -1,5 +1,6 @@
 //! Blocking access to one proxy process through its API. It uses toxiproxy_rust where possible, and reads results back,
-//! because that library hides the API's answers. Other requests use plain HTTP.
+//! because that library hides the API's answers. Other requests use plain HTTP, and so do all where that library would
+//! send what is for this machine to a proxy of the environment.
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
@@ -10,6 +11,7 @@ use std::{fmt, iter};
 
 use hustings_record::Direction;
 use hustings_record::words::quoted;
+use hustings_reports::render::clean_short;
 use reqwest::Method;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -19,9 +21,13 @@ use toxiproxy_rust::proxy::{Proxy, ProxyPack};
 use super::error::LinkError;
 use super::stranger::{self, VersionAnswer, version_at};
 use super::toxics::{self, Toxic, Toxics};
+use crate::process::http_proxy;
 
 const HTTP_LIMIT: Duration = Duration::from_secs(5);
-/// The client library obeys `http_proxy`. All other requests ignore it.
+const SHOWN_CHARS_MAX: usize = 80;
+/// The longest part of a refusal that is shown.
+const ANSWER_CHARS_MAX: usize = 300;
+/// On other hosts, the client library obeys `http_proxy`. All other requests ignore it.
 const NO_PROXY: &str = "is it running? If http_proxy is set, NO_PROXY must name that host";
 const SILENT: &str = "it does not answer in time: is it stopped, or does a firewall drop what is sent there?";
 
@@ -29,8 +35,36 @@ pub(super) struct Control {
     pub(super) api: SocketAddr,
     /// It supports the embedded proxy's extensions.
     pub(super) embedded: bool,
-    client: Client,
+    /// None: its requests would not get to the API.
+    client: Option<Client>,
     http: reqwest::blocking::Client,
+}
+
+/// A proxy in the API's list.
+pub(super) enum ListedProxy {
+    /// The client library acts on it.
+    Library(Proxy),
+    Plain(ProxyPack),
+}
+
+impl ListedProxy {
+    pub(super) fn pack(&self) -> &ProxyPack {
+        match self {
+            Self::Library(proxy) => &proxy.proxy_pack,
+            Self::Plain(pack) => pack,
+        }
+    }
+
+    /// Path of its resource in the API.
+    fn path(&self) -> String {
+        format!("proxies/{}", self.pack().name)
+    }
+}
+
+/// The client library always uses the environment's proxies, which cannot reach this machine's API.
+fn library_client(api: SocketAddr) -> Option<Client> {
+    let is_misled = api.ip().to_canonical().is_loopback() && http_proxy::is_named();
+    (!is_misled).then(|| Client::new(api))
 }
 
 impl Control {
@@ -39,14 +73,14 @@ impl Control {
         let unreachable = |why: String| LinkError::Unreachable { api, why, remedy: NO_PROXY };
         let http = reqwest::blocking::Client::builder().no_proxy().timeout(HTTP_LIMIT).tcp_nodelay(true);
         let http = http.build().map_err(|e| unreachable(e.to_string()))?;
-        let mut control = Self { api, embedded: false, client: Client::new(api), http };
+        let mut control = Self { api, embedded: false, client: library_client(api), http };
         // toxiproxy_rust panics when a connection breaks. This request reports the usual causes first.
-        control.answers().map_err(|error| or_stranger(api, error))?;
-        let text = control.client.version().map_err(unreachable)?;
+        let answer = control.version().map_err(|error| or_stranger(api, error))?;
+        let text = control.client.as_ref().map_or(Ok(answer), Client::version).map_err(unreachable)?;
         match stranger::version(&text) {
             None => return Err(LinkError::Stranger { api, answer: stranger::answers(&text) }),
             Some(version) if !version.starts_with("2.") && !version.starts_with("git") => {
-                let got = text.chars().take(80).collect();
+                let got = clean_short(&text, SHOWN_CHARS_MAX);
                 return Err(LinkError::Version { api, got });
             }
             Some(_) => {}
@@ -58,12 +92,16 @@ impl Control {
 
     /// Checks whether the proxy answers.
     pub(super) fn answers(&self) -> Result<(), LinkError> {
-        self.send(&Method::GET, "version", None).map(drop)
+        self.version().map(drop)
+    }
+
+    fn version(&self) -> Result<String, LinkError> {
+        self.send(&Method::GET, "version", None)
     }
 
     /// Replaces the client after a panic.
     pub(super) fn renew(&mut self) {
-        self.client = Client::new(self.api);
+        self.client = library_client(self.api);
     }
 
     /// Creates the proxies (name, listen, upstream) without toxics. Returns their listen addresses.
@@ -73,7 +111,7 @@ impl Control {
     ) -> Result<BTreeMap<String, SocketAddr>, LinkError> {
         let packs =
             || wanted.iter().map(|(n, l, u)| ProxyPack::new(n.clone(), l.clone(), u.clone())).collect::<Vec<_>>();
-        if self.client.populate(packs()).is_err() {
+        if self.client.as_ref().is_none_or(|client| client.populate(packs()).is_err()) {
             // The library hides the reason. The same request over HTTP returns it.
             let body = serde_json::to_value(packs()).map_err(|e| self.nonsense("populate", e))?;
             self.send(&Method::POST, "populate", Some(&body))?;
@@ -82,8 +120,8 @@ impl Control {
         let mut listening = BTreeMap::new();
         for (name, _, upstream) in wanted {
             let proxy = found.remove(name).ok_or_else(|| missing(name))?;
-            proxy.delete_all_toxics().map_err(|why| self.unreachable(why))?;
-            let pack = &proxy.proxy_pack;
+            self.remove_all_toxics(&proxy)?;
+            let pack = proxy.pack();
             if pack.upstream != *upstream || !pack.enabled {
                 let found = format!("a proxy to {}, enabled: {}", pack.upstream, pack.enabled);
                 let asked = format!("a proxy to {upstream}, enabled: true");
@@ -100,7 +138,10 @@ impl Control {
     pub(super) fn depopulate(&self, names: &[String]) -> Result<(), LinkError> {
         let found = self.all()?;
         for proxy in names.iter().filter_map(|name| found.get(name)) {
-            proxy.delete().map_err(|why| self.unreachable(why))?;
+            match proxy {
+                ListedProxy::Library(proxy) => proxy.delete().map_err(|why| self.unreachable(why))?,
+                ListedProxy::Plain(_) => self.delete(&proxy.path())?,
+            }
         }
         let left = self.all()?;
         match names.iter().find(|name| left.contains_key(*name)) {
@@ -113,30 +154,68 @@ impl Control {
     }
 
     /// All proxies.
-    pub(super) fn all(&self) -> Result<HashMap<String, Proxy>, LinkError> {
-        self.client.all().map_err(|why| self.unreachable(why))
+    pub(super) fn all(&self) -> Result<HashMap<String, ListedProxy>, LinkError> {
+        let Some(client) = &self.client else {
+            let found: HashMap<String, ProxyPack> = self.get("proxies")?;
+            return Ok(found.into_iter().map(|(name, pack)| (name, ListedProxy::Plain(pack))).collect());
+        };
+        let found = client.all().map_err(|why| self.unreachable(why))?;
+        Ok(found.into_iter().map(|(name, proxy)| (name, ListedProxy::Library(proxy))).collect())
     }
 
     /// Creates a toxic. Read it back to know whether the API accepted it.
-    pub(super) fn create(&self, proxy: &Proxy, toxic: &Toxic) -> Result<(), LinkError> {
+    pub(super) fn create(&self, proxy: &ListedProxy, toxic: &Toxic) -> Result<(), LinkError> {
         let stream = toxic.stream.to_owned();
-        match toxic.kind.as_str() {
-            "timeout" => proxy.with_timeout(stream, toxic.attribute("timeout"), 1.0),
-            "latency" => proxy.with_latency(stream, toxic.attribute("latency"), toxic.attribute("jitter"), 1.0),
-            "bandwidth" => proxy.with_bandwidth(stream, toxic.attribute("rate"), 1.0),
-            _ => {
-                let body = json!({ "type": toxic.kind, "stream": stream, "name": toxic.name(), "attributes": toxic.attributes });
-                let path = format!("proxies/{}/toxics", proxy.proxy_pack.name);
-                self.send(&Method::POST, &path, Some(&body))?;
-                proxy
+        match (proxy, toxic.kind.as_str()) {
+            (ListedProxy::Library(proxy), "timeout") => {
+                proxy.with_timeout(stream, toxic.attribute("timeout"), 1.0);
             }
-        };
+            (ListedProxy::Library(proxy), "latency") => {
+                proxy.with_latency(stream, toxic.attribute("latency"), toxic.attribute("jitter"), 1.0);
+            }
+            (ListedProxy::Library(proxy), "bandwidth") => {
+                proxy.with_bandwidth(stream, toxic.attribute("rate"), 1.0);
+            }
+            (ListedProxy::Library(_) | ListedProxy::Plain(_), _) => {
+                let body = json!({ "type": toxic.kind, "stream": stream, "name": toxic.name(), "attributes": toxic.attributes });
+                self.send(&Method::POST, &format!("{}/toxics", proxy.path()), Some(&body))?;
+            }
+        }
         Ok(())
+    }
+
+    /// Removes all toxics of a proxy.
+    pub(super) fn remove_all_toxics(&self, proxy: &ListedProxy) -> Result<(), LinkError> {
+        match proxy {
+            ListedProxy::Library(proxy) => proxy.delete_all_toxics().map_err(|why| self.unreachable(why)),
+            ListedProxy::Plain(pack) => {
+                let path = proxy.path();
+                pack.toxics.iter().try_for_each(|toxic| self.delete(&format!("{path}/toxics/{}", toxic.name)))
+            }
+        }
+    }
+
+    /// Opens or closes a proxy's port.
+    pub(super) fn enable(&self, proxy: &ListedProxy, enabled: bool) -> Result<(), LinkError> {
+        match proxy {
+            ListedProxy::Library(proxy) => {
+                let changed = if enabled { proxy.enable() } else { proxy.disable() };
+                changed.map_err(|why| self.unreachable(why))
+            }
+            ListedProxy::Plain(_) => {
+                self.send(&Method::POST, &proxy.path(), Some(&json!({ "enabled": enabled }))).map(drop)
+            }
+        }
     }
 
     /// Removes one toxic. A missing toxic is no error.
     pub(super) fn remove(&self, proxy: &str, toxic: &Toxic) -> Result<(), LinkError> {
-        match self.send(&Method::DELETE, &format!("proxies/{proxy}/toxics/{}", toxic.name()), None) {
+        self.delete(&format!("proxies/{proxy}/toxics/{}", toxic.name()))
+    }
+
+    /// Deletes a resource of the API. A missing one is no error.
+    fn delete(&self, path: &str) -> Result<(), LinkError> {
+        match self.send(&Method::DELETE, path, None) {
             Err(LinkError::Refused { status: 404, .. }) => Ok(()),
             other => other.map(|_| ()),
         }
@@ -189,12 +268,12 @@ impl Control {
             500 => "if a port is taken, stop who has it or choose other ports",
             _ => "is it a Toxiproxy 2?",
         };
-        let answer = text.trim().chars().take(300).collect();
+        let answer = clean_short(text.trim(), ANSWER_CHARS_MAX);
         let request = format!("{method} /{path}");
         Err(LinkError::Refused { api: self.api, request, status: status.as_u16(), answer, remedy })
     }
 
-    pub(super) fn unreachable(&self, why: String) -> LinkError {
+    fn unreachable(&self, why: String) -> LinkError {
         // The client library joins nested causes into one line. The last one is sufficient.
         let innermost = why.rsplit_once("error: ").map_or(&*why, |(_, innermost)| innermost);
         LinkError::Unreachable { api: self.api, why: innermost.to_owned(), remedy: NO_PROXY }
@@ -206,8 +285,8 @@ impl Control {
 }
 
 /// The toxics of a proxy. None if some are not ours (another toxicity, or an unknown stream).
-pub(super) fn toxics(proxy: &Proxy) -> Option<Toxics> {
-    let known = proxy.proxy_pack.toxics.iter().map(|pack| {
+pub(super) fn toxics(proxy: &ListedProxy) -> Option<Toxics> {
+    let known = proxy.pack().toxics.iter().map(|pack| {
         let stream = toxics::streams(Direction::Both).iter().copied().find(|stream| pack.stream == *stream)?;
         let attributes = pack.attributes.iter().map(|(name, value)| (name.clone(), *value)).collect();
         (pack.toxicity == 1.0).then(|| (pack.name.clone(), Toxic { kind: pack.r#type.clone(), stream, attributes }))

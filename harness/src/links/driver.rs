@@ -280,7 +280,7 @@ impl RunLinks {
         let Some(first) = self.place.first_port else { return Ok(None) };
         let look = |controls: &mut Vec<Control>| {
             let all = controls.iter().map(Control::all).collect::<Result<Vec<_>, _>>()?;
-            let listens = all.into_iter().flatten().map(|(_, proxy)| proxy.proxy_pack.listen);
+            let listens = all.iter().flatten().map(|(_, proxy)| &proxy.pack().listen);
             Ok(listens.filter_map(|listen| Some(listen.parse::<SocketAddr>().ok()?.port())).collect::<BTreeSet<_>>())
         };
         let taken = self.caller.call("ask which ports are taken", CALL_LIMIT, look).await?;

@@ -5,11 +5,13 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use hustings_record::words::quoted;
+use hustings_reports::render::clean_short;
 use serde_json::Value;
 
 /// Limit of the wait for a connection, and for the beginning of an answer.
 const WITHIN: Duration = Duration::from_secs(1);
 const ANSWER_BYTES_MAX: usize = 512;
+const VERSION_CHARS_MAX: usize = 40;
 
 /// The answer to a request for a Toxiproxy's version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +50,7 @@ pub(super) fn version(answer: &str) -> Option<String> {
     let version = value.as_ref().and_then(|value| value["version"].as_str()).unwrap_or(answer.trim());
     let number = version.split_once('.').is_some_and(|(major, _)| major.parse::<u32>().is_ok());
     let is_one = number || version.starts_with("git");
-    is_one.then(|| version.to_owned())
+    is_one.then(|| clean_short(version, VERSION_CHARS_MAX))
 }
 
 /// As in [`VersionAnswer::Other`].
@@ -96,6 +98,9 @@ mod tests {
         let toxiproxy = |told: &str| Some(VersionAnswer::Toxiproxy(told.to_owned()));
         assert_eq!(version_answer(Some("HTTP/1.0 200 OK\r\n\r\n{\"version\": \"2.9.0\"}\n")), toxiproxy("2.9.0"));
         assert_eq!(version_answer(Some("HTTP/1.0 200 OK\r\n\r\n2.1.4")), toxiproxy("2.1.4"));
+        let odd = "HTTP/1.0 200 OK\r\n\r\n2.\u{1b}[2J\u{7}\u{202e} of a program that is proud of its very long version";
+        let shown = "2.\u{fffd}[2J\u{fffd}\u{fffd} of a program that is proud of …";
+        assert_eq!(version_answer(Some(odd)), toxiproxy(shown));
     }
 
     #[test]

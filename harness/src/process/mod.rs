@@ -3,6 +3,7 @@
 pub mod capacity;
 pub mod child;
 pub mod clock;
+pub(crate) mod http_proxy;
 pub mod interrupt;
 pub mod limits;
 pub(crate) mod lock;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::run_support::EXE;
+use crate::run_support::{EXE, PROXIES_THAT_REFUSE};
 
 struct CheckReport {
     code: Option<i32>,
@@ -22,7 +22,11 @@ fn check(command: &[&str]) -> CheckReport {
 }
 
 fn check_with(options: &[&str], command: &[&str]) -> CheckReport {
-    let mut program = Command::new(EXE);
+    check_in(&mut Command::new(EXE), options, command)
+}
+
+/// `program`: hustings, with its environment.
+fn check_in(program: &mut Command, options: &[&str], command: &[&str]) -> CheckReport {
     program.args(["candidate", "check", "--json"]).args(options).arg("--").args(command);
     let ran = program.output().expect("it runs");
     let log = String::from_utf8_lossy(&ran.stderr).into_owned();
@@ -56,7 +60,11 @@ fn is_fit(command: &[&str], can: usize) -> CheckReport {
 }
 
 fn is_fit_with(options: &[&str], command: &[&str], can: usize) -> CheckReport {
-    let checked = check_with(options, command).expect(0);
+    proves_fit(check_with(options, command), can)
+}
+
+fn proves_fit(checked: CheckReport, can: usize) -> CheckReport {
+    let checked = checked.expect(0);
     assert_eq!(checked.found["evidence"], serde_json::json!(["effect", "wire", "report"]), "{}", checked.log);
     assert!(checked.that("failed").is_empty() && checked.that("passed").len() >= can, "{}", checked.log);
     checked
@@ -109,6 +117,24 @@ fn writes_with_a_token_of_no_znode_of_its_own_are_found() {
         let failed = checked.that("failed");
         assert!(failed.contains(&"writes_bear_its_own_token"), "{how}: {failed:?}: {}", checked.log);
     });
+}
+
+#[test]
+fn messages_that_the_protocol_forbids_are_found_and_so_is_a_session_of_another() {
+    let programs = [
+        ("hello", "says_hello_once", 1),
+        ("unasked", "says_resigned_once_for_each_order", 1),
+        ("again", "says_resigned_once_for_each_order", 1),
+        ("session", "session_is_the_wire_s", 1),
+        ("bye", "says_bye_after_stop", 0),
+        ("no-bye", "says_bye_after_stop", 0),
+    ];
+    for some in programs.chunks(3) {
+        at_once(some, |(how, name, code)| {
+            let checked = check_wrong("odd_messages.py", &[how]).expect(*code);
+            assert_eq!(checked.that("failed"), [*name], "{how}: {}", checked.log);
+        });
+    }
 }
 
 #[test]
@@ -192,6 +218,18 @@ fn a_program_of_thirty_lines_is_fit() {
     let text = std::fs::read_to_string(program).expect("a text");
     assert!(text.lines().filter(|line| !line.is_empty()).count() <= 30);
     is_fit(&[PYTHON, "-B", program], 23);
+}
+
+/// One writes with our HTTP client, the other with Python's, which obeys these variables.
+#[test]
+fn writes_to_this_machine_do_not_go_to_the_proxies_that_the_environment_names() {
+    let thirty_lines = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/program/thirty_lines.py");
+    let programs: [&[&str]; 2] = [&[EXE, "candidate", "stand", "lock-race"], &[PYTHON, "-B", thirty_lines]];
+    at_once(&programs, |command| {
+        let mut program = Command::new(EXE);
+        program.envs(PROXIES_THAT_REFUSE).env_remove("NO_PROXY").env("no_proxy", "zk.example");
+        proves_fit(check_in(&mut program, &[], command), 21);
+    });
 }
 
 /// Gives a Python program this order, and tells it to stop after the first message of that name. Returns the names of its

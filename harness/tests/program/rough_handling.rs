@@ -188,6 +188,28 @@ fn what_names_hold_does_nothing_on_a_terminal() {
 }
 
 #[test]
+fn no_text_from_outside_is_a_line_of_its_own_in_a_jobs_log() {
+    let bench = Bench::new();
+    simulated(&bench);
+    let odd = "a\r\n::error::boo";
+    bench.file("limits.toml", "\"a\\r\\n::error::boo\" = 1\n");
+    bench.file("scenario.toml", "name = \"x\"\n[election]\nrecipe = \"a\\n::error::boo\"\n");
+    for command in [
+        &["run", odd][..],
+        &["run", "quick", "--only", odd, "--dry-run"],
+        &["run", "scenario.toml", "--dry-run"],
+        &["gate", "record", "--limits", "limits.toml", "--github"],
+        &["gate", "record", "--baseline", odd],
+        &["check", odd],
+        &["tune", "--model", "--client", odd, "--pauses", "x"],
+    ] {
+        let ran = bench.run(command);
+        assert!(ran.code != 0 && ran.err.contains("::error::boo"), "{command:?}: {}", ran.err);
+        assert!(!ran.err.lines().any(|line| line.trim_start().starts_with("::")), "{command:?}: {}", ran.err);
+    }
+}
+
+#[test]
 fn whatever_asks_a_command_to_end_gets_130_and_nothing_is_left() {
     let program = ["candidate", "check", "--", "sleep", "300"];
     let simulates = ["simulate", "quick", "--set", "repeat=900", "--out", "half"];

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::net::TcpListener;
 
 use crate::run_support::scenario::{EMBEDDED, LENIENT, calm, scenario};
-use crate::run_support::{Bench, assert_verified_and_whole, cell};
+use crate::run_support::toxiproxy::toxiproxy;
+use crate::run_support::{Bench, PROXIES_THAT_REFUSE, assert_verified_and_whole, cell};
 use hustings_record::{FaultKind, Record};
 
 const FAULTS: &str = r#"
@@ -52,6 +53,33 @@ fn faults_on_hosts_links_and_servers_are_verified_on_embedded_servers() {
     let elsewhere = &verifications("elsewhere")[0];
     assert_eq!(elsewhere.servers, [2]);
     assert!(elsewhere.evidence.contains("read back on 1 links"), "{}", elsewhere.evidence);
+}
+
+#[test]
+fn a_run_on_this_machine_does_not_use_the_proxies_that_the_environment_names() {
+    let links = r#"
+[faults]
+partition = { kind = "partition", for_t = 1.5 }
+slow = { kind = "slow", latency_ms = 30, for_ms = 500 }
+disconnect = { kind = "disconnect" }
+"#;
+    let bench = Bench::new();
+    let (toxiproxy, api) = toxiproxy(&bench);
+    let file = bench.scenario(&(scenario("", links) + LENIENT));
+    let run = |out: &str, more: &[&str]| {
+        let mut command = bench.command(&[&["run", &file, "--out", out, "--json"], &EMBEDDED[..], more].concat());
+        command.envs(PROXIES_THAT_REFUSE).env_remove("NO_PROXY").env_remove("no_proxy");
+        bench.start(command)
+    };
+    let runs = [run("embedded", &[]), run("toxiproxy", &["--toxiproxy", &api])];
+    for ran in runs.map(|running| running.end()) {
+        ran.fails_nothing();
+        let summary = ran.summary();
+        assert_eq!(summary.cells.len(), 3);
+        summary.cells.iter().for_each(assert_verified_and_whole);
+    }
+    drop(toxiproxy);
+    bench.assert_nothing_left();
 }
 
 #[test]

@@ -93,7 +93,8 @@ fn clean_takes_the_proxies_of_a_killed_run_away_and_no_others() {
     let bench = Bench::new();
     let (theirs, api) = toxiproxy(&bench);
     let other = r#"{"name":"hustings-others","listen":"127.0.0.1:0","upstream":"127.0.0.1:1"}"#;
-    let made = reqwest::blocking::Client::new().post(format!("http://{api}/proxies")).body(other).send();
+    let client = reqwest::blocking::Client::builder().no_proxy().build().expect("a client");
+    let made = client.post(format!("http://{api}/proxies")).body(other).send();
     assert!(made.expect("it answers").status().is_success());
     kill_in_the_middle(&bench, &api);
     assert!(proxies(&api).len() > 1, "nobody took them away");

@@ -39,6 +39,11 @@ impl<R: BufRead> Blocks<R> {
         &self.body
     }
 
+    /// Number of bytes read so far.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        self.read
+    }
+
     /// The number of the block that is read next, from 0.
     pub(crate) fn number(&self) -> u64 {
         self.number

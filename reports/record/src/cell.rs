@@ -1,6 +1,6 @@
 //! The resolved parameters of a cell, and what the scenario expects of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,8 @@ pub const PROGRAM_PARAMETER: &str = "program";
 /// Limits on what a cell may have: far above those of scenarios.
 const TIME_MAX_MS: u64 = 24 * 3_600 * 1_000;
 const CANDIDATES_MAX: u64 = 100_000_000;
+/// A run starts five servers at most. An external ensemble may have more, and their ids fit into one byte.
+const SERVERS_MAX: u32 = 1_000;
 
 /// Resolved parameters of one cell. Names of groups and hosts come from outside and may hold anything.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -101,7 +103,14 @@ impl CellInfo {
         let odd = times.into_iter().find(|(name, ms)| *ms > TIME_MAX_MS || is_none(name, *ms));
         let odd = odd.map(|(name, ms)| format!("{name} is {ms}"));
         let candidates = self.candidates();
-        odd.or_else(|| (candidates > CANDIDATES_MAX).then(|| format!("there would be {candidates} candidates")))
+        let odd =
+            odd.or_else(|| (candidates > CANDIDATES_MAX).then(|| format!("there would be {candidates} candidates")));
+        let servers = self.servers;
+        let odd = odd
+            .or_else(|| (!(1..=SERVERS_MAX).contains(&servers)).then(|| format!("there would be {servers} servers")));
+        let named_twice = |names: &[String]| names.iter().collect::<BTreeSet<_>>().len() < names.len();
+        odd.or_else(|| named_twice(&self.groups).then(|| "two groups have one name".to_owned()))
+            .or_else(|| named_twice(&self.hosts).then(|| "two hosts have one name".to_owned()))
     }
 
     /// Number of candidates in all groups.

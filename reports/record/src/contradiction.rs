@@ -1,33 +1,29 @@
-//! The events of a cell, compared with the cell's parameters. No run writes a record in which they exclude each
-//! other.
+//! The events of a cell, compared with the cell's parameters and with each other. No run writes a record in which they
+//! exclude each other.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cell::CellInfo;
 use crate::ensemble::EnsembleKind;
 use crate::event::Event;
-use crate::fault::FaultKind;
+use crate::fault::{FaultKind, ProcessFate, VerificationStage};
+use crate::named_numbers::{NamedNumbers, named};
+use crate::placement::{SegmentEvents, misplaced};
+use crate::verification::FaultOrder;
 use crate::words::plural;
 
 /// Parameters with the kinds of a cell's faults: of its own, and of the one that hits with it.
 const OWN_KIND: &str = "fault.kind";
 const OTHER_KIND: &str = "with.kind";
 
-/// The groups, hosts and candidates that an event names by number, from 0.
-#[derive(Default)]
-struct NamedNumbers<'a> {
-    groups: &'a [u32],
-    hosts: &'a [u16],
-    cands: &'a [u32],
-}
-
-/// The first fact in the events of a cell that its parameters exclude, in words.
-pub(crate) fn contradiction<'a>(
-    info: &CellInfo,
-    events: impl Iterator<Item = &'a Event> + Clone,
-    ensemble: EnsembleKind,
-) -> Option<String> {
-    events.clone().find_map(|event| beyond(info, event)).or_else(|| other_fault(info, events, ensemble))
+/// The first fact in the events of a cell that its parameters or other events exclude, in words.
+pub(crate) fn contradiction(info: &CellInfo, segments: &[SegmentEvents<'_>], ensemble: EnsembleKind) -> Option<String> {
+    let events = segments.iter().flat_map(|(_, events)| *events);
+    let first = events.clone().find_map(|event| beyond(info, event));
+    let first = first.or_else(|| segments.iter().find_map(|segment| out_of_place(info, segment)));
+    let first = first.or_else(|| other_fault(info, events.clone(), ensemble));
+    let first = first.or_else(|| unplanned(events.clone()));
+    first.or_else(|| unended(events)).or_else(|| misplaced(info, segments))
 }
 
 /// A number of an event that is beyond those of the cell.
@@ -35,15 +31,100 @@ fn beyond(info: &CellInfo, event: &Event) -> Option<String> {
     if let Event::Session { timeout_ms: 0, .. } = event {
         return Some("a session has a timeout of 0 ms".to_owned());
     }
-    let NamedNumbers { groups, hosts, cands } = named(event);
+    let NamedNumbers { groups, hosts, cands, servers } = named(event);
     let named = [
         ("group", "groups", info.groups.len() as u64, groups.iter().copied().max()),
         ("host", "hosts", info.hosts.len() as u64, hosts.iter().copied().max().map(u32::from)),
         ("candidate", "candidates", info.candidates(), cands.iter().copied().max()),
     ];
-    named.into_iter().find_map(|(one, many, count, highest)| {
+    let first = named.into_iter().find_map(|(one, many, count, highest)| {
         let highest = highest.filter(|highest| u64::from(*highest) >= count)?;
         Some(format!("it has {}, and an event names {one} {highest}, counted from 0", plural(count, one, many)))
+    });
+    first.or_else(|| {
+        let other = servers.into_iter().find(|server| !(1..=info.servers).contains(server))?;
+        let count = plural(info.servers.into(), "server", "servers");
+        Some(format!("it has {count}, and an event names server {other}, counted from 1"))
+    })
+}
+
+/// An event at a place in its segment where no writer of any version writes it. Times are no measure of that: some
+/// events are written long after what they tell. Earlier versions wrote a few events behind the end of a segment.
+fn out_of_place(info: &CellInfo, (host, events): &SegmentEvents<'_>) -> Option<String> {
+    let (mut ended, mut acted) = (false, BTreeSet::<u32>::new());
+    for (place, event) in events.iter().enumerate() {
+        if place > 0 && matches!(event, Event::Segment { .. }) {
+            return Some("one of its segments begins twice".to_owned());
+        }
+        if let Event::Cell { info: told, .. } = event
+            && (place != 1 || **told != *info)
+        {
+            return Some("its parameters are recorded twice, or not at the beginning".to_owned());
+        }
+        if ended && begins(event) {
+            return Some("one of its segments goes on behind its end".to_owned());
+        }
+        ended |= matches!(event, Event::End { .. });
+        if host.is_none() {
+            continue;
+        }
+        // A host states its candidates before it lets any of them do anything.
+        if let Event::Candidate { cand, .. } = event {
+            if acted.contains(cand) {
+                return Some(format!("candidate {cand} acts before its host has it"));
+            }
+        } else {
+            acted.extend(named(event).cands);
+        }
+    }
+    None
+}
+
+/// Whether a host or a part of a cell begins here: a writer that has ended writes no such event.
+fn begins(event: &Event) -> bool {
+    matches!(event, Event::Candidate { .. } | Event::Phase { .. } | Event::FaultPlan { .. })
+}
+
+/// A fault that was ordered or withheld as planned, and is not in the cell's plan.
+fn unplanned<'a>(mut events: impl Iterator<Item = &'a Event> + Clone) -> Option<String> {
+    let plans = events
+        .clone()
+        .filter_map(|event| if let Event::FaultPlan { faults, .. } = event { Some(faults) } else { None });
+    let plan: BTreeMap<u32, FaultKind> = plans.flatten().map(|fault| (fault.id, fault.kind)).collect();
+    events.find_map(|event| {
+        let (id, ordered) = if let Event::Fault(order) = event {
+            (order.planned?, Some(order.kind))
+        } else if let Event::FaultWithheld { planned, .. } = event {
+            (*planned, None)
+        } else {
+            return None;
+        };
+        let Some(own) = plan.get(&id) else {
+            return Some(format!("an event names fault {id} of a plan, and no plan has it"));
+        };
+        let other = ordered.filter(|kind| kind != own)?;
+        Some(format!("fault {id} of its plan is {}, and {} was ordered", own.noun(), other.noun()))
+    })
+}
+
+/// A fault whose verification says that processes ended, where no end of one of them is recorded.
+fn unended<'a>(mut events: impl Iterator<Item = &'a Event> + Clone) -> Option<String> {
+    let (mut ended, mut orders) = (BTreeSet::<u16>::new(), BTreeMap::<u32, &FaultOrder>::new());
+    for event in events.clone() {
+        if let Event::HostEnded { host, .. } = event {
+            ended.insert(*host);
+        } else if let Event::Fault(order) = event
+            && order.kind.facts().process == ProcessFate::Ended
+        {
+            orders.insert(order.id, order);
+        }
+    }
+    events.find_map(|event| {
+        let Event::Verification(told) = event else { return None };
+        let order = orders.get(&told.id).filter(|_| told.verified && told.stage == VerificationStage::Injected)?;
+        let host = order.hosts.iter().find(|host| !ended.contains(host))?;
+        let (id, kind) = (order.id, order.kind.noun());
+        Some(format!("fault {id}, {kind}, is verified, and no end of the process of host {host} is recorded"))
     })
 }
 
@@ -77,67 +158,4 @@ fn other_fault<'a>(info: &CellInfo, events: impl Iterator<Item = &'a Event>, ens
     let other = kinds.iter().copied().find(|kind| !info.parameters.is_empty() && !is_of_cell(*kind))?;
     let with = parameter(OTHER_KIND).map_or_else(String::new, |with| format!(" with {with}"));
     Some(format!("its fault is {own}{with}, and its events record {other} too"))
-}
-
-/// The numbers that an event names. All are given by the coordinator.
-fn named(event: &Event) -> NamedNumbers<'_> {
-    use std::slice::from_ref;
-    let nothing = NamedNumbers::default();
-    match event {
-        Event::Segment { host, .. } => NamedNumbers { hosts: host.as_slice(), ..nothing },
-        Event::HostStarted { host, .. } | Event::HostEnded { host, .. } | Event::HostMemory { host, .. } => {
-            NamedNumbers { hosts: from_ref(host), ..nothing }
-        }
-        Event::Candidate { cand, group, .. } => {
-            NamedNumbers { groups: from_ref(group), cands: from_ref(cand), ..nothing }
-        }
-        Event::Incarnation { cand, .. }
-        | Event::Joined { cand, .. }
-        | Event::Created { cand, .. }
-        | Event::Grant { cand, .. }
-        | Event::Granted { cand, .. }
-        | Event::Revoke { cand, .. }
-        | Event::Notified { cand, .. }
-        | Event::Settled { cand, .. }
-        | Event::Left { cand, .. } => NamedNumbers { cands: from_ref(cand), ..nothing },
-        Event::Fault(order) => NamedNumbers { groups: &order.groups, hosts: &order.hosts, cands: &order.cands },
-        Event::Write { group, cand, host, .. } => {
-            NamedNumbers { groups: from_ref(group), hosts: from_ref(host), cands: from_ref(cand) }
-        }
-        Event::Owner(owner) => NamedNumbers { groups: from_ref(&owner.group), ..nothing },
-        Event::ObserverMissed { group, .. } => NamedNumbers { groups: group.as_slice(), ..nothing },
-        // Notes and broken rules have the numbers that a program tells, and a refused fence has those of nobody.
-        Event::Note { .. } | Event::Misbehaved { .. } | Event::Fence { .. } => nothing,
-        Event::Stall { .. }
-        | Event::Outage { .. }
-        | Event::End { .. }
-        | Event::Session { .. }
-        | Event::State { .. }
-        | Event::Program(_)
-        | Event::Severed { .. }
-        | Event::Unwitnessed { .. }
-        | Event::Cell { .. }
-        | Event::Phase { .. }
-        | Event::FaultPlan { .. }
-        | Event::FaultWithheld { .. }
-        | Event::Verification(_)
-        | Event::Servers { .. }
-        | Event::ServerLoad { .. }
-        | Event::Holdings { .. }
-        | Event::ServerWatch { .. }
-        | Event::ServerState { .. }
-        | Event::ServerWatched { .. }
-        | Event::ServerLooks { .. }
-        | Event::LogClock { .. }
-        | Event::WriteProbe { .. }
-        | Event::WriteGap { .. }
-        | Event::WritesAcknowledged { .. }
-        | Event::WriteProbed { .. }
-        | Event::ServerLog { .. }
-        | Event::Floor { .. }
-        | Event::FloorFailed { .. }
-        | Event::ObserverState { .. }
-        | Event::ObserverWeight(_)
-        | Event::ObserverCount { .. } => nothing,
-    }
 }

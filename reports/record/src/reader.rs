@@ -13,7 +13,9 @@ use crate::event::Event;
 use crate::files::{files_below, open_inside, read_small};
 use crate::manifest::{CellEntry, MANIFEST_FILE, Manifest, SCHEMA, SEAL, SegmentEntry, seal_of};
 use crate::nanos::Nanos;
-use crate::segment::{SEALED_ENDING, SEGMENT_ENDING, SegmentError, TornTail, plain_most, read_opened};
+use crate::placement::SegmentEvents;
+use crate::segment::{SEALED_ENDING, SEGMENT_ENDING, SegmentContents, SegmentError, TornTail, plain_most, read_opened};
+use crate::words::{plural, quoted};
 
 /// Folder of the segments.
 const EVENTS: &str = "events";
@@ -239,7 +241,10 @@ impl RecordReader {
             let mismatch = |what: String| RecordError::Mismatch { file: file.clone(), what };
             let (open, length) = open_inside(folder, &file).map_err(|error| unopened(&file, error))?;
             let most = segment.plain.map_or(plain_most(length), |plain| plain.min(plain_most(length)));
-            let (events, torn) = read_opened(open, &folder.join(&file), most)?;
+            let SegmentContents { events, torn, plain } = read_opened(open, &folder.join(&file), most)?;
+            if let Some(stated) = segment.plain.filter(|stated| *stated != plain) {
+                return Err(mismatch(format!("it has {plain} bytes in plain instead of {stated}")));
+            }
             if let Some(torn) = &torn {
                 self.notes.push(format!("{file}: its last block ({} bytes) was torn and is left out", torn.bytes));
             }
@@ -258,13 +263,16 @@ impl RecordReader {
                 None => self.notes.push(format!("{file}: empty")),
             }
         }
-        let events = segments.iter().flat_map(|s| &s.events);
-        let info = events.clone().find_map(|e| match e {
+        let info = segments.iter().flat_map(|s| &s.events).find_map(|e| match e {
             Event::Cell { info, .. } => Some((**info).clone()),
             _ => None,
         });
         let ensemble = self.manifest.ensemble_kind;
-        let odd = info.as_ref().and_then(|i| i.beyond_limits().or_else(|| contradiction(i, events, ensemble)));
+        let events: Vec<SegmentEvents<'_>> = segments.iter().map(|s| (s.host, s.events.as_slice())).collect();
+        let odd = info.as_ref().and_then(|info| {
+            let odd = info.beyond_limits().or_else(|| other_cell(info, entry));
+            odd.or_else(|| contradiction(info, &events, ensemble))
+        });
         if let Some(odd) = odd {
             let what = format!("cell {}: {odd}, which no run has", entry.name);
             return Err(RecordError::Mismatch { file: format!("{EVENTS}/{}", entry.name), what });
@@ -276,9 +284,21 @@ impl RecordReader {
     }
 }
 
-/// Checks that the manifest lists each cell and each segment once, the latter by its shortest path.
+/// Whether the events of a cell are of another one than the manifest says, in words.
+fn other_cell(info: &CellInfo, entry: &CellEntry) -> Option<String> {
+    let differs = (info.index, &info.name) != (entry.index, &entry.name);
+    differs
+        .then(|| format!("it is cell {}, and by its events cell {}, {}", entry.index, info.index, quoted(&info.name)))
+}
+
+/// Checks that the manifest lists each cell and each segment once, the latter by its shortest path, and no more cells
+/// than were planned.
 fn named_once(manifest: &Manifest, path: &Path) -> Result<(), RecordError> {
     let forged = |what: String| RecordError::Forged { path: path.to_owned(), what };
+    let (cells, planned) = (manifest.cells.len(), manifest.cells_planned);
+    if cells as u64 > u64::from(planned) {
+        return Err(forged(format!("it has {}, and {planned} were planned", plural(cells as u64, "cell", "cells"))));
+    }
     let (mut cells, mut files) = (BTreeSet::new(), BTreeSet::new());
     for cell in &manifest.cells {
         if !cells.insert((None, Some(cell.index))) || !cells.insert((Some(&cell.name), None)) {

@@ -86,7 +86,16 @@ pub fn read_segment(path: &Path) -> Result<(Vec<Event>, Option<TornTail>), Segme
     let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let io_error = |source| SegmentError::Io { path: path.to_owned(), source };
     let (open, length) = open_inside(folder, &file).map_err(io_error)?;
-    read_opened(open, path, plain_most(length))
+    let SegmentContents { events, torn, .. } = read_opened(open, path, plain_most(length))?;
+    Ok((events, torn))
+}
+
+/// What was read of a segment.
+pub(crate) struct SegmentContents {
+    pub(crate) events: Vec<Event>,
+    pub(crate) torn: Option<TornTail>,
+    /// Bytes that it holds in plain, with the torn tail.
+    pub(crate) plain: u64,
 }
 
 /// Limit on the plain bytes of a sealed segment, where none is recorded. Events compress to about a tenth.
@@ -95,30 +104,25 @@ pub(crate) fn plain_most(sealed: u64) -> u64 {
 }
 
 /// Reads an open segment, which holds at most `most` bytes in plain.
-pub(crate) fn read_opened(file: File, path: &Path, most: u64) -> Result<(Vec<Event>, Option<TornTail>), SegmentError> {
+pub(crate) fn read_opened(file: File, path: &Path, most: u64) -> Result<SegmentContents, SegmentError> {
     let io_error = |source| SegmentError::Io { path: path.to_owned(), source };
     let sealed = path.to_string_lossy().ends_with(SEALED_ENDING);
     if !sealed {
         return parse(BufReader::new(file), path, u64::MAX, None);
     }
     let decoder = zstd::Decoder::new(file).map_err(io_error)?;
-    let (events, torn) = parse(BufReader::new(decoder), path, most, Some("zstd"))?;
-    match torn {
+    let contents = parse(BufReader::new(decoder), path, most, Some("zstd"))?;
+    match contents.torn {
         Some(TornTail { block, offset, .. }) => {
             let what = "a sealed segment without its last closing line".into();
             Err(SegmentError::Damaged { path: path.to_owned(), block, offset, what })
         }
-        None => Ok((events, None)),
+        None => Ok(contents),
     }
 }
 
 /// `packed`: the decoder that may fail to give bytes besides the disk. Its failure means that the file is damaged.
-fn parse(
-    inner: impl BufRead,
-    path: &Path,
-    most: u64,
-    packed: Option<&str>,
-) -> Result<(Vec<Event>, Option<TornTail>), SegmentError> {
+fn parse(inner: impl BufRead, path: &Path, most: u64, packed: Option<&str>) -> Result<SegmentContents, SegmentError> {
     let mut events = Vec::new();
     let mut blocks = Blocks::new(inner, most);
     loop {
@@ -127,10 +131,11 @@ fn parse(
         match blocks.next() {
             Ok(None) => {
                 events.shrink_to_fit();
-                return Ok((events, None));
+                return Ok(SegmentContents { events, torn: None, plain: blocks.bytes_read() });
             }
             Ok(Some(Block::Torn { offset, bytes })) => {
-                return Ok((events, Some(TornTail { block: number, offset, bytes })));
+                let torn = Some(TornTail { block: number, offset, bytes });
+                return Ok(SegmentContents { events, torn, plain: blocks.bytes_read() });
             }
             Ok(Some(Block::Whole)) => {}
             Err(BlockError::Damaged { offset, what }) => return Err(damaged(offset, what)),

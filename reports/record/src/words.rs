@@ -122,6 +122,12 @@ pub fn as_typed(word: &str) -> &str {
     if word.trim().is_empty() { "''" } else { word }
 }
 
+/// Whether the character reorders or hides text.
+#[must_use]
+pub fn is_hidden(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
 /// A user-chosen name in quotes, with unprintable characters escaped, and no longer than a line.
 #[must_use]
 pub fn quoted(name: &str) -> String {

@@ -7,6 +7,7 @@ use crate::summary::Summary;
 
 /// Columns before the figures. `run` identifies a line.
 const COLUMNS: [&str; 4] = ["time", "run", "commit", "verdict"];
+const RUN_COLUMN: usize = 1;
 
 /// Why a line cannot be added to a file.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,6 +16,10 @@ pub enum HistoryError {
         "its columns are those of another scenario or version ({was} of them, and this record has {is}); name another file"
     )]
     OtherColumns { was: usize, is: usize },
+    #[error(
+        "a line of it could not be written down: {0}; this is a fault of hustings, please report it with the record"
+    )]
+    Unwritten(String),
 }
 
 /// The text to append to a file with the content `there`. None if it has a line of this run.
@@ -30,25 +35,37 @@ pub fn history(
     // All figures of all configurations, with or without a value: the columns depend on the scenario alone.
     let measured = FigureSource::all(summary);
     let all = || measured.iter().flat_map(|of| FIGURES.iter().map(move |figure| (of, figure)));
-    let names = all().map(|(of, figure)| format!("{}.{}", of.name, figure.name));
+    let names = all().map(|(of, figure)| clean::csv_text(&format!("{}.{}", of.name, figure.name)));
     let columns: Vec<String> = COLUMNS.iter().map(|&column| column.to_owned()).chain(names).collect();
-    let head = clean::line(&columns.join(","));
     let figures = all().map(|(of, figure)| match figure.of(of) {
         FigureReading::Value(value) => value.to_string(),
         FigureReading::Hidden | FigureReading::Missing => String::new(),
     });
-    let [time, run] = [&summary.manifest.started_utc, &summary.manifest.run].map(|text| clean::line(text));
-    let own = [&time, &run, commit, &gated.verdict.to_string()].map(str::to_owned);
-    let line = own.into_iter().chain(figures).collect::<Vec<_>>().join(",");
-    let mut lines = there.lines();
-    match lines.next().map(str::trim_end) {
-        None | Some("") => Ok(Some(format!("{head}\n{line}\n"))),
-        Some(first) if first == head => {
-            let known = lines.any(|line| line.split(',').nth(1) == Some(&run));
-            // The last line may have been written by hand.
-            let behind = if there.ends_with('\n') { "" } else { "\n" };
-            Ok((!known).then(|| format!("{behind}{line}\n")))
-        }
-        Some(first) => Err(HistoryError::OtherColumns { was: first.split(',').count(), is: columns.len() }),
+    let verdict = gated.verdict.to_string();
+    let own: [&str; 4] = [&summary.manifest.started_utc, &summary.manifest.run, commit, &verdict];
+    let own = own.map(clean::csv_text);
+    let run = own[RUN_COLUMN].clone();
+    let line = csv_line(own.into_iter().chain(figures))?;
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(there.as_bytes());
+    let mut lines =
+        reader.records().filter_map(Result::ok).filter(|line| line.iter().any(|cell| !cell.trim().is_empty()));
+    // The last line may have been written by hand.
+    let behind = if there.is_empty() || there.ends_with('\n') { "" } else { "\n" };
+    let Some(head) = lines.next() else {
+        return Ok(Some(format!("{behind}{}{line}", csv_line(columns)?)));
+    };
+    if !head.iter().map(|name| clean::csv_text(name.trim_end())).eq(columns.iter().cloned()) {
+        return Err(HistoryError::OtherColumns { was: head.len(), is: columns.len() });
     }
+    let is_known = lines.any(|line| line.get(RUN_COLUMN).is_some_and(|cell| clean::csv_text(cell) == run));
+    Ok((!is_known).then(|| format!("{behind}{line}")))
+}
+
+/// These cells as a line with its end.
+fn csv_line(cells: impl IntoIterator<Item = String>) -> Result<String, HistoryError> {
+    let unwritten = |error: &dyn std::fmt::Display| HistoryError::Unwritten(error.to_string());
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(cells).map_err(|error| unwritten(&error))?;
+    let bytes = writer.into_inner().map_err(|error| unwritten(&error))?;
+    String::from_utf8(bytes).map_err(|error| unwritten(&error))
 }

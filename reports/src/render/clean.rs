@@ -1,6 +1,8 @@
 //! Makes strings from outside (names, evidence, prose) fit for one line of a table, a plot or a terminal. The templates
 //! escape for HTML on top of this; the plots' back end escapes for SVG.
 
+use hustings_record::words::is_hidden;
+
 /// One line: line ends and tabs become spaces, other control characters and those that reorder or hide text become `�`.
 #[must_use]
 pub fn line(text: &str) -> String {
@@ -9,7 +11,7 @@ pub fn line(text: &str) -> String {
 
 /// One line of at most `chars_max` characters, its end replaced by `…` where it is longer.
 #[must_use]
-pub(crate) fn short(text: &str, chars_max: usize) -> String {
+pub fn short(text: &str, chars_max: usize) -> String {
     // Only characters that can be shown are read: a name from outside may be megabytes long.
     let mut text: String = line(&text.chars().take(chars_max + 1).collect::<String>());
     if text.chars().count() > chars_max {
@@ -17,6 +19,13 @@ pub(crate) fn short(text: &str, chars_max: usize) -> String {
         text.push('…');
     }
     text
+}
+
+/// One cell of a CSV file: one line, which no spreadsheet takes for a formula.
+#[must_use]
+pub(crate) fn csv_text(text: &str) -> String {
+    let text = line(text);
+    if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text }
 }
 
 /// One line of Markdown that contains no markup and starts no new cell of a table.
@@ -66,11 +75,6 @@ pub fn json(text: String) -> String {
     })
 }
 
-/// Whether it reorders or hides text.
-fn is_hidden(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-}
-
 fn visible(c: char) -> char {
     if c.is_control() || is_hidden(c) { '\u{fffd}' } else { c }
 }
@@ -98,6 +102,15 @@ mod tests {
         }
         let plain = r#"{"a": "ä \u001b"}"#;
         assert_eq!(json(plain.to_owned()), plain);
+    }
+
+    #[test]
+    fn a_cell_of_a_csv_file_is_one_line_and_no_formula() {
+        for (text, cell) in
+            [("=1+2", "'=1+2"), ("+a", "'+a"), ("-a\nb", "'-a b"), ("@a", "'@a"), ("'=1", "'=1"), ("a-b", "a-b")]
+        {
+            assert_eq!(csv_text(text), cell);
+        }
     }
 
     #[test]

@@ -24,3 +24,11 @@ fn names_from_outside_are_one_line_and_do_nothing_on_a_terminal() {
         assert_eq!(odd.lines().count(), plain.lines().count(), "{odd:?}");
     }
 }
+
+#[test]
+fn no_name_from_outside_is_a_formula_in_a_spreadsheet() {
+    let [text, ..] = exported("=1, \"x\"");
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let line = reader.records().next().expect("a handover").expect("a line");
+    assert!(line.iter().take(3).all(|cell| cell == "'=1, \"x\""), "{line:?}");
+}

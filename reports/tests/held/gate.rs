@@ -230,6 +230,30 @@ fn a_history_grows_by_a_line_a_run_and_refuses_columns_of_another_scenario() {
 }
 
 #[test]
+fn a_history_is_a_csv_file_whatever_names_hold_and_has_each_run_once() {
+    let name = "=a, \"b\"";
+    let mut summary = run(vec![cell(name, &around(20.0))]);
+    let gated = gated(&summary, None).unwrap();
+    summary.manifest.run = "run, \"one\"".into();
+    let begun = history(&summary, &gated, "-abc", "").unwrap().unwrap();
+    let mut reader = csv::Reader::from_reader(begun.as_bytes());
+    let head = reader.headers().unwrap().clone();
+    assert!(head.iter().skip(4).all(|column| column.starts_with(&format!("'{name}."))), "{head:?}");
+    let lines: Vec<_> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(lines.len(), 1, "{begun}");
+    assert_eq!((lines[0].get(1), lines[0].get(2)), (Some("run, \"one\""), Some("'-abc")));
+    assert_eq!(history(&summary, &gated, "-abc", &begun).unwrap(), None, "it is there");
+    // A program that quotes every cell and ends lines in its own way changes nothing.
+    let quote = |line: &csv::StringRecord| {
+        line.iter().map(|cell| format!("\"{}\"", cell.replace('"', "\"\""))).collect::<Vec<_>>().join(",") + "\r\n"
+    };
+    let quoted = quote(&head) + &quote(&lines[0]);
+    assert_eq!(history(&summary, &gated, "", &quoted).unwrap(), None, "it is there");
+    summary.manifest.run = "run".into();
+    assert!(history(&summary, &gated, "", &quoted).unwrap().is_some_and(|line| line.contains(",run,")));
+}
+
+#[test]
 fn a_history_has_one_set_of_columns_for_all_repetitions_of_the_new_side() {
     let of = |number, side, ms| {
         let mut cell = cell("naive", &around(ms));

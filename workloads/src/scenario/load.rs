@@ -78,7 +78,14 @@ fn split(set: &str, origin: &str, example: &str) -> Result<(Vec<String>, Value),
     let digits = text.trim().trim_start_matches(['+', '-']);
     let is_integer = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     if is_integer && text.trim().parse::<i64>().is_err() {
-        return Err(syntax(origin, format!("a whole number from {} to {} is expected", i64::MIN, i64::MAX)));
+        // Only the command line's own option has room for all seeds.
+        let told = match path.as_slice() {
+            [key] if key == "seed" => {
+                format!("a whole number from 0 to {} is expected; --seed takes larger ones", i64::MAX)
+            }
+            _ => format!("a whole number from {} to {} is expected", i64::MIN, i64::MAX),
+        };
+        return Err(syntax(origin, told));
     }
     Ok((path, value(text)))
 }
@@ -159,7 +166,8 @@ const PARSER_WORDS: [(&str, &str); 9] = [
     ("u8", "a whole number from 0 to 255"),
     ("u16", "a whole number from 0 to 65,535"),
     ("u32", "a whole number from 0 to 4,294,967,295"),
-    ("u64", "a whole number from 0 to 18,446,744,073,709,551,615"),
+    // TOML's integers end there.
+    ("u64", "a whole number from 0 to 9,223,372,036,854,775,807"),
     ("f64", "a number"),
 ];
 
@@ -196,4 +204,28 @@ pub fn in_words(message: &str) -> String {
 
 fn line_of(text: &str, span: &Range<usize>) -> usize {
     text.bytes().take(span.start).filter(|byte| *byte == b'\n').count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::Scenario;
+
+    #[test]
+    fn a_seed_that_is_no_integer_of_toml_is_told_its_own_range() {
+        let refusal =
+            |set: &str| Scenario::parse("name = \"x\"\n", "x.toml", &[set.to_owned()]).unwrap_err().to_string();
+        for (set, told) in [
+            (
+                "seed=9223372036854775808",
+                "a whole number from 0 to 9223372036854775807 is expected; --seed takes larger ones",
+            ),
+            ("seed=-1", "`-1`: a whole number from 0 to 9,223,372,036,854,775,807 is expected"),
+            (
+                "repeat=9223372036854775808",
+                "a whole number from -9223372036854775808 to 9223372036854775807 is expected",
+            ),
+        ] {
+            assert_eq!(refusal(set), format!("--set {set}: {told}"));
+        }
+    }
 }

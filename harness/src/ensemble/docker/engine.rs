@@ -11,6 +11,7 @@ use std::time::Duration;
 use bollard::errors::Error;
 use bollard::models::ContainerState;
 use bollard::{API_DEFAULT_VERSION, Docker};
+use hustings_reports::render::clean_short;
 use testcontainers::runners::AsyncRunner as _;
 use testcontainers::{ContainerRequest, GenericImage};
 use tokio::time::{Instant, timeout};
@@ -28,6 +29,9 @@ const FREEZE_WITHIN: Duration = Duration::from_secs(10);
 const FREEZE_AGAIN_AFTER: Duration = Duration::from_millis(100);
 /// Part of the engine's error message in that case.
 const NOT_FROZEN: &str = "unable to freeze";
+/// The longest version and the longest message of an engine that are shown.
+const VERSION_CHARS_MAX: usize = 40;
+const SHOWN_CHARS_MAX: usize = 1_000;
 /// The default socket without DOCKER_HOST, and the sockets of rootless and desktop engines.
 const SOCKET: &str = "/var/run/docker.sock";
 const USER_SOCKETS: [(&str, &str); 3] = [
@@ -66,7 +70,9 @@ impl Engine {
         let docker = client(at)?;
         let unreachable = |why: String| EnsembleError::NoEngine { at: at.to_owned(), why };
         let version = match timeout(PING_WITHIN, docker.version()).await {
-            Ok(Ok(version)) => version.version.unwrap_or_else(|| "of unknown version".to_owned()),
+            Ok(Ok(version)) => version
+                .version
+                .map_or_else(|| "of unknown version".to_owned(), |it| clean_short(&it, VERSION_CHARS_MAX)),
             Ok(Err(error)) => {
                 return Err(match io_kind(&error) {
                     Some(io::ErrorKind::PermissionDenied) => EnsembleError::EngineForbidden { at: at.to_owned() },
@@ -203,7 +209,7 @@ pub(super) fn status(error: &Error) -> Option<u16> {
 /// The engine's own message, else the error with all its causes.
 fn said(error: &Error) -> String {
     if let Error::DockerResponseServerError { message, .. } = error {
-        return message.trim().to_owned();
+        return clean_short(message.trim(), SHOWN_CHARS_MAX);
     }
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -172,7 +172,7 @@ impl DockerEnsemble {
         self.wait_for_toxiproxy().await?;
         let srvr = serving::wait_until_serving(&mut StartingContainers(self), self.options.start_within).await?;
         if let Some(version) = four_letter::version(&srvr) {
-            version.clone_into(&mut self.version);
+            self.version = version;
         }
         Ok(())
     }

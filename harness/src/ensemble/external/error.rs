@@ -48,6 +48,15 @@ pub enum ExternalError {
         "server {server} answers {word} with '{reply}', as no ZooKeeper server does; {}", are_client_ports(1, *.tls)
     )]
     Foreign { server: String, word: &'static str, reply: String, tls: bool },
+    #[error(
+        "server {server} cannot be used: its answer to conf {what}; correct its configuration, or name other servers"
+    )]
+    Conf { server: String, what: String },
+    #[error(
+        "{first} grants no session timeout below {least} ms (minSessionTimeout), and {second} none above {most} ms \
+         (maxSessionTimeout): set the same bounds on all servers"
+    )]
+    NoCommonTimeout { first: String, least: u64, second: String, most: u64 },
     #[error("server {server} did not serve within {} s: {why}; see to it that a quorum of the ensemble runs", .within.as_secs())]
     NotServing { server: String, why: String, within: Duration },
     #[error(

@@ -7,7 +7,7 @@ use futures::future::join_all;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::conf::Conf;
+use super::conf::{Conf, ConfFlaw};
 use super::error::ExternalError;
 use super::options::{CONNECTIONS_BESIDE, ExternalOptions};
 use super::server_route;
@@ -140,6 +140,7 @@ async fn look(places: &[ServerPlace], tls: Option<&Tls>, within: Duration) -> Re
         answered.map(|(place, answers)| read(place, &answers, tls, within)).collect();
     let servers = servers?;
     one_ensemble(&servers)?;
+    common_timeout(&servers)?;
     quorum(&servers, within)?;
     Ok(servers)
 }
@@ -163,21 +164,24 @@ fn read(
                 let cause = tls.map_or("ports do that speak TLS (--tls-ca)", Tls::cause_of_silence);
                 format!("it closes the connection without an answer, as {cause}")
             }
-            idle if idle.contains("not currently serving requests") => idle.to_owned(),
+            idle if idle.contains("not currently serving requests") => four_letter::shown(idle),
             _ => continue,
         };
         return Err(ExternalError::NotServing { server: server(), why, within });
     }
     let foreign = |word, text: &str| {
-        let reply = text.lines().next().unwrap_or_default().chars().take(80).collect();
+        let reply = four_letter::shown(text.lines().next().unwrap_or_default());
         ExternalError::Foreign { server: server(), word, reply, tls: tls.is_some() }
     };
-    let mode = four_letter::mode(srvr).ok_or_else(|| foreign("srvr", srvr))?.to_owned();
-    let version = four_letter::version(srvr).unwrap_or("unknown").to_owned();
+    let mode = four_letter::mode(srvr).map(four_letter::shown).ok_or_else(|| foreign("srvr", srvr))?;
+    let version = four_letter::version(srvr).unwrap_or_else(|| "unknown".to_owned());
     if four_letter::parse_mntr(mntr).is_empty() {
         return Err(foreign("mntr", mntr));
     }
-    let conf = Conf::parse(conf).ok_or_else(|| foreign("conf", conf))?;
+    let conf = Conf::parse(conf).map_err(|flaw| match flaw {
+        ConfFlaw::Foreign => foreign("conf", conf),
+        ConfFlaw::Unusable(what) => ExternalError::Conf { server: server(), what },
+    })?;
     Ok(NamedServer { name: server(), addr: place.addr, upstream: place.upstream.clone(), mode, version, conf })
 }
 
@@ -205,6 +209,18 @@ fn one_ensemble(servers: &[NamedServer]) -> Result<(), ExternalError> {
     Err(ExternalError::Incomplete { members: first.conf.members.len(), named: servers.len(), missing })
 }
 
+/// Checks that some session timeout is granted by all of these servers.
+fn common_timeout(servers: &[NamedServer]) -> Result<(), ExternalError> {
+    let strictest = servers.iter().max_by_key(|server| server.conf.timeout_ms_min);
+    let shortest = servers.iter().min_by_key(|server| server.conf.timeout_ms_max);
+    let (Some(first), Some(second)) = (strictest, shortest) else { return Ok(()) };
+    let (least, most) = (first.conf.timeout_ms_min, second.conf.timeout_ms_max);
+    if least <= most {
+        return Ok(());
+    }
+    Err(ExternalError::NoCommonTimeout { first: first.name.clone(), least, second: second.name.clone(), most })
+}
+
 /// Checks for one standalone server, or one leader with all others following.
 fn quorum(servers: &[NamedServer], within: Duration) -> Result<(), ExternalError> {
     let count = |mode| servers.iter().filter(|server| server.mode == mode).count();
@@ -223,7 +239,10 @@ fn quorum(servers: &[NamedServer], within: Duration) -> Result<(), ExternalError
 mod tests {
     use std::time::Duration;
 
-    use super::{Conf, ExternalError, NamedServer, connections_needed, groups_within, one_ensemble, quorum};
+    use super::{
+        Conf, ExternalError, NamedServer, ServerPlace, common_timeout, connections_needed, groups_within, one_ensemble,
+        quorum, read,
+    };
 
     fn server(name: &str, id: u64, members: &[u64], mode: &str) -> NamedServer {
         let conf = Conf {
@@ -270,6 +289,43 @@ mod tests {
             let servers = [server("a", 1, &all, modes[0]), server("bb", 2, &all, modes[1])];
             let told = quorum(&servers, Duration::ZERO).expect_err("no quorum").to_string();
             assert!(told.contains(&format!("bb: {}", modes[1])), "{told}");
+        }
+    }
+
+    #[test]
+    fn servers_that_share_no_session_timeout_are_refused_by_name() {
+        let all = [1, 2];
+        let mut servers = [server("a", 1, &all, "leader"), server("bb", 2, &all, "follower")];
+        assert!(common_timeout(&servers).is_ok());
+        servers[0].conf.timeout_ms_min = 2_000;
+        servers[1].conf.timeout_ms_max = 1_500;
+        let told = common_timeout(&servers).expect_err("none in common").to_string();
+        assert!(
+            told.starts_with("a grants no session timeout below 2000 ms") && told.contains("bb none above 1500 ms"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn what_a_server_says_of_itself_is_short_and_does_nothing_on_a_terminal() {
+        let place = || ServerPlace { name: "a".to_owned(), addr: ([127, 0, 0, 1], 1).into(), upstream: None };
+        let odd = format!("x\u{1b}[2J\u{7}\u{202e}{}", "y".repeat(100_000));
+        let conf =
+            "tickTime=500\nmaxClientCnxns=0\nminSessionTimeout=1000\nmaxSessionTimeout=10000\nserverId=0\n".to_owned();
+        let answers = |srvr: String, mntr: String| read(&place(), &[srvr, conf.clone(), mntr], None, Duration::ZERO);
+        let acts = |c: char| c.is_control() || c == '\u{202e}';
+        let srvr = format!("Zookeeper version: 3.{odd}\nMode: {odd}\n");
+        let found = answers(srvr.clone(), "zk_a\t1\n".to_owned()).expect("it answers");
+        for shown in [&found.version, &found.mode] {
+            assert!(!shown.contains(acts) && shown.chars().count() <= 80, "{shown:?}");
+        }
+        for (srvr, mntr) in [
+            (odd.clone(), String::from("zk_a\t1\n")),
+            (srvr, odd.clone()),
+            (format!("not currently serving requests {odd}"), String::from("zk_a\t1\n")),
+        ] {
+            let told = answers(srvr, mntr).expect_err("refused").to_string();
+            assert!(!told.contains(acts) && told.chars().count() < 400, "{told:?}");
         }
     }
 

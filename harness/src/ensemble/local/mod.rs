@@ -119,7 +119,7 @@ impl LocalEnsemble {
             self.servers.get_mut().push(ServerProcess::spawn(id, own.client, folder, &self.launcher)?);
         }
         let srvr = serving::wait_until_serving(self.servers.get_mut(), options.start_within).await?;
-        let version = four_letter::version(&srvr).map(ToOwned::to_owned).or_else(|| install.version.clone());
+        let version = four_letter::version(&srvr).or_else(|| install.version.clone());
         self.version = version.unwrap_or_else(|| "unknown".to_owned());
         self.described = format!(
             "local: {} ZooKeeper {} server{} on 127.0.0.1{}, {}; chosen because {}",

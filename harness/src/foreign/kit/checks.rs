@@ -10,9 +10,9 @@ use tokio::time::Instant;
 
 use super::super::clocks::{ProgramClock, ROUNDS, Round, judge, same_namespace};
 use super::super::message::{Ability, FromProgram, PROTOCOL, ToProgram};
-use super::examination::{Examination, RUNS_ON, ReceivedWrite, guest_slots};
+use super::examination::{Examination, LAST_WORDS, RUNS_ON, ReceivedWrite, guest_slots};
 use super::outcome::{ExaminationReport, Need};
-use super::stage::{ELECTIONS, StageEvent, StageEventKind, TIMEOUT_MS, WRITE_EVERY_MS, election_of};
+use super::stage::{ELECTIONS, RESIGNATION, StageEvent, StageEventKind, TIMEOUT_MS, WRITE_EVERY_MS, election_of};
 use crate::process::clock;
 use crate::wire::end::{SessionCredentials as TakenOver, end_session};
 use crate::witness::EphemeralNode;
@@ -21,8 +21,6 @@ const HELLO_WITHIN: Duration = Duration::from_secs(20);
 const SYNC_WITHIN: Duration = Duration::from_secs(2);
 /// Whether a program has said hello, or has ended, is looked at so often.
 const AGAIN: Duration = Duration::from_millis(20);
-/// For what is still in the pipe of a program that has ended.
-const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Both have to run on so long after their hellos.
 const STAYS: Duration = Duration::from_millis(200);
 /// For whatever needs no timeout to pass.
@@ -61,6 +59,7 @@ impl Examination<'_> {
             Ok(None) => {
                 self.write_tokens();
                 self.all_reports();
+                self.messages().await;
                 Ok(())
             }
             Err(error) => Err(error),
@@ -253,11 +252,12 @@ impl Examination<'_> {
         let Some(write @ ReceivedWrite { slot: leader, .. }) = self.last_write(0) else { return };
         let number = self.guest_of(leader).number;
         let (from, before) = (clock::now(), self.open_sessions(number));
-        self.guest_of(leader).slots.borrow_mut().resigns(leader);
-        self.guest_of(leader).program.tell(ToProgram::Resign { slot: leader, fault: 1 });
+        self.order_to_resign(leader);
         let next = self.succeeded(write, from, SOON).await;
         let resigned = |fact: &StageEvent| match fact.what {
-            StageEventKind::Said(FromProgram::Resigned { slot, fault: 1, t1, .. }) if slot == leader => Some(t1),
+            StageEventKind::Said(FromProgram::Resigned { slot, fault: RESIGNATION, t1, .. }) if slot == leader => {
+                Some(t1)
+            }
             _ => None,
         };
         let told = self.stage.until(SOON, || !self.stage.facts(resigned).is_empty()).await;
@@ -466,6 +466,7 @@ impl Examination<'_> {
         let (status, killed) = self.guests[last].ends(ENDS_WITHIN).await?;
         let text = how_it_ended(status, killed);
         self.found("stops_by_order", Need::Required, EvidenceSource::Process, !killed && status.success(), text);
+        self.stopped_by_order = (!killed).then_some(last);
         let left = self.left_of(&held).await?;
         if held.is_empty() {
             self.untested("leaves_no_znode", Need::Optional, EvidenceSource::Wire, "it had none");

@@ -11,6 +11,8 @@ use super::stage::{ELECTIONS, ExaminedProgram, Stage, StageEvent, StageEventKind
 
 /// The check that fails if a program ends by itself.
 pub(super) const RUNS_ON: &str = "runs_until_it_is_told_to_end";
+/// For what is still in the pipe of a program that has ended.
+pub(super) const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Whoever has closed its output has mostly ended by then.
 const ENDED_WITHIN: Duration = Duration::from_millis(500);
 
@@ -25,6 +27,10 @@ pub(super) struct Examination<'a> {
     pub(super) outcomes: Vec<CheckOutcome>,
     /// Intervals in which programs were stopped, by program number.
     pub(super) stopped: Vec<(usize, (Nanos, Nanos))>,
+    /// When slots were ordered to resign.
+    pub(super) resign_orders: Vec<(Nanos, u32)>,
+    /// The program that has ended by the order to stop, if any.
+    pub(super) stopped_by_order: Option<usize>,
 }
 
 /// One received write.
@@ -49,6 +55,8 @@ impl<'a> Examination<'a> {
             can: Vec::new(),
             outcomes: Vec::new(),
             stopped: Vec::new(),
+            resign_orders: Vec::new(),
+            stopped_by_order: None,
         }
     }
 

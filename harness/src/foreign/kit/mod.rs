@@ -2,6 +2,7 @@
 
 mod checks;
 mod examination;
+mod messages;
 mod outcome;
 mod reports;
 mod stage;

@@ -12,6 +12,7 @@ use super::outcome::Need;
 use super::stage::{StageEventKind, WRITE_EVERY_MS};
 use super::wire_history::ReportedBasis;
 use crate::process::clock;
+use crate::witness::EphemeralNode;
 
 /// A report and a write use different channels: either may arrive this much later.
 const WAYS_DIFFER: Duration = Duration::from_millis(250);
@@ -57,19 +58,13 @@ impl Examination<'_> {
         if !self.has(Ability::Token) {
             return self.untested(NAME, Need::Optional, EvidenceSource::Wire, "it does not claim to know its token");
         }
-        let compared = self.stage.facts(|fact| match &fact.what {
-            StageEventKind::Granted { slot, node, token, by_wire: Some(wire) } => {
-                let said = ReportedBasis { node: node.as_deref(), token: *token };
-                Some((!said.is(wire)).then(|| {
-                    let said =
-                        |of: Option<&String>| of.map_or_else(|| "no znode".to_owned(), |node| format!("{node:?}"));
-                    let by =
-                        |token: Option<i64>| token.map_or_else(|| "no token".to_owned(), |token| token.to_string());
-                    let (node, token) = (said(node.as_ref()), by(*token));
-                    format!("slot {slot} says {node}, {token}; by the wire it is {:?}, {}", wire.name, by(wire.czxid))
-                }))
-            }
-            _ => None,
+        let compared = self.compared(|slot, said, wire| {
+            (!said.is(wire)).then(|| {
+                let by = |token: Option<i64>| token.map_or_else(|| "no token".to_owned(), |token| token.to_string());
+                let node = said.node.map_or_else(|| "no znode".to_owned(), |node| format!("{node:?}"));
+                let token = by(said.token);
+                format!("slot {slot} says {node}, {token}; by the wire it is {:?}, {}", wire.name, by(wire.czxid))
+            })
         });
         if compared.is_empty() {
             return self.untested(NAME, Need::Optional, EvidenceSource::Wire, "the wire shows no znode of its");
@@ -78,6 +73,42 @@ impl Examination<'_> {
         let text = format!("of all {} grants znodes and tokens are those on the wire", compared.len());
         let text = wrong.cloned().unwrap_or(text);
         self.found(NAME, Need::Optional, EvidenceSource::Wire, wrong.is_none(), text);
+    }
+
+    /// Compares the session of every grant with that of the znode that its token is compared with. A session that was
+    /// not claimed may be missing, and may not be wrong: a run uses it.
+    fn sessions(&mut self) {
+        const NAME: &str = "session_is_the_wire_s";
+        let claims = self.has(Ability::Session);
+        let of_grants = self.compared(|slot, said, wire| {
+            let is_compared = claims || said.session.is_some();
+            is_compared.then(|| {
+                (!said.is_under(wire)).then(|| {
+                    let session = said.session.map_or_else(|| "none".to_owned(), |session| format!("{session:#x}"));
+                    format!("slot {slot} says {session}; by the wire it is {:#x}", wire.session)
+                })
+            })
+        });
+        let compared: Vec<Option<String>> = of_grants.into_iter().flatten().collect();
+        if compared.is_empty() {
+            let why = if claims { "the wire shows no znode of its" } else { "it does not claim to know its session" };
+            return self.untested(NAME, Need::Optional, EvidenceSource::Wire, why);
+        }
+        let wrong = compared.iter().flatten().next();
+        let text = format!("of all {} grants sessions are those on the wire", compared.len());
+        let text = wrong.cloned().unwrap_or(text);
+        self.found(NAME, Need::Optional, EvidenceSource::Wire, wrong.is_none(), text);
+    }
+
+    /// The results for every grant of which the wire shows the znode, by its slot, its report and that znode.
+    fn compared<T>(&self, with: impl Fn(u32, ReportedBasis<'_>, &EphemeralNode) -> T) -> Vec<T> {
+        self.stage.facts(|fact| match &fact.what {
+            StageEventKind::Granted { slot, node, token, session, by_wire: Some(wire) } => {
+                let said = ReportedBasis { node: node.as_deref(), token: *token, session: *session };
+                Some(with(*slot, said, wire))
+            }
+            _ => None,
+        })
     }
 
     /// Compares the token of every write with those of its slot's znodes on the wire at or shortly before its
@@ -124,6 +155,7 @@ impl Examination<'_> {
             return NAMES.into_iter().for_each(|name| self.untested(name, Need::Optional, EvidenceSource::Report, why));
         }
         self.tokens();
+        self.sessions();
         let mut odd = Vec::new();
         let mut astray = Vec::new();
         let mut delayed = Vec::new();
@@ -166,7 +198,7 @@ impl Examination<'_> {
         .collect()
     }
 
-    fn said_by(&self, guest: usize) -> Vec<(Nanos, FromProgram)> {
+    pub(super) fn said_by(&self, guest: usize) -> Vec<(Nanos, FromProgram)> {
         self.stage.facts(|fact| match &fact.what {
             StageEventKind::Said(said) if fact.guest == guest => Some((fact.t, said.clone())),
             _ => None,

@@ -40,6 +40,8 @@ pub(super) const REJOIN_AFTER_MS: u64 = 200;
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// Lines that are no messages, after which a program is not listened to any more.
 const GARBAGE_MAX: u32 = 1_000;
+/// The fault for which a slot is ordered to resign.
+pub(super) const RESIGNATION: u32 = 1;
 /// Elections, of which a program that can hold many slots stands in all.
 pub(super) const ELECTIONS: u32 = 2;
 
@@ -60,6 +62,7 @@ pub(super) enum StageEventKind {
         slot: u32,
         node: Option<String>,
         token: Option<i64>,
+        session: Option<i64>,
         by_wire: Option<EphemeralNode>,
     },
     Garbage(String),
@@ -89,6 +92,8 @@ pub(super) struct Stage {
     log: Log,
     /// Numbers of the programs that have no reason to end.
     running: RefCell<BTreeSet<usize>>,
+    /// When each program was first going to be ended, by number.
+    ending: RefCell<BTreeMap<usize, Nanos>>,
     resource: Rc<RefCell<Resource>>,
 }
 
@@ -130,6 +135,7 @@ impl Stage {
             command,
             log: Log::default(),
             running: RefCell::default(),
+            ending: RefCell::default(),
             resource: Rc::new(RefCell::new(Resource::new(ELECTIONS as usize))),
         })
     }
@@ -181,6 +187,12 @@ impl Stage {
     /// Notes that this program is going to be ended.
     pub(super) fn may_end(&self, number: usize) {
         self.running.borrow_mut().remove(&number);
+        self.ending.borrow_mut().entry(number).or_insert_with(clock::now);
+    }
+
+    /// When this program was going to be ended. None: it was not.
+    pub(super) fn told_to_end(&self, number: usize) -> Option<Nanos> {
+        self.ending.borrow().get(&number).copied()
     }
 
     /// Waits for the end of a program that has no reason to end, and returns its number.
@@ -284,10 +296,12 @@ async fn hear(log: Log, guest: usize, history: Rc<RefCell<WireHistory>>, mut hea
 
 /// What a grant says, beside the znode of the wire that it is compared with.
 fn granted(history: &WireHistory, what: &StageEventKind) -> Option<StageEventKind> {
-    let StageEventKind::Said(FromProgram::Grant { slot, t0, t1, node, token, .. }) = what else { return None };
-    let said = ReportedBasis { node: node.as_deref(), token: *token };
+    let StageEventKind::Said(FromProgram::Grant { slot, t0, t1, node, token, session, .. }) = what else {
+        return None;
+    };
+    let said = ReportedBasis { node: node.as_deref(), token: *token, session: *session };
     let by_wire = history.behind(*slot, said, (*t0, *t1)).cloned();
-    Some(StageEventKind::Granted { slot: *slot, node: node.clone(), token: *token, by_wire })
+    Some(StageEventKind::Granted { slot: *slot, node: node.clone(), token: *token, session: *session, by_wire })
 }
 
 async fn take_writes(

@@ -35,13 +35,27 @@ impl LeadableZnodes {
 pub(super) struct ReportedBasis<'a> {
     pub(super) node: Option<&'a str>,
     pub(super) token: Option<i64>,
+    pub(super) session: Option<i64>,
 }
 
 impl ReportedBasis<'_> {
-    /// Whether it is this znode. A token is required, and is wrong only if the znode's is known.
+    /// Whether its name and token are this znode's. A token is required, and is wrong only if the znode's is known.
     pub(super) fn is(self, znode: &EphemeralNode) -> bool {
+        self.token.is_some() && self.means(znode)
+    }
+
+    /// Whether its session is this znode's. A session is required.
+    pub(super) fn is_under(self, znode: &EphemeralNode) -> bool {
+        self.session == Some(znode.session)
+    }
+
+    /// Whether it identifies this znode: by the token, or else by the session, and by the name if there is one.
+    fn means(self, znode: &EphemeralNode) -> bool {
         self.node.is_none_or(|node| node == znode.name)
-            && self.token.is_some_and(|token| znode.czxid.is_none_or(|czxid| czxid == token))
+            && match self.token {
+                Some(token) => znode.czxid.is_none_or(|czxid| czxid == token),
+                None => self.is_under(znode),
+            }
     }
 }
 
@@ -73,7 +87,7 @@ impl WireHistory {
 
     /// The znode with which a grant of `t0` to `t1` is compared when it is heard: the one that the slot has now. If that
     /// is another one than reported, it is the last one that the slot had at `t1`, or else since `t0`, provided that
-    /// name and token are those of that one: a line that comes late may be true.
+    /// name and token (without a token: name and session) are those of that one: a line that comes late may be true.
     ///
     /// This hides one thing. A program passes if it leads by a new znode, names its previous one with that one's token,
     /// and dates the grant back to before it had the new one. The times must not precede the end of the term before
@@ -81,12 +95,12 @@ impl WireHistory {
     pub(super) fn behind(&self, slot: u32, said: ReportedBasis<'_>, times: (Nanos, Nanos)) -> Option<&EphemeralNode> {
         let states = self.states.get(&slot)?;
         let now = states.back().and_then(|(_, state)| state.rests_on(said.node));
-        if now.is_some_and(|node| said.is(node)) {
+        if now.is_some_and(|node| said.means(node)) {
             return now;
         }
         let then = last_within(states, said.node, times);
-        // Only a known token can show that a znode was meant which is gone.
-        then.filter(|node| node.czxid.is_some() && said.is(node)).or(now)
+        // Only what is known can show that a znode was meant which is gone.
+        then.filter(|node| (node.czxid.is_some() || said.token.is_none()) && said.means(node)).or(now)
     }
 }
 
@@ -117,6 +131,7 @@ mod tests {
     use crate::witness::{DecodedMessage, HostSlots, PendingRequest, RelayEvent, ReplyContent};
 
     const SLOT: u32 = 4;
+    const SESSION: i64 = 70;
     /// Far more than the clock's uncertainty.
     const UNIT: Nanos = 100_000_000;
 
@@ -129,10 +144,14 @@ mod tests {
     impl Wire {
         fn new() -> Self {
             let slots = Slots::new(HostSlots { candidates: vec![(SLOT, "/e".to_owned())], queue: true });
-            let mut wire = Self { slots, history: WireHistory::of(&[SLOT]) };
-            let (session, password, asked_ms, timeout_ms) = (70, [1; 16], 2_000, 2_000);
-            wire.shows(1, DecodedMessage::Established { session, password, asked_ms, timeout_ms, resumed: false });
-            wire
+            let wire = Self { slots, history: WireHistory::of(&[SLOT]) };
+            wire.begins(1, SESSION)
+        }
+
+        fn begins(mut self, at: Nanos, session: i64) -> Self {
+            let (password, asked_ms, timeout_ms) = ([1; 16], 2_000, 2_000);
+            self.shows(at, DecodedMessage::Established { session, password, asked_ms, timeout_ms, resumed: false });
+            self
         }
 
         fn shows(&mut self, at: Nanos, message: DecodedMessage) {
@@ -164,8 +183,14 @@ mod tests {
 
         /// Whether a grant of this time that is heard now is true. None: there is nothing to compare it with.
         fn confirms(&self, node: Option<&str>, token: i64, (t0, t1): (Nanos, Nanos)) -> Option<bool> {
-            let said = ReportedBasis { node, token: Some(token) };
+            let said = ReportedBasis { node, token: Some(token), session: None };
             self.history.behind(SLOT, said, (t0 * UNIT, t1 * UNIT)).map(|node| said.is(node))
+        }
+
+        /// The same, of its session.
+        fn confirms_session(&self, token: Option<i64>, session: i64, (t0, t1): (Nanos, Nanos)) -> Option<bool> {
+            let said = ReportedBasis { node: None, token, session: Some(session) };
+            self.history.behind(SLOT, said, (t0 * UNIT, t1 * UNIT)).map(|node| said.is_under(node))
         }
     }
 
@@ -202,6 +227,20 @@ mod tests {
         for times in [(31, 32), (15, 32), (22, 25), (2, 5)] {
             assert_eq!(queue.confirms(Some("n-1"), 100, times), Some(false), "{times:?}");
             assert_eq!(queue.confirms(None, 100, times), Some(false), "{times:?}");
+        }
+    }
+
+    #[test]
+    fn a_session_is_compared_with_that_of_the_znode_of_the_grant_s_own_time() {
+        let queue = Wire::new().creates(10, "n-1", 100).deletes(20, "n-1").begins(25, 71).creates(30, "n-2", 140);
+        for (first, second) in [(Some(100), Some(140)), (None, None)] {
+            assert_eq!(queue.confirms_session(first, SESSION, (11, 12)), Some(true), "a line that comes late");
+            assert_eq!(queue.confirms_session(second, 71, (31, 32)), Some(true));
+            assert_eq!(queue.confirms_session(second, SESSION, (31, 32)), Some(false), "its former session");
+            for times in [(11, 12), (31, 32), (0, 40)] {
+                assert_eq!(queue.confirms_session(first, 1, times), Some(false), "{first:?}, {times:?}");
+                assert_eq!(queue.confirms_session(second, 1, times), Some(false), "{second:?}, {times:?}");
+            }
         }
     }
 

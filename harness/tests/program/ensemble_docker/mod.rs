@@ -65,7 +65,8 @@ async fn toxiproxy_stands_in_front_of_the_servers() {
     let body = serde_json::json!({
         "name": "one", "listen": format!("{}:{port}", place.bind), "upstream": ensemble.upstreams()[0],
     });
-    let made = reqwest::Client::new().post(format!("{}/proxies", place.url)).json(&body).send().await.expect("asked");
+    let client = reqwest::Client::builder().no_proxy().build().expect("a client");
+    let made = client.post(format!("{}/proxies", place.url)).json(&body).send().await.expect("asked");
     assert!(made.status().is_success(), "{made:?}");
     let addr = std::net::SocketAddr::new(place.reach.expect("from outside"), port);
     let said = hustings::ensemble::four_letter::ask(addr, "ruok", WITHIN).await.expect("the link leads to the server");

@@ -25,6 +25,12 @@ const RUN_AT_MOST: Duration = Duration::from_secs(240);
 pub(crate) const GONE_WITHIN: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(20);
 
+/// An environment whose HTTP proxies cannot be reached.
+pub(crate) const PROXIES_THAT_REFUSE: [(&str, &str); 4] = {
+    let nobody = "http://127.0.0.1:1";
+    [("http_proxy", nobody), ("HTTP_PROXY", nobody), ("all_proxy", nobody), ("ALL_PROXY", nobody)]
+};
+
 /// A test's own folder. Runs put their temporary files and records into it.
 pub(crate) struct Bench {
     folder: TempDir,

@@ -14,9 +14,9 @@ use super::{Folder, parameters, write};
 const SCENARIO: &str = "scenario.toml";
 
 /// A record of two cells with two sealed segments each, and a scenario.
-struct SealedRecord {
+pub(super) struct SealedRecord {
     dir: TempDir,
-    manifest: Manifest,
+    pub(super) manifest: Manifest,
 }
 
 impl SealedRecord {
@@ -31,7 +31,14 @@ impl SealedRecord {
         let cells = (0..2).map(|index| {
             let name = format!("c{index}");
             fs::create_dir_all(dir.path().join("events").join(&name)).unwrap();
-            let segments = ["coordinator", "observer"].map(|writer| segment(dir.path(), index, writer, events));
+            let own = |event: &Event| {
+                let Event::Cell { t, info } = event else { return event.clone() };
+                let info = CellInfo { index, name: name.clone(), ..(**info).clone() };
+                Event::Cell { t: *t, info: Box::new(info) }
+            };
+            let own: Vec<Event> = events.iter().map(own).collect();
+            let segments =
+                ["coordinator", "observer"].map(|writer| segment(dir.path(), index, (writer, None, 0), &own));
             CellEntry { index, name, complete: true, segments: segments.to_vec() }
         });
         manifest.cells = cells.collect();
@@ -47,8 +54,16 @@ impl SealedRecord {
         self.dir.path().join(name)
     }
 
+    /// Adds a segment of a host to the first cell.
+    pub(super) fn add_host(&mut self, host: u16, generation: u32, events: &[Event]) {
+        let writer = format!("host-{host:03}.{generation}");
+        let entry = segment(self.dir.path(), 0, (&writer, Some(host), generation), events);
+        self.manifest.cells[0].segments.push(entry);
+        self.keep();
+    }
+
     /// Writes the manifest with a matching seal.
-    fn keep(&self) {
+    pub(super) fn keep(&self) {
         fs::write(self.path(MANIFEST_FILE), self.manifest.to_sealed_json().unwrap()).unwrap();
     }
 
@@ -60,11 +75,11 @@ impl SealedRecord {
         fs::write(path, serde_json::to_vec(&value).unwrap()).unwrap();
     }
 
-    fn read(&self) -> Result<Record, RecordError> {
+    pub(super) fn read(&self) -> Result<Record, RecordError> {
         Record::read(self.dir.path())
     }
 
-    fn refused(&self) -> String {
+    pub(super) fn refused(&self) -> String {
         self.read().expect_err("it is not what was written").to_string()
     }
 
@@ -76,11 +91,16 @@ impl SealedRecord {
     }
 }
 
-fn segment(record: &Path, cell: u32, writer: &str, events: &[Event]) -> SegmentEntry {
+fn segment(
+    record: &Path,
+    cell: u32,
+    (writer, host, generation): (&str, Option<u16>, u32),
+    events: &[Event],
+) -> SegmentEntry {
     let path = record.join(format!("events/c{cell}/{writer}.jsonl"));
-    let (writer, host) = (writer.to_owned(), None);
+    let writer = writer.to_owned();
     let begin =
-        Event::Segment { schema: SCHEMA, t: 1, cell, writer, host, generation: 0, pid: 1, clock_uncertainty_ns: 1 };
+        Event::Segment { schema: SCHEMA, t: 1, cell, writer, host, generation, pid: 1, clock_uncertainty_ns: 1 };
     write(&path, &[&[begin], events, &[Event::End { t: 3 }]]);
     let SealedSegment { path: sealed, bytes, crc, plain } = seal_segment(&path).unwrap();
     fs::remove_file(path).unwrap();
@@ -140,16 +160,16 @@ fn what_is_listed_twice_is_refused() {
     }
 }
 
-type CellEdit = fn(&mut CellInfo);
+pub(super) type CellEdit = fn(&mut CellInfo);
 
 /// A record whose cells have these parameters, with these events.
-fn told(info: CellInfo, events: &[Event]) -> SealedRecord {
+pub(super) fn told(info: CellInfo, events: &[Event]) -> SealedRecord {
     let parameters = Event::Cell { t: 2, info: Box::new(info) };
     SealedRecord::with(&[&[parameters], events].concat())
 }
 
 /// The parameters of a cell with one group, one host and one candidate.
-fn one_of_each() -> CellInfo {
+pub(super) fn one_of_each() -> CellInfo {
     let Event::Cell { info, .. } = parameters() else { panic!("it has parameters") };
     *info
 }
@@ -175,11 +195,11 @@ fn a_cell_with_figures_that_no_run_has_is_refused() {
     assert!(told(one_of_each(), &[session(1)]).read().is_ok());
 }
 
-fn candidate(cand: u32, group: u32) -> Event {
+pub(super) fn candidate(cand: u32, group: u32) -> Event {
     Event::Candidate { t: 2, cand, group }
 }
 
-fn ordered(kind: FaultKind, planned: Option<u32>, cands: &[u32]) -> Event {
+pub(super) fn ordered(kind: FaultKind, planned: Option<u32>, cands: &[u32]) -> Event {
     Event::Fault(Box::new(FaultOrder {
         id: 0,
         planned,
@@ -237,7 +257,7 @@ fn an_event_may_name_what_a_program_made_up() {
     assert!(told(info, &[Event::ServerWatch { t: 2, every_ns: 1 }]).read().is_ok());
 }
 
-fn planned(kinds: &[FaultKind]) -> Event {
+pub(super) fn planned(kinds: &[FaultKind]) -> Event {
     let intent = |(id, &kind)| FaultIntent { id, kind, intended: 2, for_ms: None, target: String::new() };
     Event::FaultPlan { t: 2, faults: (0..).zip(kinds).map(intent).collect() }
 }
@@ -250,7 +270,11 @@ fn of_fault(
     ensemble: EnsembleKind,
 ) -> Result<(), String> {
     let parameters = parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let mut sealed = told(CellInfo { fault_kind, parameters, ..one_of_each() }, &[event]);
+    // A planned order has a plan.
+    let is_planned = |order: &FaultOrder| order.planned.is_some();
+    let plan = if let Event::Fault(order) = &event { is_planned(order).then(|| planned(&[order.kind])) } else { None };
+    let events: Vec<Event> = plan.into_iter().chain([event]).collect();
+    let mut sealed = told(CellInfo { fault_kind, parameters, ..one_of_each() }, &events);
     sealed.manifest.ensemble_kind = ensemble;
     sealed.keep();
     sealed.read().map(drop).map_err(|error| error.to_string())
@@ -329,6 +353,8 @@ fn segments_that_changed_places_are_refused() {
         // The manifest is changed to match.
         (swapped.manifest.cells[a.0].segments[a.1].sealed, swapped.manifest.cells[b.0].segments[b.1].sealed) =
             (second.sealed, first.sealed);
+        (swapped.manifest.cells[a.0].segments[a.1].plain, swapped.manifest.cells[b.0].segments[b.1].plain) =
+            (second.plain, first.plain);
         swapped.keep();
         assert!(swapped.refused().contains("it is what"), "{}", swapped.refused());
     }

@@ -1,5 +1,6 @@
 //! Written data is read back, damaged data is refused, and cut-off data is reported.
 
+mod contradictions;
 #[path = "../../../tests/common/events.rs"]
 mod events;
 mod faults;

@@ -12,6 +12,10 @@ pub enum PauseError {
     Read(#[from] io::Error),
     #[error("it is empty; if there was no pause, let it hold a comment that says so (`# none`), and give --weeks")]
     Empty,
+    #[error("it is text in UTF-16; convert it: iconv -f UTF-16 -t UTF-8 FILE | hustings tune --pauses -")]
+    Utf16,
+    #[error("it is compressed by gzip; unpack it: zcat FILE | hustings tune --pauses -")]
+    Compressed,
     #[error(
         "nothing is understood in its first {lines} lines ({bytes} bytes); give a log of pauses alone, of a kind that \
          `hustings tune --help` lists"

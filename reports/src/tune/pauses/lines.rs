@@ -47,6 +47,9 @@ impl<R: BufRead> LogLines<R> {
         if read == 0 {
             return Ok(None);
         }
+        if self.number == 0 {
+            refuse_encoded(&self.bytes)?;
+        }
         self.number += 1;
         self.bytes_until += read as u64;
         if self.bytes.len() as u64 > LINE_BYTES_MAX {
@@ -58,4 +61,15 @@ impl<R: BufRead> LogLines<R> {
         let is_whole = self.bytes.ends_with(b"\n");
         Ok(Some(LogLine { number: self.number, text, bytes_until: self.bytes_until, is_whole }))
     }
+}
+
+/// Refuses the first bytes of a log that has to be converted.
+fn refuse_encoded(begin: &[u8]) -> Result<(), PauseError> {
+    if begin.starts_with(&[0xff, 0xfe]) || begin.starts_with(&[0xfe, 0xff]) {
+        return Err(PauseError::Utf16);
+    }
+    if begin.starts_with(&[0x1f, 0x8b]) {
+        return Err(PauseError::Compressed);
+    }
+    Ok(())
 }

@@ -8,17 +8,29 @@ use crate::scenario::error::Problem;
 use crate::scenario::expand::values;
 use crate::scenario::schema::Scenario;
 use hustings_record::REPETITIONS_MAX;
-use hustings_record::words::quoted;
+use hustings_record::words::{is_hidden, quoted};
 
 const NAME_MAX: usize = 200;
+const NOT_SHOWN: &str = "has characters that end a line, or hide or reorder text";
 
 /// Bounds on everything in a scenario outside its faults.
 pub(super) fn check(scenario: &Scenario, found: &mut Vec<Problem>) {
     let (ensemble, election, phases) = (&scenario.ensemble, &scenario.election, &scenario.phases);
     let name = &scenario.name;
-    if name.trim().is_empty() || name.chars().count() > NAME_MAX || name.chars().any(char::is_control) {
+    if name.trim().is_empty() || name.chars().count() > NAME_MAX || !name.chars().all(is_shown) {
         let remedy = format!("give it 1 to {NAME_MAX} printable characters");
         add(found, "name", "is empty, too long or not printable", remedy);
+    }
+    if !scenario.summary.chars().all(is_shown) {
+        add(found, "summary", NOT_SHOWN, "write one line without them");
+    }
+    for name in scenario.faults.keys().filter(|name| !name.chars().all(is_shown)) {
+        add(found, "faults", format!("{}: {NOT_SHOWN}", quoted(name)), "choose another name");
+    }
+    for (place, entry) in (1..).zip(&scenario.expect) {
+        if entry.because.iter().flat_map(|because| because.chars()).any(|c| c != '\n' && c != '\t' && !is_shown(c)) {
+            add(found, &format!("expect[{place}].because"), NOT_SHOWN, "leave them out");
+        }
     }
     if scenario.seed.is_some_and(|seed| i64::try_from(seed).is_err()) {
         add(found, "seed", "is too large", "choose 0 to 9223372036854775807");
@@ -44,6 +56,11 @@ pub(super) fn check(scenario: &Scenario, found: &mut Vec<Problem>) {
     sizes(scenario, found);
     names(&election.group_names, "election.group_names", found);
     names(&election.host_names, "election.host_names", found);
+}
+
+/// Whether it stands in a line as it was written.
+fn is_shown(c: char) -> bool {
+    !c.is_control() && !is_hidden(c) && !matches!(c, '\u{2028}' | '\u{2029}')
 }
 
 /// Values that may be varied, wherever they are given.
@@ -91,6 +108,8 @@ fn names(given: &[String], key: &str, found: &mut Vec<Problem>) {
             "has a slash, which would make another level of znodes"
         } else if name.chars().any(|c| c.is_control() || ('\u{fff0}'..='\u{ffff}').contains(&c)) {
             "has characters that ZooKeeper refuses in a path"
+        } else if !name.chars().all(is_shown) {
+            NOT_SHOWN
         } else if [".", "..", "zookeeper"].contains(&name.as_str()) {
             "is a name that ZooKeeper keeps for itself"
         } else if name.chars().count() > NAME_MAX {
@@ -101,5 +120,39 @@ fn names(given: &[String], key: &str, found: &mut Vec<Problem>) {
             continue;
         };
         add(found, key, format!("{}: {why}", quoted(name)), "choose another name");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::Scenario;
+
+    fn refusal(text: &str) -> Option<String> {
+        Scenario::parse(text, "x.toml", &[]).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn no_name_hides_or_reorders_text() {
+        for odd in ["\u{202e}", "\u{200b}", "\u{2066}", "\u{feff}", "\u{2028}"] {
+            for (text, key) in [
+                (format!("name = \"a{odd}b\"\n"), "name: "),
+                (format!("name = \"x\"\nsummary = \"a{odd}b\"\n"), "summary: "),
+                (format!("name = \"x\"\n[faults.\"a{odd}b\"]\nkind = \"resign\"\n"), "faults: "),
+                (format!("name = \"x\"\n[[expect]]\nbecause = \"a{odd}b\"\n"), "expect[1].because: "),
+                (
+                    format!("name = \"x\"\n[election]\ngroups = 1\ngroup_names = [\"a{odd}b\"]\n"),
+                    "election.group_names: ",
+                ),
+            ] {
+                let told = refusal(&text).unwrap_or_default();
+                assert!(told.starts_with(&format!("x.toml: {key}")), "{text:?}: {told}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_of_any_script_and_reasons_of_several_lines_are_accepted() {
+        let text = "name = \"größe 選挙 שם\"\nsummary = \"🗳 ü\"\n[[expect]]\nbecause = \"\"\"a\n\tb\"\"\"\n";
+        assert_eq!(refusal(text), None);
     }
 }

@@ -173,6 +173,21 @@ fn what_is_not_understood_is_named_by_its_line() {
 }
 
 #[test]
+fn a_log_that_has_to_be_converted_is_told_by_the_command_for_that() {
+    let utf_16 = "12\n".encode_utf16();
+    let little: Vec<u8> = [0xff, 0xfe].into_iter().chain(utf_16.clone().flat_map(u16::to_le_bytes)).collect();
+    let big: Vec<u8> = [0xfe, 0xff].into_iter().chain(utf_16.flat_map(u16::to_be_bytes)).collect();
+    // A compressed log may have no end of a line within the longest one.
+    let packed: Vec<u8> = [0x1f, 0x8b, 8].into_iter().chain(vec![7; LINE_BYTES_MAX as usize + 1]).collect();
+    for (log, told) in [(&little, "iconv -f UTF-16"), (&big, "iconv -f UTF-16"), (&packed, "zcat FILE | hustings tune")]
+    {
+        let error = read(log.as_slice()).expect_err("refused").to_string();
+        assert!(error.contains(told), "{error}");
+    }
+    check("\u{feff}12\n", PauseLogFormat::Milliseconds, None, &[(None, 12.0)]);
+}
+
+#[test]
 fn a_log_in_which_nothing_is_understood_is_not_read_to_its_end() {
     // As a device of random bytes has them: a line that could be of a JVM, and none that tells of a pause.
     let line = format!("[1.0s][info][class,load] {}\n", "x".repeat(500_000));
