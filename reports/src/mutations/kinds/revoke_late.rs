@@ -39,6 +39,14 @@ pub(super) fn forbidden_overlap(scene: &IndexedCell<'_>) -> Option<Nanos> {
     Some(allowed + index.epsilon + 1)
 }
 
+/// The longest stall that changes no verdict on an overlap: where the scenario allows overlaps up to a length, short stalls count too.
+pub(super) fn harmless_stall(scene: &IndexedCell<'_>) -> Nanos {
+    match scene.index.info.expect.overlap {
+        Expectation::None | Expectation::Excused => scene.index.stall_limit(),
+        Expectation::Some | Expectation::Any => 0,
+    }
+}
+
 fn sites(scene: &IndexedCell<'_>, late: Nanos) -> Sites {
     let forbidden = forbidden_overlap(scene);
     scene
@@ -71,7 +79,7 @@ fn revoked(term: &Term<'_>) -> bool {
 fn stalled(scene: &IndexedCell<'_>, loss: usize, late: Nanos) -> bool {
     let (lost, Some(next)) = (scene.loser(loss), scene.successor(loss)) else { return true };
     let span = (lost.ended.0.min(next.grant), lost.ended.1 + late);
-    let limit = scene.index.stall_limit();
+    let limit = harmless_stall(scene);
     scene.index.lives.stalls_in(&[lost.host, next.host], span).any(|stall| stall.own > limit)
 }
 
