@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 /// The longest reply that is read: `cons` of a full server has some 200 bytes per connection.
 const ANSWER_BYTES_MAX: u64 = 64 << 20;
-/// The longest part of a reply that is shown: whoever answers may be no ZooKeeper server.
+/// The longest part of a reply that is shown: another program may answer.
 const SHOWN_CHARS_MAX: usize = 80;
 
 #[derive(Debug, thiserror::Error)]

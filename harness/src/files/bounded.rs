@@ -18,8 +18,8 @@ pub const SMALL: u64 = 16 << 20;
 /// A pipe may be silent for so long before a user is told that it is waited for.
 const SILENT_PIPE: Duration = Duration::from_secs(2);
 
-/// How much of an input is read is told as often while it lasts.
-const TOLD_AGAIN: Duration = Duration::from_secs(10);
+/// While the input lasts, a line says this often how much of it is read.
+const PROGRESS_EVERY: Duration = Duration::from_secs(10);
 
 /// An open file that a user named.
 #[derive(Debug)]
@@ -35,10 +35,7 @@ pub struct UserFile {
 /// # Errors
 /// It cannot be opened.
 pub fn open(path: &Path) -> io::Result<UserFile> {
-    let shown = path.display().to_string();
-    let is_pipe = fs::metadata(path).is_ok_and(|there| there.file_type().is_fifo());
-    let wait = is_pipe.then(|| wait_for(shown.clone()));
-    Ok(UserFile { file: File::open(path)?, wait, progress: ReadProgress::new(shown) })
+    UserFile::new(path.display().to_string(), fs::metadata(path), || File::open(path))
 }
 
 /// Standard input. A pipe is waited for as in [`open`].
@@ -46,11 +43,21 @@ pub fn open(path: &Path) -> io::Result<UserFile> {
 /// # Errors
 /// It cannot be opened once more.
 pub fn standard_input() -> io::Result<UserFile> {
-    let shown = "standard input".to_owned();
     let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-    let is_pipe = file.metadata().is_ok_and(|there| there.file_type().is_fifo());
-    let wait = is_pipe.then(|| wait_for(shown.clone()));
-    Ok(UserFile { file, wait, progress: ReadProgress::new(shown) })
+    UserFile::new("standard input".to_owned(), file.metadata(), || Ok(file))
+}
+
+impl UserFile {
+    /// Opens it, after the wait for a pipe has begun: the opening itself waits for a writer.
+    fn new(
+        shown: String,
+        there: io::Result<fs::Metadata>,
+        open: impl FnOnce() -> io::Result<File>,
+    ) -> io::Result<Self> {
+        let is_pipe = there.is_ok_and(|there| there.file_type().is_fifo());
+        let wait = is_pipe.then(|| wait_for(shown.clone()));
+        Ok(Self { file: open()?, wait, progress: ReadProgress::new(shown) })
+    }
 }
 
 impl Read for UserFile {
@@ -71,21 +78,21 @@ impl Read for UserFile {
 struct ReadProgress {
     shown: String,
     bytes: u64,
-    told: Instant,
+    shown_at: Instant,
 }
 
 impl ReadProgress {
     fn new(shown: String) -> Self {
-        Self { shown, bytes: 0, told: Instant::now() }
+        Self { shown, bytes: 0, shown_at: Instant::now() }
     }
 
     /// Counts these bytes. Gives a line for the user if one is due.
     fn after(&mut self, bytes: usize, now: Instant) -> Option<String> {
         self.bytes += bytes as u64;
-        if now.duration_since(self.told) < TOLD_AGAIN {
+        if now.duration_since(self.shown_at) < PROGRESS_EVERY {
             return None;
         }
-        self.told = now;
+        self.shown_at = now;
         Some(format!("read {} MiB of {} so far", self.bytes >> 20, self.shown))
     }
 }
@@ -151,7 +158,7 @@ mod tests {
     #[test]
     fn an_input_that_lasts_is_told_of_by_its_length() {
         let mut progress = ReadProgress::new("it".to_owned());
-        let begun = progress.told;
+        let begun = progress.shown_at;
         let mut after = |seconds| progress.after(3 << 20, begun + Duration::from_secs(seconds));
         assert_eq!([after(0), after(9)], [None, None]);
         assert_eq!(after(11).as_deref(), Some("read 9 MiB of it so far"));

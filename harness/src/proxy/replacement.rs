@@ -16,8 +16,8 @@ pub(super) struct Successor {
     pub(super) address: Option<SocketAddr>,
 }
 
-/// Open ports of the proxies that are replaced, with the names of these. A successor at the same address takes the port
-/// over, whoever had it.
+/// Open ports of the proxies that are replaced, with the names of these. A successor at the same address takes over the
+/// port of any of them.
 type HeldPorts = BTreeMap<SocketAddr, (String, BoundPort)>;
 
 /// Replaces the proxies of these names. Clients of the new ones wait in the ports' queues until all old ones have

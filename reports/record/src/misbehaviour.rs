@@ -10,7 +10,7 @@ use crate::names::names;
 /// Time for a program to end after the order to stop, without the time in which the machine kept it from running.
 pub const STOP_AT_MOST: Duration = Duration::from_secs(5);
 /// The same to say hello after its start.
-const HELLO_AT_MOST: Duration = Duration::from_secs(20);
+pub const HELLO_AT_MOST: Duration = Duration::from_secs(20);
 
 /// How a program breaks the rules by which it takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

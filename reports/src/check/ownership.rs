@@ -109,8 +109,7 @@ fn evidence(index: &Index<'_>, unaware: &AwarenessJudge<'_, '_>, window: Span, f
 /// why the gap is there: for half of it, or for more than T/10. Either way the owner is not known; the question is whether it would be
 /// in a repetition.
 fn observer_stalled(index: &Index<'_>, gap: Span) -> Option<Nanos> {
-    let stalls = index.lives.stalls_in(&[], gap).map(|stall| (stall.from, stall.to));
-    let stalled = total(&within(&union(stalls.collect()), gap));
+    let stalled = total(&within(&index.lives.stall_spans(&[], gap), gap));
     (stalled > index.stall_limit() || 2 * stalled >= gap.1 - gap.0).then_some(stalled)
 }
 

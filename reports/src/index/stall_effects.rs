@@ -6,7 +6,7 @@ use super::cell::Index;
 use super::notices::Notice;
 use super::time::EDGE_NS;
 use super::writer_processes::Stall;
-use crate::stats::spans::{Span, union};
+use crate::stats::spans::Span;
 use hustings_record::Nanos;
 
 /// The effects of a stall end this many T after it.
@@ -81,9 +81,7 @@ impl Index<'_> {
     /// When hosts of a group, or processes that are no host, stalled at some moment of `span`: sorted and disjoint.
     #[must_use]
     pub fn own_stalls_of_group(&self, group: u32, span: Span) -> Vec<Span> {
-        let hosts = self.hosts_of_group(group);
-        let own = self.lives.stalls_in(&hosts, span).filter(|stall| stall.own > 0);
-        union(own.map(|stall| (stall.from, stall.to)).collect())
+        self.lives.stall_spans(&self.hosts_of_group(group), span)
     }
 
     /// The longest stall beyond T/10 of a host of this group, or of a process that is no host, that overlaps `span`.

@@ -171,6 +171,13 @@ impl WriterProcesses {
         self.lately.within(span).map(|place| &self.stalls[place]).filter(theirs)
     }
 
+    /// When these hosts, or a process that is no host, stalled at some moment of `span`: sorted and disjoint.
+    #[must_use]
+    pub fn stall_spans(&self, hosts: &[u16], span: Span) -> Vec<Span> {
+        let own = self.stalls_in(hosts, span).filter(|stall| stall.own > 0);
+        union(own.map(|stall| (stall.from, stall.to)).collect())
+    }
+
     /// Upper limit, from the beginning of `span` until `until`, on one stall of a process of these hosts, or of one
     /// that is no host. The stall must overlap `span`.
     #[must_use]

@@ -3,8 +3,8 @@
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use hustings_record::EvidenceSource;
 use hustings_record::words::plural;
+use hustings_record::{EvidenceSource, HELLO_AT_MOST, STOP_AT_MOST};
 use rustix::process::Signal;
 use tokio::time::Instant;
 
@@ -17,7 +17,6 @@ use crate::process::clock;
 use crate::wire::end::{SessionCredentials as TakenOver, end_session};
 use crate::witness::EphemeralNode;
 
-const HELLO_WITHIN: Duration = Duration::from_secs(20);
 const SYNC_WITHIN: Duration = Duration::from_secs(2);
 /// Whether a program has said hello, or has ended, is looked at so often.
 const AGAIN: Duration = Duration::from_millis(20);
@@ -27,7 +26,6 @@ const STAYS: Duration = Duration::from_millis(200);
 const SOON: Duration = Duration::from_secs(15);
 /// For what a dead session's successor needs.
 const SUCCEEDS_WITHIN: Duration = Duration::from_secs(20);
-const ENDS_WITHIN: Duration = Duration::from_secs(5);
 const LOOKED_AT: Duration = Duration::from_secs(1);
 /// Of the writes that are due in that time.
 const WRITES_MIN: usize = (1_000 / WRITE_EVERY_MS / 4) as usize;
@@ -122,7 +120,7 @@ impl Examination<'_> {
 
     /// What this one introduced itself with. None: it has ended before, or did not in time.
     async fn said_hello(&mut self, number: usize) -> Option<FromProgram> {
-        let until = Instant::now() + HELLO_WITHIN;
+        let until = Instant::now() + HELLO_AT_MOST;
         loop {
             if let Some(hello) = self.hello_of(number) {
                 return Some(hello);
@@ -153,7 +151,7 @@ impl Examination<'_> {
             Some(status) => format!("it ended before ({status}); {said}"),
             None => format!(
                 "within {} s {said}; `hustings run --candidate` takes programs that do not speak the protocol, by {{connect}}, {{group}} and {{resource}} in their command",
-                HELLO_WITHIN.as_secs()
+                HELLO_AT_MOST.as_secs()
             ),
         }
     }
@@ -394,7 +392,7 @@ impl Examination<'_> {
             None => "nobody else wrote".to_owned(),
         };
         self.found("hands_over_when_it_is_killed", Need::Required, EvidenceSource::Effect, next.is_some(), text);
-        self.guests[number].ends(ENDS_WITHIN).await?;
+        self.guests[number].ends(STOP_AT_MOST).await?;
         self.one_more().await
     }
 
@@ -405,7 +403,7 @@ impl Examination<'_> {
         let (held, from) = (self.held_by(number), clock::now());
         self.stage.may_end(number);
         step!(self.signalled(number, (Signal::TERM, "SIGTERM")));
-        let (status, killed) = self.guests[number].ends(ENDS_WITHIN).await?;
+        let (status, killed) = self.guests[number].ends(STOP_AT_MOST).await?;
         let text = how_it_ended(status, killed);
         self.found("ends_when_terminated", Need::Advised, EvidenceSource::Process, !killed, text);
         // Before its sessions can have expired.
@@ -463,7 +461,7 @@ impl Examination<'_> {
         let held = self.held_by(last);
         self.stage.may_end(last);
         self.guests[last].program.tell(ToProgram::Stop);
-        let (status, killed) = self.guests[last].ends(ENDS_WITHIN).await?;
+        let (status, killed) = self.guests[last].ends(STOP_AT_MOST).await?;
         let text = how_it_ended(status, killed);
         self.found("stops_by_order", Need::Required, EvidenceSource::Process, !killed && status.success(), text);
         self.stopped_by_order = (!killed).then_some(last);
@@ -486,7 +484,7 @@ impl Examination<'_> {
         let Some(place) = running else { return Ok(()) };
         self.stage.may_end(place);
         self.guests[place].program.hang_up();
-        let (status, killed) = self.guests[place].ends(ENDS_WITHIN).await?;
+        let (status, killed) = self.guests[place].ends(STOP_AT_MOST).await?;
         let text = how_it_ended(status, killed);
         self.found("ends_with_its_input", Need::Required, EvidenceSource::Process, !killed, text);
         Ok(())
@@ -494,5 +492,5 @@ impl Examination<'_> {
 }
 
 fn how_it_ended(status: ExitStatus, killed: bool) -> String {
-    if killed { format!("not within {} s", ENDS_WITHIN.as_secs()) } else { status.to_string() }
+    if killed { format!("not within {} s", STOP_AT_MOST.as_secs()) } else { status.to_string() }
 }

@@ -54,7 +54,7 @@ impl Examination<'_> {
         });
         if unordered.is_none() && self.resign_orders.is_empty() {
             let claims = self.has(Ability::Resign);
-            let why = if claims { "it was not told to resign" } else { "it does not claim to resign" };
+            let why = if claims { "it was not ordered to resign" } else { "it does not claim to resign" };
             return self.untested(NAME, Need::Optional, EvidenceSource::Report, why);
         }
         let fits = unordered.is_none();
@@ -65,13 +65,13 @@ impl Examination<'_> {
     fn byes(&mut self) {
         const NAME: &str = "says_bye_after_stop";
         let early = (0..self.guests.len()).any(|guest| {
-            let told_to_end = self.stage.told_to_end(guest);
-            self.said_by(guest).iter().any(|&(t, ref said)| is_bye(said) && told_to_end.is_none_or(|told| t < told))
+            let ordered = self.stage.ordered_to_end(guest);
+            self.said_by(guest).iter().any(|&(t, ref said)| is_bye(said) && ordered.is_none_or(|at| t < at))
         });
         let missing = self.stopped_by_order.map(|guest| !self.said_by(guest).iter().any(|(_, said)| is_bye(said)));
         let (fits, text) = match (early, missing) {
-            (true, _) => (false, "it said bye before it was told to stop"),
-            (false, Some(true)) => (false, "it was told to stop, and ended without bye"),
+            (true, _) => (false, "it said bye before the order to stop"),
+            (false, Some(true)) => (false, "it was ordered to stop, and ended without bye"),
             (false, Some(false)) => (true, "bye came after the order to stop"),
             (false, None) => {
                 let why = "it did not end by an order to stop";
@@ -105,7 +105,7 @@ fn unordered_resignation(said: &ReceivedMessages, mut orders: Vec<ResignOrder>) 
     let ordered: Vec<u32> = orders.iter().map(|&(_, slot)| slot).collect();
     said.iter().find_map(|&(t, ref said)| {
         let &FromProgram::Resigned { slot, fault, .. } = said else { return None };
-        let is_its = |&(told, of): &ResignOrder| of == slot && fault == RESIGNATION && told <= t;
+        let is_its = |&(at, of): &ResignOrder| of == slot && fault == RESIGNATION && at <= t;
         if let Some(place) = orders.iter().position(is_its) {
             orders.remove(place);
             return None;

@@ -191,7 +191,7 @@ impl Stage {
     }
 
     /// When this program was going to be ended. None: it was not.
-    pub(super) fn told_to_end(&self, number: usize) -> Option<Nanos> {
+    pub(super) fn ordered_to_end(&self, number: usize) -> Option<Nanos> {
         self.ending.borrow().get(&number).copied()
     }
 

@@ -41,10 +41,10 @@ impl StopDeadline {
         self.checked.saturating_sub(self.since)
     }
 
-    /// What is told of a program that has not ended by then.
+    /// The text of the finding about a program that has not ended by then.
     pub(super) fn missed(&self) -> String {
         let kept = self.waited().saturating_sub(self.usable);
-        let text = format!("it was told to stop, and had not ended after {}", duration(self.waited()));
+        let text = format!("it was ordered to stop, and had not ended after {}", duration(self.waited()));
         match kept > COUNTED_NS_MAX {
             true => format!("{text}, in which it could not run for {}", duration(kept)),
             false => text,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hustings_record::*;
 
-use super::forged::{CellEdit, SealedRecord, candidate, one_of_each, ordered, planned, told};
+use super::forged::{CellEdit, SealedRecord, candidate, one_of_each, ordered, planned, record_of};
 
 /// The parameters of a cell of two groups of two candidates on two hosts, under resignations.
 fn two_of_each() -> CellInfo {
@@ -21,7 +21,7 @@ fn placed(host: u16) -> [Event; 2] {
 
 /// A cell in which these hosts state their candidates, with these events of the coordinator.
 fn placed_on(hosts: &[u16], events: &[Event]) -> SealedRecord {
-    let mut sealed = told(two_of_each(), events);
+    let mut sealed = record_of(two_of_each(), events);
     hosts.iter().for_each(|host| sealed.add_host(*host, 0, &placed(*host)));
     sealed
 }
@@ -107,16 +107,16 @@ fn a_candidate_that_acts_on_another_host_or_before_it_is_there_is_refused() {
 #[test]
 fn a_number_of_servers_that_no_ensemble_has_is_refused() {
     for (servers, what) in [(0, "there would be 0 servers"), (u32::MAX, "there would be 4294967295 servers")] {
-        assert_refused(&told(CellInfo { servers, ..one_of_each() }, &[]), what);
+        assert_refused(&record_of(CellInfo { servers, ..one_of_each() }, &[]), what);
     }
-    assert!(told(CellInfo { servers: 255, ..one_of_each() }, &[]).read().is_ok());
+    assert!(record_of(CellInfo { servers: 255, ..one_of_each() }, &[]).read().is_ok());
     let watched = |server| Event::ServerWatched { t: 2, server, looks: 1, longest_gap_ns: 1 };
     let metrics = Event::Servers { t: 2, at: WindowEdge::Begin, metrics: BTreeMap::from([(3, BTreeMap::new())]) };
     for (event, server) in [(watched(0), 0), (watched(2), 2), (metrics, 3)] {
         let what = format!("it has 1 server, and an event names server {server}, counted from 1");
-        assert_refused(&told(one_of_each(), &[event]), &what);
+        assert_refused(&record_of(one_of_each(), &[event]), &what);
     }
-    assert!(told(one_of_each(), &[watched(1)]).read().is_ok());
+    assert!(record_of(one_of_each(), &[watched(1)]).read().is_ok());
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn groups_or_hosts_of_one_name_are_refused() {
     for (what, edit) in edits {
         let mut info = two_of_each();
         edit(&mut info);
-        assert_refused(&told(info, &[]), what);
+        assert_refused(&record_of(info, &[]), what);
     }
 }
 
@@ -138,12 +138,12 @@ fn what_is_done_of_a_plan_that_nobody_made_is_refused() {
     let (plan, ordered) = (planned(&[FaultKind::Crash, FaultKind::Resign]), |kind| ordered(kind, Some(0), &[0]));
     let withheld = |planned| Event::FaultWithheld { t: 2, planned, why: WithheldReason::NoLeader };
     let as_planned = [plan.clone(), ordered(FaultKind::Crash), withheld(1)];
-    assert!(told(crashes(), &as_planned).read().is_ok());
+    assert!(record_of(crashes(), &as_planned).read().is_ok());
     let none = "an event names fault 0 of a plan, and no plan has it";
-    assert_refused(&told(crashes(), &[ordered(FaultKind::Crash)]), none);
-    assert_refused(&told(crashes(), &[withheld(0)]), none);
+    assert_refused(&record_of(crashes(), &[ordered(FaultKind::Crash)]), none);
+    assert_refused(&record_of(crashes(), &[withheld(0)]), none);
     let other = "fault 0 of its plan is a crash, and a resignation was ordered";
-    assert_refused(&told(crashes(), &[plan, ordered(FaultKind::Resign)]), other);
+    assert_refused(&record_of(crashes(), &[plan, ordered(FaultKind::Resign)]), other);
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn a_verified_crash_after_which_no_process_has_ended_is_refused() {
     let ended = Event::HostEnded { t, host, generation, killed, status, rss_max_kb: 0 };
     let of = |fault_kind, events: &[Event]| {
         let order = ordered(fault_kind, None, &[0]);
-        told(CellInfo { fault_kind, ..one_of_each() }, &[&[order], events].concat())
+        record_of(CellInfo { fault_kind, ..one_of_each() }, &[&[order], events].concat())
     };
     let what = "fault 0, a crash, is verified, and no end of the process of host 0 is recorded";
     assert_refused(&of(FaultKind::Crash, &[verified(true)]), what);
@@ -178,8 +178,8 @@ fn parameters_that_are_recorded_twice_are_refused() {
     let other = || CellInfo { recipe: "lock-race".into(), ..one_of_each() };
     let parameters = |info| Event::Cell { t: 2, info: Box::new(info) };
     let twice = "its parameters are recorded twice, or not at the beginning";
-    assert_refused(&told(one_of_each(), &[parameters(other())]), twice);
-    let mut two_writers = told(one_of_each(), &[]);
+    assert_refused(&record_of(one_of_each(), &[parameters(other())]), twice);
+    let mut two_writers = record_of(one_of_each(), &[]);
     two_writers.add_host(0, 0, &[parameters(other())]);
     assert_refused(&two_writers, twice);
 }
@@ -196,23 +196,23 @@ fn a_segment_that_begins_twice_or_goes_on_behind_its_end_is_refused() {
         pid: 1,
         clock_uncertainty_ns: 1,
     };
-    assert_refused(&told(one_of_each(), &[head]), "one of its segments begins twice");
+    assert_refused(&record_of(one_of_each(), &[head]), "one of its segments begins twice");
     let (end, phase) = (Event::End { t: 2 }, Event::Phase { t: 2, phase: Phase::Measure });
     let behind = "one of its segments goes on behind its end";
-    assert_refused(&told(one_of_each(), &[end.clone(), phase]), behind);
+    assert_refused(&record_of(one_of_each(), &[end.clone(), phase]), behind);
     // Earlier versions wrote that.
     let stall = Event::Stall { from: 1, to: 3, program: false, ran_ns: 0 };
-    assert!(told(one_of_each(), &[end, stall]).read().is_ok());
+    assert!(record_of(one_of_each(), &[end, stall]).read().is_ok());
 }
 
 #[test]
 fn a_manifest_of_more_cells_than_were_planned_or_of_other_names_is_refused() {
-    let mut unplanned = told(one_of_each(), &[]);
+    let mut unplanned = record_of(one_of_each(), &[]);
     unplanned.manifest.cells_planned = 1;
     unplanned.keep();
     let refused = unplanned.refused();
     assert!(refused.contains("it has 2 cells, and 1 were planned") && refused.contains("was changed"), "{refused}");
-    let mut renamed = told(one_of_each(), &[]);
+    let mut renamed = record_of(one_of_each(), &[]);
     renamed.manifest.cells[0].name = "../../x".into();
     renamed.keep();
     assert_refused(&renamed, "it is cell 0, and by its events cell 0, \"c0\"");
@@ -220,7 +220,7 @@ fn a_manifest_of_more_cells_than_were_planned_or_of_other_names_is_refused() {
 
 #[test]
 fn a_length_in_plain_that_a_segment_does_not_have_is_refused() {
-    let mut long = told(one_of_each(), &[]);
+    let mut long = record_of(one_of_each(), &[]);
     long.manifest.cells[0].segments[0].plain = Some(u64::MAX);
     long.keep();
     let refused = long.refused();

@@ -163,7 +163,7 @@ fn what_is_listed_twice_is_refused() {
 pub(super) type CellEdit = fn(&mut CellInfo);
 
 /// A record whose cells have these parameters, with these events.
-pub(super) fn told(info: CellInfo, events: &[Event]) -> SealedRecord {
+pub(super) fn record_of(info: CellInfo, events: &[Event]) -> SealedRecord {
     let parameters = Event::Cell { t: 2, info: Box::new(info) };
     SealedRecord::with(&[&[parameters], events].concat())
 }
@@ -186,13 +186,13 @@ fn a_cell_with_figures_that_no_run_has_is_refused() {
     for (what, edit) in edits {
         let mut info = one_of_each();
         edit(&mut info);
-        let refused = told(info, &[]).refused();
+        let refused = record_of(info, &[]).refused();
         assert!(refused.contains(what) && refused.contains("which no run has"), "{refused}");
     }
     let session = |timeout_ms| Event::Session { t: 2, session: 1, timeout_ms, asked_ms: 4_000, connect_ns: 1 };
-    let refused = told(one_of_each(), &[session(0)]).refused();
+    let refused = record_of(one_of_each(), &[session(0)]).refused();
     assert!(refused.contains("a session has a timeout of 0 ms, which no run has"), "{refused}");
-    assert!(told(one_of_each(), &[session(1)]).read().is_ok());
+    assert!(record_of(one_of_each(), &[session(1)]).read().is_ok());
 }
 
 pub(super) fn candidate(cand: u32, group: u32) -> Event {
@@ -226,7 +226,7 @@ fn a_cell_whose_events_name_more_than_it_has_is_refused() {
         (ordered(none, None, &[0, 7]), "it has 1 candidate, and an event names candidate 7"),
         (Event::Owner(Box::new(owner(1))), "it has 1 group, and an event names group 1"),
     ] {
-        let refused = told(one_of_each(), &[event]).refused();
+        let refused = record_of(one_of_each(), &[event]).refused();
         assert!(refused.contains("events/c0") && refused.contains(what), "{refused}");
     }
     let edits: [(&str, CellEdit); 3] = [
@@ -238,7 +238,7 @@ fn a_cell_whose_events_name_more_than_it_has_is_refused() {
     for (what, edit) in edits {
         let mut info = one_of_each();
         edit(&mut info);
-        let refused = told(info, &all).refused();
+        let refused = record_of(info, &all).refused();
         assert!(refused.contains(what) && refused.contains("which no run has"), "{refused}");
     }
 }
@@ -251,10 +251,10 @@ fn an_event_may_name_what_a_program_made_up() {
         Event::Note { t: 2, cand: Some(9), text: String::new() },
         Event::Fence { t: 2, group, by, old_czxid: 1, old_session: 1, how, done: false },
     ];
-    assert!(told(one_of_each(), &events).read().is_ok());
+    assert!(record_of(one_of_each(), &events).read().is_ok());
     // A cell about its servers alone.
     let info = CellInfo { groups: Vec::new(), hosts: Vec::new(), ..one_of_each() };
-    assert!(told(info, &[Event::ServerWatch { t: 2, every_ns: 1 }]).read().is_ok());
+    assert!(record_of(info, &[Event::ServerWatch { t: 2, every_ns: 1 }]).read().is_ok());
 }
 
 pub(super) fn planned(kinds: &[FaultKind]) -> Event {
@@ -274,7 +274,7 @@ fn of_fault(
     let is_planned = |order: &FaultOrder| order.planned.is_some();
     let plan = if let Event::Fault(order) = &event { is_planned(order).then(|| planned(&[order.kind])) } else { None };
     let events: Vec<Event> = plan.into_iter().chain([event]).collect();
-    let mut sealed = told(CellInfo { fault_kind, parameters, ..one_of_each() }, &events);
+    let mut sealed = record_of(CellInfo { fault_kind, parameters, ..one_of_each() }, &events);
     sealed.manifest.ensemble_kind = ensemble;
     sealed.keep();
     sealed.read().map(drop).map_err(|error| error.to_string())
