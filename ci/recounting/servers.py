@@ -80,10 +80,7 @@ class Watch:
 
 
 def interruptions(watch):
-    """(the lead before, the lead after, begin, end, times certainly without): between two times at which a quorum was served.
-    A single server leads without an election."""
-    if watch.size < 2:
-        return []
+    """(the lead before, the lead after, begin, end, times certainly without): between two times at which a quorum was served."""
     found, before, since, without = [], None, watch.begin, []
     for begin, end, lead, no in watch.stretches():
         if lead is None:
@@ -97,10 +94,12 @@ def interruptions(watch):
     return [gap for gap in found if gap[0] is not None or gap[1] is not None]
 
 
-def kind(before, after, without):
+def kind(size, before, after, without):
     """What a time between two at which the quorum was served is: an election where another server leads after it, or the same one in a
     new epoch; where nobody is known to have led before it or after it, if the quorum was certainly not served meanwhile. Else a lull of
-    the one that led before."""
+    the one that led before. A single server leads without an election."""
+    if size < 2:
+        return "lull" if before else None
     if before and after:
         return "lull" if (before.server, epoch(before)) == (after.server, epoch(after)) else "election"
     return "election" if without else "lull" if before else None
@@ -112,7 +111,7 @@ def figures(cell):
     elections, lulls = [], 0
     for before, after, since, until, without in interruptions(watch):
         without = spans.union(without)
-        what = kind(before, after, without)
+        what = kind(watch.size, before, after, without)
         lulls += what == "lull"
         if what == "election":
             elections.append(election(cell, watch, gaps, before, after, since, until, without))
@@ -134,8 +133,12 @@ def figures(cell):
 
 def without_quorum(cell):
     """Times in which the quorum may not have been served: elections and lulls."""
-    found = interruptions(Watch(cell))
-    return [(since, until) for before, after, since, until, without in found if since < until and kind(before, after, without)]
+    watch = Watch(cell)
+    found = interruptions(watch)
+    return [
+        (since, until) for before, after, since, until, without in found
+        if since < until and kind(watch.size, before, after, without)
+    ]
 
 
 def new_leaders(cell):

@@ -15,10 +15,14 @@ build=${HUSTINGS_ADAPTERS_BUILD:-${XDG_CACHE_HOME:-$HOME/.cache}/hustings-adapte
 classes=$build/java-$(cat "$here"/*.java | cksum | cut -d ' ' -f 1)
 if ! [ -d "$classes" ]; then
   mkdir -p "$build"
-  # Of several that compile at once the last one wins, and all have the same.
-  fresh=$(mktemp -d "$classes.XXXXXX")
-  javac -d "$fresh" -cp "$path" "$here"/*.java
-  mv -T "$fresh" "$classes" 2>/dev/null || rm -rf "$fresh"
+  # Of many that start at once, one compiles and the others wait for it.
+  (
+    flock 9
+    [ ! -d "$classes" ] || exit 0
+    fresh=$(mktemp -d "$classes.XXXXXX")
+    javac -d "$fresh" -cp "$path" "$here"/*.java || { rm -rf "$fresh"; exit 1; }
+    mv -T "$fresh" "$classes"
+  ) 9>"$build/lock"
 fi
 [ "$1" != --build ] || exit 0
 HUSTINGS_LIBRARY_VERSION=$(dpkg-query -W -f '${Version}' libcurator-recipes-java 2>/dev/null || true)

@@ -12,15 +12,20 @@ build=${HUSTINGS_ADAPTERS_BUILD:-${XDG_CACHE_HOME:-$HOME/.cache}/hustings-adapte
 program=$build/${1%.*}-$(cat "$here"/*.[ch] "$here"/*.go | cksum | cut -d ' ' -f 1)
 if ! [ -x "$program" ]; then
   mkdir -p "$build"
-  fresh=$(mktemp "$program.XXXXXX")
-  case $1 in
-    *.c) cc -O2 -DTHREADED -o "$fresh" "$here/$1" "$here/hustings_candidate.c" -lzookeeper_mt -lpthread ;;
-    *.go)
-      GO111MODULE=off GOPATH=/usr/share/gocode GOCACHE=$build/go-cache \
-        go build -o "$fresh" "$here/$1" "$here/hustings_candidate.go"
-      ;;
-  esac
-  mv "$fresh" "$program"
+  # Of many that start at once, one builds and the others wait for it.
+  (
+    flock 9
+    [ ! -x "$program" ] || exit 0
+    fresh=$(mktemp "$program.XXXXXX")
+    case $1 in
+      *.c) cc -O2 -DTHREADED -o "$fresh" "$here/$1" "$here/hustings_candidate.c" -lzookeeper_mt -lpthread ;;
+      *.go)
+        GO111MODULE=off GOPATH=/usr/share/gocode GOCACHE=$build/go-cache \
+          go build -o "$fresh" "$here/$1" "$here/hustings_candidate.go"
+        ;;
+    esac
+    mv "$fresh" "$program"
+  ) 9>"$build/lock"
 fi
 [ -z "$only" ] || exit 0
 # The C client tells its version itself.

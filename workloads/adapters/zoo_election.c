@@ -10,15 +10,14 @@ static void woken(zhandle_t *zh, int type, int state, const char *path, void *co
     slot_poke(slot);
 }
 
+static _Thread_local char path[2 * SLOT_TEXT]; /* What this thread's slot looked at last: its own znode while it leads. */
 #define NUMBER(name) (name + strlen(name) - 10)
 /* Looks who is first, and leads, or watches the one before; creates a znode where its session has none. */
 static void look(slot *slot, zhandle_t *zh) {
-    char own[32], path[2 * SLOT_TEXT], data[64];
-    struct String_vector all;
-    struct Stat stat;
+    char own[32], data[64];
+    struct String_vector all; struct Stat stat;
     const char *mine = NULL, *before = NULL, *other;
-    int bytes = sizeof data, found;
-    int64_t t0 = now_ns();
+    int bytes = sizeof data, found; int64_t t0 = now_ns();
     snprintf(own, sizeof own, "%llx-n_", (long long)zoo_client_id(zh)->client_id);
     if (zoo_get_children(zh, slot->group, 0, &all) != ZOK) return;
     for (int i = 0; i < all.count; i += 1) if (!strncmp(all.data[i], own, strlen(own))) mine = all.data[i];
@@ -36,8 +35,7 @@ static void look(slot *slot, zhandle_t *zh) {
         slot_poke(slot);
     } else if (found == ZOK && stat.ephemeralOwner == zoo_client_id(zh)->client_id && !slot->leads) {
         slot_grant(slot, t0, mine, stat.czxid, stat.ephemeralOwner);
-        /* Whatever was lost before the grant revoked nothing. */
-        if (zoo_state(zh) != ZOO_CONNECTED_STATE) slot_revoke(slot, "suspended");
+        if (zoo_state(zh) != ZOO_CONNECTED_STATE) slot_revoke(slot, "suspended"); /* What was lost before the grant revoked nothing. */
     }
     deallocate_String_vector(&all);
 }
@@ -48,7 +46,9 @@ static void stand(slot *slot) {
         while (slot_wait(slot) && zoo_state(zh) != ZOO_EXPIRED_SESSION_STATE) {
             if (zoo_state(zh) == ZOO_CONNECTED_STATE) look(slot, zh);
         }
+        int owns = slot->resigning && slot->leads && zoo_state(zh) == ZOO_CONNECTED_STATE;
         int64_t t0 = slot_leaves(slot);
+        if (owns) zoo_delete(zh, path, -1); /* The end of the session alone deletes it too, and close does not wait for that. */
         zookeeper_close(zh);
         if (slot->resigning) slot_resigned(slot, t0, now_ns());
     }

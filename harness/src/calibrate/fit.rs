@@ -175,7 +175,7 @@ fn changed(timing: &Timing, service: fn(&mut Timing) -> &mut u64, by: f64) -> Ti
     } else {
         to.saturating_sub(1)
     };
-    *us = step.max(1);
+    *us = step.clamp(1, Timing::SERVICE_MAX);
     timing
 }
 

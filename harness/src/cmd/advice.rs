@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use clap::{CommandFactory as _, Parser as _};
+use clap::CommandFactory as _;
 
-use super::{Cli, INTERNAL};
+use super::{Cli, INTERNAL, parsed};
 
 /// Options of other tools: of the script that builds adapters, of Docker, and of a program in an example.
 const OF_OTHERS: [&str; 5] = ["build", "path", "pids-limit", "ulimit", "zk"];
@@ -40,7 +40,7 @@ fn lines_of_hustings(text: &str) -> Vec<String> {
 
 fn refused(line: &str) -> Option<String> {
     let words = shlex::split(&format!("hustings {line}")).expect("words");
-    let error = Cli::try_parse_from(words).err()?;
+    let error = parsed(words).err()?;
     let is_help = matches!(error.kind(), clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion);
     (!is_help).then(|| format!("`hustings {line}`: {error}"))
 }

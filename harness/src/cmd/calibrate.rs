@@ -85,7 +85,7 @@ pub(super) fn run(args: &CalibrateArgs) -> Result<Exit, Failure> {
 /// The machine's cores if the servers also ran on it, which is the case unless they are external.
 fn shared_cores(record: &Record) -> u64 {
     let elsewhere = record.manifest.ensemble_kind == EnsembleKind::External;
-    if elsewhere { 0 } else { record.manifest.machine.cores.into() }
+    if elsewhere { 0 } else { u64::from(record.manifest.machine.cores).min(Timing::CORES_MAX) }
 }
 
 fn tell(args: &CalibrateArgs, fitted: &CalibrationFit) -> Result<(), Failure> {

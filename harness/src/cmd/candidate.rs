@@ -16,6 +16,7 @@ use crate::console::output::{inform, put, say_json};
 use crate::foreign::kit::{CheckOutcome, Command, ExaminationReport, KitFinding, Need, examine, run_of};
 use crate::foreign::own::{Flaw, OwnRecipe, stand};
 use crate::process::interrupt::Interrupt;
+use crate::process::working_directory;
 
 /// Examine any program that stands for election, or stand as one.
 #[derive(Debug, clap::Args)]
@@ -115,6 +116,7 @@ fn speaks(line: &[String]) -> anyhow::Result<()> {
 
 async fn check(command: Command, json: bool) -> Result<Exit, Failure> {
     speaks(&command.line).and_then(|()| is_there(&command.line)).map_err(Failure::usage)?;
+    working_directory::required().map_err(Failure::infrastructure)?;
     let exe = std::env::current_exe().map_err(Failure::infrastructure)?;
     let interrupt = Interrupt::take_over();
     // Dropping the future ends the programs and removes its folder.

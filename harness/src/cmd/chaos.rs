@@ -9,12 +9,12 @@ use hustings_record::{Damage, RunState};
 use hustings_reports::analysis::MutationTesting;
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
-use hustings_workloads::scenario::{Cell, PlanView, RunCapabilities, Scenario, explain_as, random};
+use hustings_workloads::scenario::{Cell, ExternalServers, PlanView, RunCapabilities, Scenario, explain_as, random};
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 use serde::Serialize;
 
-use crate::cmd::dry::not_asked;
+use crate::cmd::dry::{as_found, not_asked};
 use crate::cmd::files::with_what_is_left;
 use crate::cmd::report;
 use crate::console::exit::{Exit, Failure};
@@ -107,22 +107,48 @@ pub(super) async fn run(asked: &ChaosOptions<'_>, mut options: RunOptions) -> Re
     }
 }
 
-/// Shows the first rounds without running them.
-pub(super) fn dry(asked: &ChaosOptions<'_>, options: &RunOptions) -> Result<Exit, Failure> {
+/// Shows the first rounds without running them. Servers of somebody else are asked about themselves first, and nothing is
+/// changed there.
+pub(super) async fn dry(asked: &ChaosOptions<'_>, options: &RunOptions) -> Result<Exit, Failure> {
     let seed = asked.seed.map_or_else(fresh_seed, Ok).map_err(Failure::infrastructure)?;
-    say(format_args!("the first rounds of seed {seed}:\n"))?;
+    let mut rounds = Vec::new();
     for round in 1..=TOLD_ROUNDS {
-        let scenario = drawn(asked, seed, round, possible(options))?;
-        let (cells, seed) = (scenario.cells(), scenario.seed.unwrap_or(seed));
-        let servers = if let EnsembleRequest::External(external) = &options.request {
-            Some(not_asked(external, &scenario, &cells))
-        } else {
-            None
-        };
-        say(explain_as(&scenario, &cells, seed, PlanView { servers: servers.as_ref(), is_brief: false }))?;
+        rounds.push(drawn(asked, seed, round, possible(options))?);
     }
-    options.request.check_install().map_err(RunError::from)?;
-    Ok(Exit::Pass)
+    let show = |scenario: &Scenario, servers: Option<&ExternalServers>| {
+        let (cells, seed) = (scenario.cells(), scenario.seed.unwrap_or(seed));
+        say(explain_as(scenario, &cells, seed, PlanView { servers, is_brief: false }))
+    };
+    say(format_args!("the first rounds of seed {seed}:\n"))?;
+    let EnsembleRequest::External(external) = &options.request else {
+        for scenario in &rounds {
+            show(scenario, None)?;
+        }
+        options.request.check_install().map_err(RunError::from)?;
+        return Ok(Exit::Pass);
+    };
+    let cells: Vec<Cell> = rounds.iter().flat_map(Scenario::cells).collect();
+    let reply = tokio::select! {
+        reply = external.ask(Cell::most_sessions(&cells), Cell::largest_group(&cells)) => reply,
+        () = options.interrupt.first() => return Err(RunError::Interrupted.into()),
+    };
+    match reply {
+        Ok((servers, usable)) => {
+            for scenario in &rounds {
+                let (scenario, found) = as_found(external, scenario, &servers);
+                show(&scenario, Some(&found))?;
+            }
+            usable.map_err(Failure::infrastructure)?;
+            Ok(Exit::Pass)
+        }
+        // The rounds are shown all the same: most of them does not depend on the servers.
+        Err(error) => {
+            for scenario in &rounds {
+                show(scenario, Some(&not_asked(external, scenario, &scenario.cells())))?;
+            }
+            Err(Failure::infrastructure(error))
+        }
+    }
 }
 
 fn possible(options: &RunOptions) -> RunCapabilities {
@@ -149,9 +175,11 @@ async fn one(
     let names: Vec<String> = cells.iter().map(|cell| cell.name.clone()).collect();
     let text = scenario.to_toml().map_err(Failure::infrastructure)?;
     options.seed = scenario.seed.unwrap_or_default();
-    options.chosen = CellSelection { scenario, only: names.clone(), verbatim: text.clone(), resolved: text };
+    options.chosen = CellSelection { scenario, only: names.clone(), verbatim: text };
     let (place, servers) = (options.out.clone(), cells[0].servers);
-    let recipes = cells.iter().all(|cell| cell.program.is_none());
+    let is_witnessed = cells.iter().any(|cell| cell.witness);
+    let sets_in_simulation = if is_witnessed { " --set election.witness=false" } else { "" };
+    let simulated = cells.iter().all(|cell| cell.program.is_none()).then_some(sets_in_simulation);
     let outcome = perform(options).await.inspect_err(|_| _ = std::fs::remove_dir(&place))?;
     let (summary, _) = report::make_silently(&place, Damage::Refused, MutationTesting::Nothing)?;
     if !asked.quiet {
@@ -162,7 +190,7 @@ async fn one(
     rounds.rounds += 1;
     rounds.handovers += summary.cells.iter().map(|cell| cell.handovers.completed).sum::<u64>();
     match summary.verdict {
-        Verdict::Fail => rounds.failed = Some(shown(&place, &summary, recipes)),
+        Verdict::Fail => rounds.failed = Some(shown(&place, &summary, simulated)),
         Verdict::Pass if outcome.state == RunState::Completed => {
             rounds.passed += 1;
             let removed = std::fs::remove_dir_all(&place).with_context(|| place.display().to_string());
@@ -179,8 +207,9 @@ async fn one(
     }
 }
 
-/// `recipes`: no foreign program took part. Foreign programs cannot run in virtual time.
-fn shown(record: &Path, summary: &Summary, recipes: bool) -> FailedRound {
+/// `simulated`: what a simulation of the round needs beside its scenario. None: a foreign program took part, and those cannot
+/// run in virtual time.
+fn shown(record: &Path, summary: &Summary, simulated: Option<&str>) -> FailedRound {
     let failed = summary.cells.iter().flat_map(|cell| {
         let fails = cell.checks.iter().filter(|check| check.verdict == Verdict::Fail);
         fails.map(|check| format!("{} in {}", check.name, cell.info.name))
@@ -190,7 +219,7 @@ fn shown(record: &Path, summary: &Summary, recipes: bool) -> FailedRound {
         record: record.to_owned(),
         fails: failed.collect(),
         again: format!("hustings run {}", scenario.display()),
-        simulated: recipes.then(|| format!("hustings simulate {}", scenario.display())),
+        simulated: simulated.map(|sets| format!("hustings simulate {}{sets}", scenario.display())),
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Write};
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use hustings_record::words::{duration, plural};
 use hustings_reports::tune::pauses;
 
@@ -37,13 +38,18 @@ pub(crate) struct DoctorArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "zookeeper_home")]
     watch: Option<Output>,
     /// Watch for so long, as `90s`, `12h`, `7days` [default: until Ctrl-C]
-    #[arg(long = "for", value_name = "TIME", value_parser = some_time, requires = "watch")]
+    #[arg(long = "for", value_name = "TIME", value_parser = some_time)]
     long: Option<Duration>,
 }
 
 pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
     if let Some(output) = &args.watch {
         return watch(output, args.long, args.json);
+    }
+    if args.long.is_some() {
+        return Err(Failure::usage(anyhow!(
+            "--for: it is the time to watch, and nothing is watched; add --watch FILE"
+        )));
     }
     let mut context = Context::from_env();
     if args.zookeeper_home.is_some() {
@@ -78,14 +84,21 @@ fn tell(finding: &DoctorFinding) {
 fn watch(output: &Output, long: Option<Duration>, json: bool) -> Result<Exit, Failure> {
     distinct(&[("--json", json.then_some(&Output::Standard)), ("--watch", Some(output))], &[])?;
     let stop = interrupt::flag();
+    let mut written = None;
     let log: Box<dyn Write> = match output {
         Output::Standard => Box::new(io::stdout()),
-        Output::File(path) => Box::new(create_new(path)?),
+        Output::File(path) => {
+            let file = create_new(path)?;
+            written = Some((path, file.try_clone().map_err(|cause| output.unwritten(cause))?));
+            Box::new(file)
+        }
     };
     inform!("watching {}, into {output}", long.map_or("until Ctrl-C".to_owned(), |long| format!("for {long:?}")));
     let seen = doctor::watch(log, long, &stop).map_err(|cause| cut_short(output, cause))?;
+    let kept = written.map_or(Ok(()), |(path, written)| still_there(path, &written));
+    let next = if kept.is_ok() { format!("; now: hustings tune --pauses {output}") } else { String::new() };
     inform!(
-        "watched for {}: it stood still for {} at most, and {} for more than 10 ms; now: hustings tune --pauses {output}",
+        "watched for {}: it stood still for {} at most, and {} for more than 10 ms{next}",
         duration(seen.watched_ns),
         duration(seen.longest_ns),
         plural(seen.over_10_ms, "time", "times"),
@@ -93,9 +106,23 @@ fn watch(output: &Output, long: Option<Duration>, json: bool) -> Result<Exit, Fa
     if json {
         say_json(serde_json::to_string(&seen).map_err(Failure::infrastructure)?)?;
     }
+    kept.map_err(Failure::output)?;
     // Without a given duration, Ctrl-C is the regular end.
     let is_cut = long.is_some() && stop.load(Ordering::Relaxed);
     Ok(if is_cut { Exit::Interrupted } else { Exit::Pass })
+}
+
+/// Refuses a path that no longer leads to the file that was written.
+fn still_there(path: &Path, written: &File) -> anyhow::Result<()> {
+    let (written, shown) = (written.metadata()?, path.display());
+    match fs::metadata(path) {
+        Ok(there) if (there.dev(), there.ino()) == (written.dev(), written.ino()) => Ok(()),
+        Ok(_) => bail!("{shown} was replaced while it was written, and what was watched is lost; watch again"),
+        Err(cause) => bail!(
+            "{shown} was removed while it was written, and what was watched is lost ({cause}); watch again, and leave \
+             the file where it is"
+        ),
+    }
 }
 
 /// Keeps what was watched until then. A log of nothing is removed.

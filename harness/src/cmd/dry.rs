@@ -45,6 +45,17 @@ pub(super) async fn dry(
     }
 }
 
+/// A scenario as it would run on servers of somebody else that were asked, and their description.
+pub(super) fn as_found(
+    external: &ExternalRequest,
+    asked: &Scenario,
+    servers: &ReportedServers,
+) -> (Scenario, ExternalServers) {
+    let (scenario, warnings) = corrected_by(asked, servers);
+    let lines = vec![reported(external, servers), needed(external, &scenario.cells())];
+    (scenario, ExternalServers { lines, warnings })
+}
+
 /// The description of servers of somebody else that were not asked.
 pub(super) fn not_asked(external: &ExternalRequest, scenario: &Scenario, cells: &[Cell]) -> ExternalServers {
     let line = format!(

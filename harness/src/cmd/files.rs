@@ -91,7 +91,10 @@ pub(super) fn with_what_is_left(why: &str, record: &Path) -> String {
              read of it"
         )
     } else {
-        format!("{why}; nothing is left of {shown}")
+        format!(
+            "{why}; {shown} has gone from its place: if it was moved, `hustings check` says what can be read of it where \
+             it is now"
+        )
     }
 }
 
@@ -224,4 +227,19 @@ pub(super) fn unread(folder: &Path, error: RecordError, damage: Damage) -> Failu
         shown.to_string()
     };
     Failure::infrastructure(anyhow::Error::new(error).context(what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_that_is_not_in_its_place_may_have_been_moved() {
+        let root = tempfile::tempdir().unwrap();
+        let there = with_what_is_left("why", root.path());
+        assert!(there.starts_with("why; ") && there.contains("an incomplete record"), "{there}");
+        let moved = with_what_is_left("why", &root.path().join("record"));
+        assert!(moved.contains("/record has gone from its place: if it was moved, `hustings check`"), "{moved}");
+        assert!(!moved.contains("nothing is left"), "{moved}");
+    }
 }

@@ -4,14 +4,13 @@ use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
-use hustings_record::{Damage, MANIFEST_FILE, RecordReader};
+use hustings_record::{Damage, MANIFEST_FILE, RecordReader, SUMMARY_FILE};
 use hustings_reports::history::HistoryEntry;
 use hustings_reports::render::{self, clean_line};
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
 
 use crate::cmd::files::{Output, check_outputs, kept_summary};
-use crate::cmd::report::SUMMARY_FILE;
 use crate::console::exit::{Exit, Failure};
 use crate::console::output::{inform, say, say_json};
 

@@ -25,8 +25,10 @@ mod init;
 mod junit;
 mod list;
 mod mutations;
+mod needs;
 mod only;
 mod pages;
+mod pause_files;
 mod programs;
 mod proxy;
 mod report;
@@ -36,9 +38,11 @@ mod search;
 mod simulate;
 mod tune;
 
+use std::ffi::OsString;
+
 use anyhow::Context as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use hustings_reports::render::{clean_line, clean_prose};
 use hustings_workloads::scenario::shortened;
 use tokio::runtime::Builder;
@@ -116,7 +120,7 @@ pub fn main() -> Exit {
 fn command_line() -> Exit {
     tell_of_bugs();
     let ready = get_ready();
-    let cli = match Cli::try_parse() {
+    let cli = match parsed(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => return unparsed(readable(without_false_tips(error))),
     };
@@ -131,6 +135,14 @@ fn command_line() -> Exit {
             exit
         }
     }
+}
+
+/// Parses a command line, and refuses options without those that they need.
+fn parsed(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Cli, clap::Error> {
+    let mut command = Cli::command();
+    let mut matches = command.try_get_matches_from_mut(words)?;
+    needs::check(&mut command, &matches)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
 /// The first step of every command: from then on a stop request ends it with exit code 130, at any time.

@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use hustings_record::words::first_few;
-use hustings_record::{Damage, Record, RecordError, RecordReader};
+use hustings_record::{Damage, REPORT_FILE, Record, RecordError, RecordReader, SUMMARY_FILE};
 use hustings_reports::analysis::{MutationTesting, summarise_read};
 use hustings_reports::render;
 use hustings_reports::summary::Summary;
@@ -13,9 +13,6 @@ use crate::cmd::files::{save, unread};
 use crate::cmd::{in_full, mutations};
 use crate::console::exit::{Exit, Failure, with_codes};
 use crate::console::output::{inform, is_coloured, say_json, write_error_as_it_is};
-
-const REPORT_FILE: &str = "report.html";
-pub(super) const SUMMARY_FILE: &str = "summary.json";
 
 /// Make the report of one or more records anew, from what was written down.
 #[derive(Debug, clap::Args)]

@@ -35,6 +35,7 @@ use crate::doctor::load_warning;
 use crate::ensemble::start::EnsembleRequest;
 use crate::files::bounded;
 use crate::process::interrupt::Interrupt;
+use crate::process::working_directory;
 use crate::recording::archive::Archive;
 use crate::recording::folder::RecordFolder;
 
@@ -345,8 +346,7 @@ fn side(
         refuse_what_is_not_ours(request, &scenario, set)?;
         let cells = chosen(&scenario, &args.only)?;
         let only = cells.into_iter().map(|cell| cell.name).collect();
-        let resolved = scenario.to_toml()?;
-        anyhow::Ok(CellSelection { scenario, only, verbatim: verbatim.clone(), resolved })
+        anyhow::Ok(CellSelection { scenario, only, verbatim: verbatim.clone() })
     };
     choose().map_err(Failure::usage)
 }
@@ -372,6 +372,9 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
     check_base_port(&request, &all).map_err(Failure::usage)?;
     if args.dry_run && !args.chaos {
         return dry(&request, &own, against.as_ref(), seed, args.verbose).await;
+    }
+    if all.iter().any(|cell| cell.program.is_some()) {
+        working_directory::required().map_err(Failure::infrastructure)?;
     }
     let interrupt = Interrupt::take_over();
     let (request, why) = tokio::select! {
@@ -415,7 +418,7 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
             json: args.json,
             quiet: args.quiet,
         };
-        return if args.dry_run { chaos::dry(&asked, &options) } else { chaos::run(&asked, options).await };
+        return if args.dry_run { chaos::dry(&asked, &options).await } else { chaos::run(&asked, options).await };
     }
     if let Some(why) = load_warning() {
         inform!("warning: {why}");

@@ -144,21 +144,31 @@ pub(super) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// Foreign programs cannot run in virtual time.
+/// Foreign programs cannot run in virtual time, and no bytes pass there that could be decoded.
 fn can_be_simulated(cells: &[Cell], instead: &str) -> Result<(), Failure> {
-    match cells.iter().find(|cell| cell.recipe.foreign().is_some()) {
-        None => Ok(()),
-        Some(cell) => Err(Failure::usage(anyhow!(
+    if let Some(cell) = cells.iter().find(|cell| cell.recipe.foreign().is_some()) {
+        return Err(Failure::usage(anyhow!(
             "cell {}: {} is a program, which no simulation can run; {instead}, or use `hustings run`",
             cell.name,
             cell.recipe
-        ))),
+        )));
     }
+    if let Some(cell) = cells.iter().find(|cell| cell.witness) {
+        return Err(Failure::usage(anyhow!(
+            "cell {}: election.witness decodes the traffic of links, and a simulation has none; add --set \
+             election.witness=false, or use `hustings run`",
+            cell.name
+        )));
+    }
+    Ok(())
 }
 
 /// The service times in this file, else the assumed ones.
 pub(super) fn timing(path: Option<&Path>) -> Result<Timing, Failure> {
-    path.map_or_else(|| Ok(Timing::default()), read_toml)
+    let Some(path) = path else { return Ok(Timing::default()) };
+    let timing: Timing = read_toml(path)?;
+    timing.check().map_err(|why| Failure::usage(anyhow!("{}: {why}", path.display())))?;
+    Ok(timing)
 }
 
 fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> Result<Exit, Failure> {
@@ -174,7 +184,6 @@ fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> 
         replayed = Some((simulation.cell, simulation.schedule));
         scenario.repeat = 1;
     }
-    let resolved = scenario.to_toml().map_err(Failure::usage)?;
     scenario.seed = Some(seed);
     let (cells, schedule) = match replayed {
         Some((cell, schedule)) => (vec![cell], schedule),
@@ -188,7 +197,7 @@ fn one_record(args: &SimulateArgs, mut scenario: Scenario, verbatim: String) -> 
     let progress = Progress::new(cells.len() as u64 * u64::from(scenario.repeat), "cells", is_screen(), args.quiet);
     let command = replay(args, seed);
     let out_of = out.clone();
-    let options = SimulateOptions { scenario, cells, verbatim, resolved, seed, timing, schedule, out: out_of, command };
+    let options = SimulateOptions { scenario, cells, verbatim, seed, timing, schedule, out: out_of, command };
     let began = clock::now();
     let (happened, written) = simulate(&options, &progress).map_err(Failure::infrastructure)?;
     let took = clock::now() - began;

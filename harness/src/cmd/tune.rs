@@ -1,7 +1,6 @@
 //! `hustings tune`: recommends a session timeout. It uses the pauses of the user's processes, their measured effect on
 //! sessions of a real ensemble, and the duration of failovers there.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -18,6 +17,7 @@ use hustings_workloads::recipes::RecipeKind;
 
 use crate::cmd::ensemble::EnsembleArgs;
 use crate::cmd::files::{Output, check_outputs};
+use crate::cmd::pause_files::PauseFiles;
 use crate::cmd::report;
 use crate::cmd::run::{self, RunArgs};
 use crate::console::exit::{Exit, Failure, with_codes};
@@ -225,17 +225,12 @@ fn in_range(args: &TuneArgs) -> anyhow::Result<()> {
 /// The logs of all these files as one.
 fn read_all(paths: &[PathBuf]) -> anyhow::Result<PauseLog> {
     let mut all = None::<PauseLog>;
-    let mut read_before: Vec<(u64, &Path)> = Vec::new();
+    let mut files = PauseFiles::default();
     for path in paths {
         let mut log = read(path).with_context(|| path.display().to_string())?;
-        // The same times twice make pauses rarer than they were, by whatever name.
-        let content = content_of(&log);
-        if let Some((_, other)) = read_before.iter().find(|(other, _)| *other == content && !log.pauses.is_empty()) {
-            bail!("--pauses: {} holds the same pauses as {}; name each log once", path.display(), other.display());
-        }
-        read_before.push((content, path));
+        files.add(path, &mut log)?;
         if paths.len() > 1 {
-            let lines = [log.unread.first.as_mut(), log.first_skipped.as_mut()];
+            let lines = [log.unread.first.as_mut(), log.overlaps.first.as_mut(), log.first_skipped.as_mut()];
             lines.into_iter().flatten().for_each(|(_, text)| *text = format!("{text} in {}", path.display()));
         }
         match &mut all {
@@ -250,14 +245,6 @@ fn read_all(paths: &[PathBuf]) -> anyhow::Result<PauseLog> {
         }
     }
     all.context("--pauses wants a file")
-}
-
-/// A digest of the pauses of a log and their times.
-fn content_of(log: &PauseLog) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    log.pauses.iter().for_each(|pause| (pause.ended, pause.lasted).hash(&mut hasher));
-    log.coverage.span.hash(&mut hasher);
-    hasher.finish()
 }
 
 fn read(path: &Path) -> anyhow::Result<PauseLog> {

@@ -11,7 +11,8 @@ use crate::coordinator::environment::Environment;
 use crate::coordinator::inbox;
 use crate::coordinator::interruption::{CellInterruption, first_trouble};
 use crate::coordinator::live_cell::LiveCell;
-use crate::coordinator::liveness_monitor;
+use crate::coordinator::liveness_monitor::LivenessMonitor;
+use crate::coordinator::server_waits;
 use crate::links::RunLinks;
 use crate::process::clock;
 use crate::recording::journal::{Journal, SegmentOwner};
@@ -32,7 +33,8 @@ pub(super) async fn run(cell: Rc<Cell>, environment: Environment) -> Result<(), 
     journal.push(&Event::Cell { t: clock::now(), info: Box::new(info) });
     let helpers = [spawn_local(journal.clone().flush_forever()), spawn_local(stall::watch(journal.clone()))];
     let (live, inbound) = LiveCell::new(cell, environment, journal.clone());
-    let liveness_monitor = spawn_local(liveness_monitor::watch(live.clone()));
+    let liveness_monitor = LivenessMonitor::start(&live);
+    let server_waits = spawn_local(server_waits::watch(live.clone()));
     let serving = spawn_local(inbox::serve(live.clone(), inbound));
     let deaf = serving.abort_handle();
     let status = live.status.clone();
@@ -44,7 +46,8 @@ pub(super) async fn run(cell: Rc<Cell>, environment: Environment) -> Result<(), 
     // A host may fail at its very last write.
     let ran = ran.and(live.status.trouble.borrow().clone().map_or(Ok(()), |what| Err(CellInterruption::Aborted(what))));
     deaf.abort();
-    liveness_monitor.abort();
+    liveness_monitor.end(&live, ran.is_err());
+    server_waits.abort();
     helpers.iter().for_each(JoinHandle::abort);
     let ran = first_trouble(ran, journal.end().map_err(CellInterruption::Aborted));
     let sealed = archive.borrow_mut().end_cell(ran.is_ok());

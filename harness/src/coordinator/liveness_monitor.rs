@@ -1,12 +1,14 @@
 //! Monitors the processes that a cell depends on: servers and link proxies, except where a fault stops them. A process
 //! that is gone ends the run. The time in which one did not run is recorded as an outage that explains findings.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
 use hustings_record::words::duration;
 use hustings_record::{Event, Nanos};
+use tokio::task::{JoinHandle, spawn_local};
 
 use crate::coordinator::live_cell::LiveCell;
 use crate::ensemble::{Ensemble, EnsembleError};
@@ -18,6 +20,44 @@ const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(2);
 const PAUSE_PER_LOOK: u32 = 20;
 /// A process that has been stopped for so long is considered lost.
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);
+
+/// A look that takes longer says that something does not answer.
+const LOOK_AT_MOST: Duration = Duration::from_secs(1);
+
+/// The look that is under way.
+#[derive(Clone, Copy)]
+struct PendingLook {
+    /// When every process was last observed running.
+    whole: Nanos,
+    begun: Nanos,
+}
+
+/// The monitor of a cell.
+pub(super) struct LivenessMonitor {
+    task: JoinHandle<()>,
+    pending: Rc<Cell<Option<PendingLook>>>,
+}
+
+impl LivenessMonitor {
+    /// Begins to look.
+    pub(super) fn start(cell: &Rc<LiveCell>) -> Self {
+        let pending = Rc::new(Cell::new(None));
+        Self { task: spawn_local(watch(cell.clone(), pending.clone())), pending }
+    }
+
+    /// Ends it. A cell that is interrupted does not wait for the answer to a look: that something has not answered for long is recorded.
+    pub(super) fn end(self, cell: &LiveCell, interrupted: bool) {
+        self.task.abort();
+        let now = clock::now();
+        let late = |look: &PendingLook| interrupted && now - look.begun > LOOK_AT_MOST.as_nanos() as Nanos;
+        if let Some(look) = self.pending.get().filter(late) {
+            cell.journal.push(&Event::Outage { from: look.whole, to: Some(now), who: ENSEMBLE.to_owned() });
+        }
+    }
+}
+
+/// The name of all servers together, where it is not known which of them does not answer.
+const ENSEMBLE: &str = "the ensemble";
 
 /// A process that was found gone.
 struct MissingProcess {
@@ -33,13 +73,15 @@ struct InactivityStart {
 }
 
 /// Checks repeatedly, until the cell cannot continue or this is dropped.
-pub(super) async fn watch(cell: Rc<LiveCell>) {
+async fn watch(cell: Rc<LiveCell>, pending: Rc<Cell<Option<PendingLook>>>) {
     // When every process that was not idle was last observed running.
     let mut whole = clock::now();
     let mut idle: BTreeMap<String, InactivityStart> = BTreeMap::new();
     loop {
         let begun = clock::now();
+        pending.set(Some(PendingLook { whole, begun }));
         let looked = look(&cell).await;
+        pending.set(None);
         let now = clock::now();
         let since = |who: &str| idle.get(who).copied().unwrap_or(InactivityStart { from: whole, seen: now });
         match looked {
@@ -80,7 +122,7 @@ pub(super) async fn death(ensemble: &dyn Ensemble) -> EnsembleError {
 async fn look(cell: &LiveCell) -> Result<Vec<String>, MissingProcess> {
     let mut idle = match cell.environment.ensemble.check_alive().await {
         Ok(idle) => idle,
-        Err(error) => vec![gone_or_unknown(error.gone(), &error, "the ensemble")?],
+        Err(error) => vec![gone_or_unknown(error.gone(), &error, ENSEMBLE)?],
     };
     if let Some(links) = &cell.environment.links {
         match links.check_alive().await {

@@ -12,8 +12,8 @@ use crate::links::pending_proxy_cleanup;
 const CLEANED_UP_WITHIN: Duration = Duration::from_secs(5);
 
 /// Does the pending cleanup that the notes in the run's folder list, with the run's own access. Returns descriptions of
-/// what may be left.
-pub(super) async fn clean_up(folder: &Path, run_id: &str, access: &Access) -> Vec<String> {
+/// what may be left. `given_up`: the servers did not answer, and are not asked again.
+pub(super) async fn clean_up(folder: &Path, run_id: &str, access: &Access, given_up: bool) -> Vec<String> {
     let mut pending = Vec::new();
     if let Ok(Some(cleanup)) = pending_proxy_cleanup(folder, run_id) {
         let (url, prefix) = (cleanup.url.clone(), cleanup.prefix.clone());
@@ -23,7 +23,7 @@ pub(super) async fn clean_up(folder: &Path, run_id: &str, access: &Access) -> Ve
         }
     }
     if let Ok(Some(cleanup)) = external::pending_znode_cleanup(folder, run_id)
-        && !matches!(tokio::time::timeout(CLEANED_UP_WITHIN, cleanup.clean_up(access)).await, Ok(Ok(_)))
+        && (given_up || !matches!(tokio::time::timeout(CLEANED_UP_WITHIN, cleanup.clean_up(access)).await, Ok(Ok(_))))
     {
         pending.push(format!("znodes {}* may be left on {}", cleanup.prefix, cleanup.servers));
     }

@@ -1,6 +1,6 @@
 //! One run: ensemble, links, then every cell in turn, and the record of it all.
 
-use std::cell::RefCell;
+use std::cell::{Cell as StdCell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -23,10 +23,10 @@ use crate::coordinator::interruption::CellInterruption;
 use crate::coordinator::retry::retry_until_success;
 use crate::coordinator::run_links::ToxiproxyLinks;
 use crate::coordinator::selection::{CellSelection, ComparisonBase};
-use crate::coordinator::{correction, liveness_monitor, pending_cleanup, run_links, warm};
+use crate::coordinator::{correction, ensemble_waits, liveness_monitor, pending_cleanup, run_links, warm};
 use crate::ensemble::server_options::{ServerOptions, heap_mb_for};
 use crate::ensemble::start::{EnsembleRequest, EnsembleRequirements, start};
-use crate::ensemble::{Ensemble, external, look};
+use crate::ensemble::{Ensemble, external};
 use crate::files::workdir::WorkDir;
 use crate::foreign::adapters;
 use crate::links::LinkError;
@@ -34,9 +34,6 @@ use crate::process::capacity::{Demand, SessionPlacement, check_capacity};
 use crate::process::interrupt::Interrupt;
 use crate::process::{clock, limits, machine, utc};
 use crate::recording::archive::{Archive, ScenarioTexts};
-
-/// Servers that were hit in a cell serve again within this after it.
-const WHOLE_AT_MOST: Duration = Duration::from_secs(30);
 
 /// What a run is told.
 pub struct RunOptions {
@@ -113,6 +110,8 @@ struct RunContext<'a> {
     rounds: Rounds,
     /// Cells of all rounds.
     planned: u32,
+    /// Servers of somebody else did not answer after an interruption, and znodes may be left there.
+    given_up: StdCell<bool>,
 }
 
 /// Runs every cell of a scenario. What was started is stopped when this returns.
@@ -144,12 +143,14 @@ pub async fn run(options: &RunOptions) -> Result<RunOutcome, RunError> {
         progress: &progress,
         rounds: Rounds::new(&cells, repeat, at_most),
         planned,
+        given_up: StdCell::new(false),
     };
     let result = tokio::select! {
         result = on_ensembles(&run, &cells) => result,
         () = options.interrupt.second() => Err(stopped_at_once(options)),
     };
-    let pending = pending_cleanup::clean_up(work.path(), &run.run_id, &options.request.access()).await;
+    let given_up = run.given_up.get();
+    let pending = pending_cleanup::clean_up(work.path(), &run.run_id, &options.request.access(), given_up).await;
     progress.finish();
     if !pending.is_empty() {
         pending.iter().for_each(|pending| progress.line(&format!("warning: {pending}; `hustings clean` removes them")));
@@ -292,8 +293,9 @@ async fn on_ensemble(
             on_links(run, (cells, numbers), warnings, named, &ensemble, record).await
         }
     };
-    if let Err(error) = ensemble.stop().await {
-        progress.line(&format!("warning: the ensemble could not be stopped in order: {error}"));
+    match ensemble_waits::stop(&*ensemble, interrupt.first()).await {
+        Ok(given_up) => run.given_up.set(given_up),
+        Err(error) => progress.line(&format!("warning: the ensemble could not be stopped in order: {error}")),
     }
     result
 }
@@ -323,8 +325,9 @@ async fn on_links(
     let mut end = Ok(());
     let round = |number| in_turn(run.rounds.round(&cells, number).collect(), options.seed, number);
     for cell in numbers.clone().flat_map(round) {
-        if let Err(error) = whole(&**ensemble).await {
-            end = Err(error.into());
+        let whole = ensemble_waits::unless_given_up(interrupt.first(), ensemble_waits::whole(&**ensemble)).await;
+        end = whole.ok_or(CellInterruption::Interrupted).and_then(|whole| whole.map_err(CellInterruption::from));
+        if end.is_err() {
             break;
         }
         let (name, began) = (cell.name.clone(), clock::now());
@@ -372,28 +375,14 @@ fn recorded(
         return Ok(archive.clone());
     }
     let manifest = manifest(run, warnings, ensemble);
-    let own = ScenarioTexts { verbatim: &options.chosen.verbatim, resolved: &options.chosen.resolved };
-    let against = options.against.as_ref().map(|against| &against.chosen);
-    let against = against.map(|chosen| ScenarioTexts { verbatim: &chosen.verbatim, resolved: &chosen.resolved });
+    let texts = |side: &CellSelection| {
+        let resolved = side.scenario.to_toml_with_seed(options.seed)?;
+        anyhow::Ok(ScenarioTexts { verbatim: side.verbatim.clone(), resolved })
+    };
+    let own = texts(&options.chosen)?;
+    let against = options.against.as_ref().map(|against| texts(&against.chosen)).transpose()?;
     let archive = Archive::create(&options.out, manifest, &own, against.as_ref())?;
     Ok(record.insert(Rc::new(RefCell::new(archive))).clone())
-}
-
-/// Whether all servers are there and serve: faults of the cell before have healed, and nothing has died by itself.
-async fn whole(ensemble: &dyn Ensemble) -> anyhow::Result<()> {
-    ensemble.check_alive().await?;
-    let servers: Vec<u32> = (1..).take(ensemble.servers().len()).collect();
-    let states = tokio::select! {
-        states = look::until_all_serve(ensemble, &servers, WHOLE_AT_MOST) => states,
-        died = liveness_monitor::death(ensemble) => return Err(died.into()),
-    };
-    let idle = look::idle(&states);
-    anyhow::ensure!(
-        idle.is_empty(),
-        "servers {idle:?} do not serve, {} s after the last cell",
-        WHOLE_AT_MOST.as_secs()
-    );
-    Ok(())
 }
 
 /// Writes down how the run ended. Whatever ended it, what was recorded until then is a record.

@@ -11,9 +11,8 @@ pub struct CellSelection {
     pub scenario: Scenario,
     /// Names of the cells to run.
     pub only: Vec<String>,
-    /// The scenario's text as given, and resolved.
+    /// The scenario's text as given.
     pub verbatim: String,
-    pub resolved: String,
 }
 
 /// The base with which they are compared.

@@ -9,12 +9,14 @@ use hustings_workloads::scenario::{Cell, POLICY_BY_COMMAND, ROOT, placeholder};
 
 use crate::client::session::ZkSession;
 use crate::coordinator::cell_hosts::{CellHost, writer_name};
+use crate::coordinator::ensemble_waits::unless_given_up;
 use crate::coordinator::environment::Environment;
 use crate::coordinator::interruption::CellInterruption;
 use crate::coordinator::live_cell::LiveCell;
 use crate::coordinator::observer_task::ObserverTask;
 use crate::coordinator::retry::retry_until_success;
 use crate::coordinator::{admin, observer_weight};
+use crate::files::write_error::WriteError;
 use crate::foreign::adapters::{BUILD_VARIABLE, build_folder, plain_sleep};
 use crate::foreign::faketime;
 use crate::foreign::words::fill;
@@ -30,7 +32,8 @@ pub(super) async fn set_up(live: &LiveCell) -> Result<(), CellInterruption> {
         why = live.cut_short() => return Err(why),
     }
     let mut add_segment = |writer: &str| environment.archive.borrow_mut().add_segment(writer);
-    environment.ensemble.begin_cell(cell.index, &mut add_segment).await?;
+    let begun = environment.ensemble.begin_cell(cell.index, &mut add_segment);
+    unless_given_up(environment.interrupt.first(), begun).await.ok_or(CellInterruption::Interrupted)??;
     if let Some(links) = &environment.links {
         let populated = links.populate(&cell.host_names, &environment.upstreams, &environment.servers).await;
         populated.map_err(anyhow::Error::from)?;
@@ -164,7 +167,7 @@ fn with_wall_clock(
     let library =
         faketime::library().context("clock-step on a program needs libfaketime: install Debian's libfaketime")?;
     let file = environment.adapters.join(format!("wall-clock-{}-{host}", cell.index));
-    std::fs::write(&file, "+0\n").with_context(|| file.display().to_string())?;
+    std::fs::write(&file, "+0\n").map_err(WriteError::temporary(&file))?;
     program.environment.extend(faketime::environment(&plain_sleep(&environment.adapters), &library, &file));
     program.wall_clock = Some(file);
     Ok(stands)

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use hustings_record::Event;
 use rustix::process::Signal;
 use tokio::time::Instant;
 
 use crate::coordinator::cell_hosts::gone;
+use crate::coordinator::ensemble_waits::unless_given_up;
 use crate::coordinator::hosts::{HostProcess, process_weight};
 use crate::coordinator::live_cell::LiveCell;
 use crate::process::clock;
@@ -42,7 +43,8 @@ pub(super) async fn tear_down(cell: &LiveCell) -> anyhow::Result<()> {
         }
         None => Ok(()),
     };
-    let recorded = cell.environment.ensemble.end_cell().await;
+    let recorded = unless_given_up(cell.environment.interrupt.first(), cell.environment.ensemble.end_cell()).await;
+    let recorded = recorded.unwrap_or_else(|| Err(anyhow!("the servers did not answer after the interruption")));
     stopped.and(observed).and(unlinked).and(recorded)
 }
 

@@ -15,6 +15,7 @@ pub use watch::{WatchReport, watch};
 
 use crate::ensemble::local::InstallLocations;
 use crate::files::workdir::temp_root;
+use crate::process::working_directory;
 
 /// The places that the checks examine.
 #[derive(Clone, Debug)]
@@ -93,14 +94,20 @@ const CHECKS: [(&str, Check); 10] = [
     ("left-overs", machine::left_overs),
 ];
 
+/// The check before all others: without a working directory no other program starts, and each of them would be blamed.
+const DIRECTORY: &str = "directory";
+
 /// Runs every check. None takes longer than a few seconds.
 #[must_use]
 pub fn examine(context: &Context) -> Vec<DoctorFinding> {
-    let run = |(name, check): (&'static str, Check)| {
-        let CheckFinding { status, found, remedy } = check(context);
-        DoctorFinding { check: name, status, found, remedy }
+    let named = |check: &'static str, finding: CheckFinding| {
+        let CheckFinding { status, found, remedy } = finding;
+        DoctorFinding { check, status, found, remedy }
     };
-    CHECKS.into_iter().map(run).collect()
+    if let Err(gone) = working_directory::check() {
+        return vec![named(DIRECTORY, CheckFinding::failed(gone.to_string(), working_directory::REMEDY))];
+    }
+    CHECKS.into_iter().map(|(name, check)| named(name, check(context))).collect()
 }
 
 /// The warning of the check of the processors, on one line. `None`: the machine has enough, and is idle.

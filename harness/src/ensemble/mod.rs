@@ -26,6 +26,7 @@ pub mod start;
 pub use control::ServerControl;
 use four_letter::FourLetterError;
 
+use crate::files::write_error::if_full;
 use crate::links::{ExternalToxiproxy, LinkError};
 use crate::recording::archive::AddSegment;
 
@@ -54,6 +55,11 @@ pub trait Ensemble {
     /// Least and greatest session timeout that every server grants, in milliseconds; None if the run set them.
     fn timeout_bounds_ms(&self) -> Option<(u64, u64)> {
         None
+    }
+
+    /// Numbers and pids of those servers that run as processes of their own that this process can look at.
+    fn processes(&self) -> Vec<(u32, u32)> {
+        Vec::new()
     }
 
     /// Faults on its servers; None for external servers.
@@ -177,7 +183,7 @@ pub enum EnsembleError {
     PortTaken { port: u16, role: &'static str, server: u32, source: io::Error },
     #[error("no free ports for {} were found: {source}", plural(u64::from(*.servers), "server", "servers"))]
     NoPorts { servers: u32, source: io::Error },
-    #[error("cannot {what} {}: {source}", .path.display())]
+    #[error("cannot {what} {}: {source}{}", .path.display(), if_full(.source))]
     Io { what: &'static str, path: PathBuf, source: io::Error },
     #[error("server {server} died ({status}){}", log_note(.log))]
     Died { server: u32, status: String, log: String },

@@ -5,6 +5,7 @@ use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
+use hustings_record::UNFINISHED_PREFIX;
 use tempfile::{Builder, NamedTempFile};
 
 /// Number of links that the kernel follows before it reports a loop.
@@ -112,7 +113,7 @@ fn beside(path: &Path) -> io::Result<NamedTempFile> {
     }
     // Created here for the same reason, and with the rights of any new file.
     Builder::new()
-        .prefix(".hustings-")
+        .prefix(UNFINISHED_PREFIX)
         .make_in(folder, |path| OpenOptions::new().write(true).create_new(true).open(path))
 }
 

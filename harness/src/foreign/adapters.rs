@@ -11,6 +11,8 @@ use hustings_workloads::adapters::{Adapter, FILES};
 use hustings_workloads::scenario::{ResolvedProgram, placeholder};
 use tokio::process::Command;
 
+use crate::files::write_error::WriteError;
+
 /// The folder for the results of an adapter's build script.
 pub const BUILD_VARIABLE: &str = "HUSTINGS_ADAPTERS_BUILD";
 const FOLDER: &str = "adapters";
@@ -26,10 +28,10 @@ const SAID_CHARS: usize = 2_000;
 /// It cannot be written.
 pub fn write_out(below: &Path) -> anyhow::Result<PathBuf> {
     let folder = below.join(FOLDER);
-    fs::create_dir_all(folder.join(BUILD_FOLDER)).with_context(|| folder.display().to_string())?;
+    fs::create_dir_all(folder.join(BUILD_FOLDER)).map_err(WriteError::temporary(&folder))?;
     for file in FILES {
         let path = folder.join(file.name);
-        fs::write(&path, file.text).with_context(|| path.display().to_string())?;
+        fs::write(&path, file.text).map_err(WriteError::temporary(&path))?;
         if file.text.starts_with("#!") {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
                 .with_context(|| path.display().to_string())?;

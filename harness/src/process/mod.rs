@@ -10,3 +10,4 @@ pub(crate) mod lock;
 pub mod machine;
 pub mod procfs;
 pub mod utc;
+pub(crate) mod working_directory;

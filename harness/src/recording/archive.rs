@@ -26,9 +26,9 @@ const RESOLVED: &str = "# ---- resolved, with --set and --seed";
 pub type AddSegment<'a> = &'a mut dyn FnMut(&str) -> anyhow::Result<PathBuf>;
 
 /// A scenario as it was given, and with all changes.
-pub struct ScenarioTexts<'a> {
-    pub verbatim: &'a str,
-    pub resolved: &'a str,
+pub struct ScenarioTexts {
+    pub verbatim: String,
+    pub resolved: String,
 }
 
 /// A record being written.
@@ -106,8 +106,8 @@ impl Archive {
     pub fn create(
         folder: &Path,
         manifest: Manifest,
-        scenario: &ScenarioTexts<'_>,
-        against: Option<&ScenarioTexts<'_>>,
+        scenario: &ScenarioTexts,
+        against: Option<&ScenarioTexts>,
     ) -> anyhow::Result<Self> {
         Self::check(folder)?;
         let events = folder.join("events");
@@ -121,7 +121,7 @@ impl Archive {
     }
 
     /// Stores a scenario as part of the record.
-    fn keep_scenario(&mut self, name: &str, scenario: &ScenarioTexts<'_>) -> anyhow::Result<()> {
+    fn keep_scenario(&mut self, name: &str, scenario: &ScenarioTexts) -> anyhow::Result<()> {
         let ScenarioTexts { verbatim, resolved } = scenario;
         let scenario = format!("{verbatim}\n{RESOLVED}\n{}", commented(resolved));
         let path = self.folder.join(name);

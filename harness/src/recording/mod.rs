@@ -4,3 +4,4 @@ pub mod archive;
 pub mod folder;
 pub mod journal;
 pub mod stall;
+pub(crate) mod thread_waits;

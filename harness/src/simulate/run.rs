@@ -22,9 +22,8 @@ use crate::recording::archive::{Archive, ScenarioTexts};
 pub struct SimulateOptions {
     pub scenario: Scenario,
     pub cells: Vec<Cell>,
-    /// The original and the resolved scenario, for the record.
+    /// The original scenario, for the record.
     pub verbatim: String,
-    pub resolved: String,
     pub seed: u64,
     pub timing: Timing,
     pub schedule: Option<Vec<Step>>,
@@ -37,7 +36,8 @@ pub struct SimulateOptions {
 /// # Errors
 /// The record cannot be written. Then nothing of it is left.
 pub fn run(options: &SimulateOptions, progress: &Progress) -> anyhow::Result<(u64, u64)> {
-    let scenario = ScenarioTexts { verbatim: &options.verbatim, resolved: &options.resolved };
+    let resolved = options.scenario.to_toml_with_seed(options.seed)?;
+    let scenario = ScenarioTexts { verbatim: options.verbatim.clone(), resolved };
     let archive = Rc::new(RefCell::new(Archive::create(&options.out, manifest(options), &scenario, None)?));
     // A partial record could be mistaken for a complete one, and the same simulation can be repeated.
     every_cell(options, progress, &archive).inspect_err(|_| archive.borrow().discard())

@@ -92,6 +92,8 @@ fn code_2_is_a_wrong_command_line_or_file() {
         (&["simulate", "--schedule", "1", "--steps", "9999"], "9999"),
         (&["simulate", "--schedule", "1", "--steps", "0,,1"], "--steps 0,3"),
         (&["simulate", "--timing", "nowhere.toml"], "nowhere.toml"),
+        (&["simulate", "--seed", "3", "--cell", "nonsense"], "--cell has no effect without --schedule"),
+        (&["run", "-v", "--json"], "--verbose has no effect without --dry-run"),
         (&["report"], "RECORD"),
     ] {
         let ran = bench.run(arguments).expect(2);
@@ -119,6 +121,7 @@ fn code_4_is_what_a_run_stands_on_and_records_that_cannot_be_read() {
         (&["report", "nowhere"], "nowhere"),
         (&["calibrate", "nowhere"], "nowhere"),
         (&["run", "--connect", "127.0.0.1:1"], "127.0.0.1:1"),
+        (&["run", "--chaos", "--connect", "127.0.0.1:1", "--dry-run"], "127.0.0.1:1"),
         (&["run", "--zookeeper-home", "/nowhere"], "/nowhere"),
         (&["run", "--dry-run", "--zookeeper-home", "/nowhere"], "/nowhere"),
         (&["run", "--dry-run", "--ensemble", "local", "--zookeeper-home", "/nowhere"], "/nowhere"),

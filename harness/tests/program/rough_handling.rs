@@ -94,7 +94,7 @@ fn the_verdict_is_told_though_it_cannot_be_written_down() {
 #[test]
 fn a_record_of_which_something_was_taken_away_passes_nowhere() {
     type RecordDamage = fn(&Path);
-    let changes: [(&str, RecordDamage); 3] = [
+    let changes: [(&str, RecordDamage); 4] = [
         ("seal", |record| {
             let path = record.join("manifest.json");
             let mut manifest: serde_json::Value =
@@ -108,6 +108,7 @@ fn a_record_of_which_something_was_taken_away_passes_nowhere() {
             let cell = fs::read_dir(record.join("events")).expect("read").flatten().next().expect("a cell").path();
             fs::write(cell.join("host-099.0.jsonl"), "").expect("written");
         }),
+        ("extra.txt: not named", |record| fs::write(record.join("extra.txt"), "").expect("written")),
     ];
     for (told, change) in changes {
         let bench = Bench::new();

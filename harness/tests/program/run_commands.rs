@@ -86,6 +86,7 @@ fn a_run_says_its_result_once_on_standard_output_and_the_rest_on_standard_error(
     }
     let kept = fs::read_to_string(bench.path("record/scenario.toml")).expect("the scenario");
     assert!(kept.starts_with(&calm()), "verbatim: {kept}");
+    assert!(kept.contains("\n# seed = 11\n"), "resolved: {kept}");
 
     checks_and_reports_say_the_same_again(&bench);
     let quiet = bench.run(&["run", &file, "--out", "quiet", "--quiet"]).expect(0);

@@ -2,16 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-use crate::run_support::scenario::{endless, on_one_server};
+use crate::run_support::scenario::{EMBEDDED, endless, on_one_server};
 use crate::run_support::{Bench, RunningProgram, events, summary_of};
 use hustings_record::{Event, Record, RunState};
 use hustings_reports::verdict::Verdict;
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 
 /// Bound on the orderly end of hosts, servers and links; no machine needs more.
 const END_WITHIN: Duration = Duration::from_secs(60);
 /// An immediate end takes milliseconds; on a busy machine it may take longer, but less than an orderly end.
 const AT_ONCE: Duration = Duration::from_secs(10);
+/// An orderly end beside servers that do not answer: each of its parts waits for some seconds.
+const GIVEN_UP_WITHIN: Duration = Duration::from_secs(25);
 
 /// A run in the middle of its fault, which lasts for ten minutes.
 fn in_the_middle(bench: &Bench, kind: &str) -> RunningProgram {
@@ -47,6 +49,25 @@ fn ctrl_c_in_a_partition_heals_it_and_keeps_the_record() {
 #[test]
 fn ctrl_c_in_a_pause_lets_the_stopped_host_go_on_and_keeps_the_record() {
     interrupted_in_order("pause");
+}
+
+#[test]
+fn ctrl_c_while_the_servers_stand_still_does_not_wait_for_each_answer_of_theirs() {
+    let bench = Bench::new();
+    let file = bench.scenario(&endless("pause"));
+    let command = bench.command(&[&["run", &file, "--out", "record"][..], &EMBEDDED].concat());
+    let running = bench.start(command).in_its_fault(&bench.path("record"));
+    let processes = bench.processes();
+    let servers = processes.iter().find(|line| line.contains(" embedded --servers ")).expect("the servers' process");
+    let pid = servers.split(' ').next().and_then(|pid| Pid::from_raw(pid.parse().ok()?)).expect("a pid");
+    kill_process(pid, Signal::STOP).expect("stopped");
+    std::thread::sleep(Duration::from_secs(2));
+    running.signal(Signal::INT);
+    let asked = Instant::now();
+    running.end_within(END_WITHIN).expect(130);
+    assert!(asked.elapsed() < GIVEN_UP_WITHIN, "it took {:?}", asked.elapsed());
+    bench.assert_nothing_left();
+    assert_eq!(summary_of(&bench.path("record")).manifest.state, RunState::Interrupted);
 }
 
 #[test]

@@ -128,6 +128,25 @@ fn with_output(bench: &Bench, arguments: &[&str], out: Stdio) -> ProgramOutput {
 }
 
 #[test]
+fn the_resolved_scenario_of_a_record_has_the_seed_that_the_record_was_made_with() {
+    let bench = Bench::new();
+    let kept = |options: &[&str]| {
+        let one = ["--set", "matrix.fault=[\"resign\"]", "--out", "record", "-q"];
+        bench.run(&[&QUICK[..], &one, options].concat()).expect(0);
+        let text = fs::read_to_string(bench.path("record/scenario.toml")).expect("the scenario");
+        fs::remove_dir_all(bench.path("record")).expect("gone");
+        text.split_once("# ---- resolved").expect("a resolved scenario").1.to_owned()
+    };
+    for options in [&["--seed", "5"][..], &["--set", "seed=5"], &["--set", "seed=4", "--seed", "5"]] {
+        assert!(kept(options).contains("\n# seed = 5\n"), "{options:?}");
+    }
+    // TOML has no integer as large as this seed.
+    let huge = u64::MAX.to_string();
+    let text = kept(&["--seed", &huge]);
+    assert!(text.contains(&format!("to be given with --seed {huge}")) && !text.contains("\n# seed = "), "{text}");
+}
+
+#[test]
 fn a_reader_that_has_gone_changes_nothing_and_a_full_disk_is_an_error() {
     let bench = Bench::new();
     recorded(&bench, &["record"]);

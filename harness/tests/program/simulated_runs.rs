@@ -133,7 +133,14 @@ fn what_cannot_be_simulated_is_refused_before_anything_is_written() {
         (vec!["simulate", "quick", "--timing", "nowhere.toml"], "nowhere.toml"),
         (vec!["simulate", "nowhere"], "nowhere"),
         (vec!["simulate", "quick", "--set", "self_test={recipe=\"naive\"}"], "is not broken"),
+        (vec!["simulate", "quick", "--timing", "cores.toml"], "cores = 9223372036854775807 is too much: choose 65536"),
+        (vec!["simulate", "quick", "--timing", "zeros.toml"], "zeros.toml: link_us and client_us are both 0"),
+        (vec!["simulate", "quick", "--set", "election.witness=true"], "election.witness=false"),
+        (vec!["simulate", "quick", "--set", "election.witness=true", "--seeds", "0..3"], "election.witness=false"),
+        (vec!["simulate", "quick", "--set", "election.witness=true", "--schedule", "1"], "election.witness=false"),
     ];
+    bench.file("cores.toml", "cores = 9223372036854775807\n");
+    bench.file("zeros.toml", "link_us = 0\nclient_us = 0\n");
     for (args, told) in refused {
         let ran = bench.run(&args);
         assert_eq!(ran.code, 2, "{args:?}: {}", ran.err);

@@ -16,16 +16,21 @@ const LOOK: u64 = 20 * MS;
 
 /// A cell of three servers, which notice a lost one after 2 s, under three groups.
 fn simulate(fault: &str) -> CellSummary {
+    simulate_with(3, "recipe = \"predecessor-watch\"", fault)
+}
+
+/// The same cell on so many servers, with these keys of the election and of the fault.
+fn simulate_with(servers: u32, election: &str, fault: &str) -> CellSummary {
     let text = format!(
         r#"name = "servers"
 
 [ensemble]
-servers = 3
+servers = {servers}
 tick_ms = 200
 sync_limit = 10
 
 [election]
-recipe = "predecessor-watch"
+{election}
 groups = 3
 hosts = 3
 candidates_per_group = 3
@@ -201,4 +206,33 @@ fn every_leader_that_is_to_resign_does_after_its_candidates_have_moved() {
         assert_eq!(resigned, 15, "{}: {:#?}", cell.info.name, cell.faults.verifications);
         assert!(cell.ensemble.elections.is_empty(), "the quorum was there all along: {:#?}", cell.ensemble.elections);
     }
+}
+
+const EXPECTED: &str = "[[expect]]\nunplanned = \"any\"\nbecause = \"sessions may expire while the server is away\"";
+
+#[test]
+fn while_the_only_server_is_away_nobody_has_to_lead_and_it_holds_no_election() {
+    for kind in ["server-kill", "server-pause"] {
+        for recipe in ["predecessor-watch", "naive", "lock-race", "poll-race"] {
+            let fault = format!(
+                "kind = \"{kind}\"\ntarget = \"servers\"\nservers = [1]\nfor_ms = 12000\nallow_majority = true\n\n{EXPECTED}"
+            );
+            let cell = simulate_with(1, &format!("recipe = \"{recipe}\""), &fault);
+            for name in ["liveness", "ownership", "handovers", "participation"] {
+                assert_eq!(check(&cell, name).verdict, Verdict::Pass, "{kind}, {recipe}: {:#?}", cell.checks);
+            }
+            assert_ne!(cell.verdict, Verdict::Fail, "{kind}, {recipe}: {:#?}", cell.checks);
+            let lulls = cell.ensemble.watch.as_ref().map(|watch| watch.lulls);
+            assert_eq!((cell.ensemble.elections.len(), lulls), (0, Some(1)), "{kind}, {recipe}");
+            assert!(cell.leaderless.longest_ns > 10_000 * MS, "the time without a leader is shown all the same");
+        }
+    }
+}
+
+#[test]
+fn a_recipe_that_looks_every_ten_seconds_may_be_led_again_that_much_later() {
+    let election = "recipe = \"poll-race\"\npoll_interval_ms = 10000";
+    let cell = simulate_with(3, election, "kind = \"crash\"\ntarget = \"leaders\"\nfor_ms = 1000");
+    assert_eq!(check(&cell, "liveness").verdict, Verdict::Pass, "{:#?}", cell.checks);
+    assert!(cell.leaderless.longest_ns > 6_600 * MS, "longer than a recipe that is notified may take");
 }

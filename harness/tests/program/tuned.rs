@@ -1,6 +1,6 @@
 //! `hustings tune`: its answer by the model, its use of a record, and its errors about unusable logs.
 
-use crate::run_support::Bench;
+use crate::run_support::{Bench, EXE};
 use serde_json::Value;
 
 /// JSON on standard output of a run with this exit code.
@@ -62,6 +62,39 @@ fn a_machine_that_is_watched_is_a_log_of_pauses() {
 }
 
 #[test]
+fn a_log_that_is_removed_while_the_machine_is_watched_is_not_offered() {
+    let bench = Bench::new();
+    let mut watching = bench.start(bench.command(&["doctor", "--watch", "machine.hlog", "--for", "3s"]));
+    watching.until("the log", || bench.path("machine.hlog").exists());
+    std::fs::remove_file(bench.path("machine.hlog")).expect("removed");
+    let ran = watching.end().expect(4);
+    ran.error(&["machine.hlog was removed", "watch again"]);
+    assert!(ran.err.contains("watched for") && !ran.err.contains("hustings tune"), "{}", ran.err);
+}
+
+#[test]
+fn a_time_to_watch_is_refused_where_nothing_is_watched() {
+    let bench = Bench::new();
+    for more in [&[] as &[&str], &["--zookeeper-home", "/tmp"]] {
+        bench.run(&[&["doctor", "--for", "3s"], more].concat()).expect(2).error(&["--for", "--watch"]);
+    }
+}
+
+#[test]
+fn a_working_directory_that_is_gone_is_named_and_no_program_is_blamed() {
+    let bench = Bench::new();
+    for command in [&["doctor"][..], &["candidate", "check", "--", "sleep", "1"]] {
+        let shell = "mkdir gone && cd gone && rmdir ../gone && exec \"$0\" \"$@\"";
+        let mut gone = std::process::Command::new("sh");
+        gone.args(["-c", shell, EXE]).args(command);
+        bench.at_home(&mut gone);
+        let ran = bench.start(gone).end().expect(4);
+        assert!(ran.err.contains("the working directory cannot be used"), "{}", ran.err);
+        assert!(ran.err.contains("change to a folder that exists") && !ran.err.contains("JAVA_HOME"), "{}", ran.err);
+    }
+}
+
+#[test]
 fn no_pause_says_what_zero_means() {
     let bench = Bench::new();
     let file = bench.file("none.txt", "# none\n").display().to_string();
@@ -97,6 +130,33 @@ fn rotated_logs_are_watched_between_their_own_lines() {
         .error(&["gc.log.0", "the same pauses"]);
     std::fs::copy(bench.path("gc.log.0"), bench.path("copy")).expect("copied");
     bench.run(&["tune", "--pauses", "gc.log.0", "copy", "--model"]).expect(2).error(&["copy", "the same pauses"]);
+}
+
+#[test]
+fn a_part_of_a_log_that_is_given_twice_is_refused() {
+    let bench = Bench::new();
+    let line = |at: u32| {
+        format!("[{}.000s] Total time for which application threads were stopped: 0.0{at} seconds\n", at * 600)
+    };
+    let lines: Vec<String> = (0..100).map(line).collect();
+    bench.file("a.log", &lines.concat());
+    bench.file("earlier.log", &lines[..90].concat());
+    for files in [["a.log", "earlier.log"], ["earlier.log", "a.log"]] {
+        let ran = bench.run(&["tune", "--model", "--pauses", files[0], files[1]]).expect(2);
+        ran.error(&["a.log", "earlier.log", "90 pauses", "give each part of a log once"]);
+    }
+    bench.file("twice.log", &(lines.concat() + &lines.concat()));
+    bench.run(&["tune", "--model", "--pauses", "twice.log"]).expect(2).error(&["twice.log holds 100 pauses twice"]);
+}
+
+#[test]
+fn a_log_of_pauses_that_overlap_is_refused_with_the_remedy() {
+    let bench = Bench::new();
+    let line =
+        |at: u32| format!("[{}.000s] Total time for which application threads were stopped: 700.0 seconds\n", at * 600);
+    bench.file("stopped.log", &(0..2_000).map(line).collect::<String>());
+    let ran = bench.run(&["tune", "--model", "--timeout-ms", "10000", "--pauses", "stopped.log"]).expect(2);
+    ran.error(&["stopped.log", "line 3", "line 2", "give one log per process"]);
 }
 
 #[test]

@@ -56,6 +56,8 @@ pub enum Event {
         /// The name of its segment where it has one, else "server 2".
         who: String,
     },
+    /// A thread of one of the run's own servers was ready to run and was given no processor.
+    ServerWait { from: Nanos, to: Nanos, server: u32 },
     /// Last event of a segment that was ended in order. Its absence says that the writer was killed.
     End { t: Nanos },
 
@@ -309,6 +311,7 @@ impl Event {
             | Self::Verification(_)
             | Self::ServerState { .. } => true,
             Self::Stall { .. }
+            | Self::ServerWait { .. }
             | Self::Candidate { .. }
             | Self::Session { .. }
             | Self::State { .. }

@@ -58,6 +58,22 @@ pub(crate) fn files_below(folder: &Path, below: &str) -> io::Result<Vec<String>>
     Ok(found)
 }
 
+/// As [`files_below`], beside this folder of the record. A folder that cannot be listed stands for the files in it.
+pub(crate) fn files_beside(folder: &Path, but: &str) -> io::Result<Vec<String>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !entry.file_type()?.is_dir() {
+            found.push(name);
+        } else if name != but {
+            found.extend(files_below(folder, &name).unwrap_or_else(|_| vec![name]));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
 fn refused(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }

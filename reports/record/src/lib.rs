@@ -57,7 +57,10 @@ pub use fault::{
 };
 pub use grade::EvidenceSource;
 pub use holdings::Holdings;
-pub use manifest::{BASE_BUILD, CellEntry, MANIFEST_FILE, Machine, Manifest, RunState, SCHEMA, SegmentEntry, sum_of};
+pub use manifest::{
+    BASE_BUILD, CellEntry, MANIFEST_FILE, Machine, Manifest, REPORT_FILE, RunState, SCHEMA, SUMMARY_FILE, SegmentEntry,
+    UNFINISHED_PREFIX, sum_of,
+};
 pub use misbehaviour::{HELLO_AT_MOST, Misbehaviour, STOP_AT_MOST};
 pub use nanos::Nanos;
 pub use observed::{LeadOwner, ObserverWeight};

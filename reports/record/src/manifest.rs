@@ -16,6 +16,15 @@ pub const SCHEMA: u32 = 3;
 /// Name of the manifest within a record's folder.
 pub const MANIFEST_FILE: &str = "manifest.json";
 
+/// Name of the summary within a record's folder. It is made from the record, and no part of it.
+pub const SUMMARY_FILE: &str = "summary.json";
+
+/// Name of the report within a record's folder. It is made from the record, and no part of it.
+pub const REPORT_FILE: &str = "report.html";
+
+/// How the names of files begin that are still being written, and renamed once they are whole.
+pub const UNFINISHED_PREFIX: &str = ".hustings-";
+
 /// Entry of [`Manifest::versions`]: the executable of the base's hosts, if it is another one than that of the run.
 pub const BASE_BUILD: &str = "hustings of the base";
 

@@ -48,6 +48,7 @@ pub(crate) fn named(event: &Event) -> NamedNumbers<'_> {
         Event::Holdings { servers, .. } => NamedNumbers { servers: servers.clone(), ..nothing },
         Event::ServerLoad { server, .. }
         | Event::ServerState { server, .. }
+        | Event::ServerWait { server, .. }
         | Event::ServerWatched { server, .. }
         | Event::ServerLooks { server, .. }
         | Event::ServerLog { server, .. } => NamedNumbers { servers: vec![*server], ..nothing },

@@ -10,8 +10,11 @@ use crate::cell::CellInfo;
 use crate::checked::ChecksummedReader;
 use crate::contradiction::contradiction;
 use crate::event::Event;
-use crate::files::{files_below, open_inside, read_small};
-use crate::manifest::{CellEntry, MANIFEST_FILE, Manifest, SCHEMA, SEAL, SegmentEntry, seal_of};
+use crate::files::{files_below, files_beside, open_inside, read_small};
+use crate::manifest::{
+    CellEntry, MANIFEST_FILE, Manifest, REPORT_FILE, SCHEMA, SEAL, SUMMARY_FILE, SegmentEntry, UNFINISHED_PREFIX,
+    seal_of,
+};
 use crate::nanos::Nanos;
 use crate::placement::SegmentEvents;
 use crate::segment::{SEALED_ENDING, SEGMENT_ENDING, SegmentContents, SegmentError, TornTail, plain_most, read_opened};
@@ -215,13 +218,15 @@ impl RecordReader {
         let named: BTreeSet<String> =
             self.manifest.cells.iter().flat_map(|cell| &cell.segments).flat_map(names).collect();
         // A run in progress writes more of them.
-        let there = files_below(folder, EVENTS).unwrap_or_default();
-        let strangers: Vec<String> = there.into_iter().filter(|file| !named.contains(file)).collect();
+        let there = files_below(folder, EVENTS).unwrap_or_default().into_iter().filter(|file| !named.contains(file));
+        let beside = files_beside(folder, EVENTS).unwrap_or_default().into_iter();
+        let beside = beside.filter(|file| !self.manifest.files.contains_key(file) && !is_expected_beside(file));
+        let strangers: Vec<String> = there.chain(beside).collect();
         for file in strangers.iter().take(STRANGERS_TOLD_MAX) {
             self.changed.push(format!("{file}: not named by the manifest, and not read"));
         }
         if let Some(more) = strangers.len().checked_sub(STRANGERS_TOLD_MAX).filter(|more| *more > 0) {
-            self.changed.push(format!("{EVENTS}: {more} more files are not named by the manifest"));
+            self.changed.push(format!("{more} more files are not named by the manifest"));
         }
         Ok(())
     }
@@ -332,6 +337,13 @@ fn is_of(segment: &SegmentEntry, writer: &str) -> bool {
 fn names(segment: &SegmentEntry) -> [String; 3] {
     let stem = stem(&segment.file);
     [SEGMENT_ENDING, SEALED_ENDING, "part"].map(|ending| format!("{EVENTS}/{stem}.{ending}"))
+}
+
+/// Whether a record may hold this file although its manifest does not list it: the manifest itself, what is made from
+/// the record, and what is still being written.
+fn is_expected_beside(file: &str) -> bool {
+    [MANIFEST_FILE, SUMMARY_FILE, REPORT_FILE].contains(&file)
+        || file.starts_with(UNFINISHED_PREFIX) && !file.contains('/')
 }
 
 /// The manifest, and whether it has a seal.

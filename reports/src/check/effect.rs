@@ -127,6 +127,12 @@ fn silent(index: &Index<'_>, window: Span, finding: &mut Finding<EffectSection>)
     let able = |term: &Term<'_>, (from, to): Span| -> Nanos {
         total(&without((from, to.min(window.1).max(from)), &kept[&term.host]))
     };
+    // Many short stalls add up on a busy machine.
+    let undisturbed = |term: &Term<'_>, (from, to): Span| -> Nanos {
+        let span = (from, to.min(window.1).max(from));
+        let short = index.lives.stall_spans(&[term.host], span);
+        total(&without(span, &union([&kept[&term.host][..], &short].concat())))
+    };
     for term in &index.terms.all {
         let Some(led) = term.definite().filter(|&led| able(term, led) >= enough) else { continue };
         let section = &mut finding.section;
@@ -135,8 +141,10 @@ fn silent(index: &Index<'_>, window: Span, finding: &mut Finding<EffectSection>)
         let ends = tried.iter().copied().chain([led.1]);
         let pauses = std::iter::once(led.0).chain(tried.iter().copied()).zip(ends);
         // Most pauses are short and need no further check.
-        let mut long = pauses.filter(|pause| pause.1 - pause.0 >= enough && able(term, *pause) >= enough);
-        let Some((from, to)) = long.next() else { continue };
+        let long = pauses.filter(|pause| pause.1 - pause.0 >= enough && able(term, *pause) >= enough);
+        let long: Vec<Span> = long.collect();
+        let worst = long.iter().find(|pause| undisturbed(term, **pause) >= enough).or(long.first());
+        let Some(&(from, to)) = worst else { continue };
         let (count, what) = match (tried.is_empty(), from == led.0) {
             (true, _) => (&mut section.mute_terms, "led and never wrote by its own token, for"),
             (false, true) => (&mut section.late_terms, "led and did not write at first, for"),
@@ -153,7 +161,14 @@ fn silent(index: &Index<'_>, window: Span, finding: &mut Finding<EffectSection>)
         );
         // A missing write, or one with an unknown token, may belong to this term.
         let unknown = !term.is_known() || index.writing.has_unknown(term.incarnation());
-        if index.writing.missing > 0 || unknown { finding.inconclusive(text) } else { finding.fail(text) }
+        let ran = undisturbed(term, (from, to));
+        if index.writing.missing > 0 || unknown {
+            finding.inconclusive(text);
+        } else if ran < enough {
+            finding.inconclusive_by_stall(format!("{text}; in {} of that, nothing stalled", duration(ran)));
+        } else {
+            finding.fail(text);
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::evidence::evidence;
 use super::finding::Finding;
 use super::section::Section;
-use super::stall_confounder::did_not_run;
+use super::stall_confounder::{did_not_run, kept_from_verification};
 use super::words::{moment, under_way};
 use crate::index::{Ending, Fault, Index, LeaderChange, Loss, LossOutcome, Stall};
 use hustings_record::words::plural;
@@ -230,10 +230,15 @@ fn ending(ending: Ending) -> &'static str {
 /// explain.
 fn doubts(index: &Index<'_>, counts: &Handovers, finding: &mut Finding<Handovers>) {
     if counts.unverified > 0 {
-        finding.inconclusive(format!(
+        let text = format!(
             "{} handovers could only come of a fault that is not verified: neither planned nor unplanned",
             counts.unverified
-        ));
+        );
+        let mut unverified = index.faults.all.iter().filter(|fault| !fault.verified());
+        match unverified.all(|fault| kept_from_verification(index, fault).is_some()) {
+            true => finding.inconclusive_by_stall(text),
+            false => finding.inconclusive(text),
+        }
         for change in index.losses.unverified.iter().take(5) {
             finding.note(format!("{}, and only an unverified fault could explain it", told(index, change)));
         }

@@ -119,7 +119,9 @@ impl<'i, 'a> ListMatcher<'i, 'a> {
         let states = index.candidates.states.get(&stand.session).map_or(&[][..], Vec::as_slice);
         let before = states[..states.partition_point(|state| state.0 < around.0)].last();
         let connected = before.is_none_or(|state| state.1 == SessionState::Connected);
-        let changed = states.iter().any(|state| around.0 <= state.0 && state.0 <= around.1);
+        // Its client restores its watches after it is connected again, which takes a busy machine longer.
+        let restored = asked.0.saturating_sub(MARGIN_NS);
+        let changed = states.iter().any(|state| restored <= state.0 && state.0 <= around.1);
         let busy = index.presence.is_unsettled(cand, around);
         let terms = index.terms.by_cand.get(&cand).into_iter().flatten().map(|&place| &index.terms.all[place]);
         let within = |t: Nanos| around.0 <= t && t <= around.1;

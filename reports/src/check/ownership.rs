@@ -96,21 +96,23 @@ fn evidence(index: &Index<'_>, unaware: &AwarenessJudge<'_, '_>, window: Span, f
                 moment(index, gap.0),
             );
             let text = text + &under_way(index.faults.on_servers_at(gap.0));
-            match observer_stalled(index, gap) {
-                Some(stalled) => finding
-                    .inconclusive_by_stall(format!("{text}; the harness stalled for {} of that", duration(stalled))),
+            match kept_from_seeing(index, gap) {
+                Some(kept) => finding.inconclusive_by_stall(format!(
+                    "{text}; the harness stalled, or a server was given no processor, for {} of that",
+                    duration(kept)
+                )),
                 None => finding.inconclusive(text),
             }
         }
     }
 }
 
-/// For how long the coordinator, in which the observer runs, or another process that is no host stalled within a gap, if that may be
-/// why the gap is there: for half of it, or for more than T/10. Either way the owner is not known; the question is whether it would be
-/// in a repetition.
-fn observer_stalled(index: &Index<'_>, gap: Span) -> Option<Nanos> {
-    let stalled = total(&within(&index.lives.stall_spans(&[], gap), gap));
-    (stalled > index.stall_limit() || 2 * stalled >= gap.1 - gap.0).then_some(stalled)
+/// For how long the coordinator, in which the observer runs, or another process that is no host stalled within a gap, or threads of a
+/// server were given no processor, if that may be why the gap is there: for half of it, or for more than T/10. Either way the owner is
+/// not known; the question is whether it would be in a repetition.
+fn kept_from_seeing(index: &Index<'_>, gap: Span) -> Option<Nanos> {
+    let kept = index.not_running(&[], gap);
+    (kept > index.stall_limit() || 2 * kept >= gap.1 - gap.0).then_some(kept)
 }
 
 /// The failure if the owner changed at the worst moment within `gap`, in which it is not known. Failures at any moment

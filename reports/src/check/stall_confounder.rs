@@ -2,7 +2,7 @@
 
 use super::finding::Finding;
 use super::words::moment;
-use crate::index::{Index, Stall};
+use crate::index::{Fault, Index, Stall};
 use hustings_record::words::duration;
 
 /// Fails, or is inconclusive if there is a stall that may explain it.
@@ -11,6 +11,15 @@ pub(super) fn fail_unless_stalled<S>(finding: &mut Finding<S>, index: &Index<'_>
         Some(stall) => finding.inconclusive_by_stall(format!("{text}{}", did_not_run(index, stall))),
         None => finding.fail(text),
     }
+}
+
+/// What may be why a fault was not seen to take effect, as it is added to a text. None: nothing, or the fault was seen.
+pub(super) fn kept_from_verification(index: &Index<'_>, fault: &Fault<'_>) -> Option<String> {
+    let short = || {
+        let kept = index.short_stalls_against_verification(fault)?;
+        Some(format!("; its target or a server did not run for {} of that time and the T before", duration(kept)))
+    };
+    index.stall_against_verification(fault).map(|stall| did_not_run(index, stall)).or_else(short)
 }
 
 /// `; proxy-0 did not run for 3.00 s from +1.924 s`.

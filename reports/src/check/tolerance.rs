@@ -129,9 +129,9 @@ impl<'i, 'a> Tolerance<'i, 'a> {
         WokenCandidates { begun: summed(begun), over: summed(over) }
     }
 
-    /// Tolerance for a handover within `span`, beyond the protocol's need.
+    /// Tolerance for a handover within `span`, beyond the protocol's need. A recipe without watches also waits for its next look.
     pub(super) fn handover(&self, span: Span) -> Nanos {
-        self.step(WaitStep::TakeOver, span)
+        self.step(WaitStep::TakeOver, span) + self.index.polls()
     }
 
     /// Tolerance for one step of a handover within `span`.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
 use super::section::Section;
-use super::stall_confounder::did_not_run;
+use super::stall_confounder::kept_from_verification;
 use super::words::moment;
 use crate::index::{Fault, Index, PlanEntry, VerificationResult};
 use crate::stats::{Distribution, Samples};
@@ -88,9 +88,8 @@ impl Section for FaultsSection {
                 None => finding.inconclusive(format!("{}: unverified, so no sample counts", named())),
                 Some(p) if !p.verified => {
                     let text = format!("{}: not seen to take effect: {}", named(), told(p));
-                    // Its target may have lost what the fault was to take, or may still be busy with the fault before.
-                    match index.confounding_stall(&fault.met, (fault.t, p.to)) {
-                        Some(stall) => finding.inconclusive_by_stall(text + &did_not_run(index, stall)),
+                    match kept_from_verification(index, fault) {
+                        Some(kept) => finding.inconclusive_by_stall(text + &kept),
                         None => finding.inconclusive(text),
                     }
                 }

@@ -199,8 +199,10 @@ struct ConfigurationCount<'a> {
     name: &'a str,
     planned: u64,
     seen: u64,
-    /// Whether all repetitions were measured.
+    /// Whether all its repetitions in the record were measured.
     measured: bool,
+    /// Repetitions that are not in the record.
+    missing: u32,
 }
 
 /// Planned faults are those of all cells; injections are those of judged cells.
@@ -215,8 +217,12 @@ fn counted<'a>(summary: &'a Summary, asked: &[&CellSummary]) -> Vec<Configuratio
             Some(one) => {
                 (one.planned, one.seen, one.measured) =
                     (one.planned + planned, one.seen + seen, one.measured && measured);
+                one.missing = one.missing.saturating_sub(1);
             }
-            None => counted.push(ConfigurationCount { name, planned, seen, measured }),
+            None => {
+                let missing = cell.info.repetition.as_ref().map_or(0, |repetition| repetition.count.saturating_sub(1));
+                counted.push(ConfigurationCount { name, planned, seen, measured, missing });
+            }
         }
     }
     counted
@@ -224,8 +230,9 @@ fn counted<'a>(summary: &'a Summary, asked: &[&CellSummary]) -> Vec<Configuratio
 
 /// Reports configurations whose plan has fewer faults than the required injections, if any.
 fn hopeless(counted: &[ConfigurationCount<'_>], least: u64) -> Option<String> {
-    // A configuration that was never measured has no plan in the record.
-    let few = || counted.iter().filter(|one| one.measured && one.planned < least && one.seen < least);
+    // The plan of a repetition that is missing, or that was never measured, is not in the record.
+    let whole = || counted.iter().filter(|one| one.measured && one.missing == 0);
+    let few = || whole().filter(|one| one.planned < least && one.seen < least);
     let ConfigurationCount { name, planned, .. } = few().min_by_key(|one| one.planned)?;
     let more = match *planned {
         0 => "repeating it plans none".to_owned(),
@@ -286,5 +293,17 @@ fn in_words(found: &Comparison) -> String {
         ComparisonVerdict::CannotTell if found.no_worse => format!("no worse{by}, {injections}"),
         ComparisonVerdict::CannotTell => format!("cannot tell from {injections}{needs}"),
         answer => format!("{}{by}, p {}, {injections}", answer.words(), format::share(found.p_holm)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_too_small_only_where_all_its_repetitions_are_in_the_record() {
+        let of = |missing| ConfigurationCount { name: "crash", planned: 2, seen: 2, measured: true, missing };
+        assert_eq!(hopeless(&[of(4)], 4), None);
+        insta::assert_snapshot!(hopeless(&[of(0)], 4).unwrap_or_default(), @"no record of this plan can pass: 1 of 1 configuration plan fewer than 4 faults (crash: 2); --repeat 2 plans enough, and the scenario gate is made for it");
     }
 }

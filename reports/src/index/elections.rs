@@ -70,13 +70,10 @@ pub(super) fn elections(
     until: Nanos,
 ) -> (Vec<Election>, Vec<UnservedSpan>, Vec<Span>) {
     let (mut elections, mut lulls, mut unserved) = (Vec::new(), Vec::new(), Vec::new());
-    // A single server leads without an election.
-    if size < 2 {
-        return (elections, lulls, unserved);
-    }
     for gap in gaps(servers, size, until) {
         unserved.extend(&gap.none);
-        if is_election(servers, &gap) {
+        // A single server leads without an election.
+        if size > 1 && is_election(servers, &gap) {
             elections.push(election(servers, &gap, until));
         } else if gap.before.is_some() {
             let least = gap.none.iter().map(|s| s.1 - s.0).sum();
@@ -140,17 +137,17 @@ impl<'s> PossibleStates<'s> {
             id,
             now,
             // The one with the latest epoch, if there are several.
-            may_lead: possible().filter(|s| s.state == ServerState::Leading).max_by_key(|s| s.epoch()),
-            may_follow: possible().any(|s| s.state != ServerState::Leading),
+            may_lead: possible().filter(|s| s.leads()).max_by_key(|s| s.epoch()),
+            may_follow: possible().any(|s| !s.leads()),
         }
     }
 
     fn leads(&self) -> Option<&'s ServerStateSpan> {
-        self.now.filter(|s| s.state == ServerState::Leading)
+        self.now.filter(|s| s.leads())
     }
 
     fn follows(&self) -> Option<&'s ServerStateSpan> {
-        self.now.filter(|s| s.serves() && s.state != ServerState::Leading)
+        self.now.filter(|s| s.serves() && !s.leads())
     }
 }
 

@@ -25,6 +25,12 @@ impl ServerStateSpan {
         matches!(self.state, ServerState::Leading | ServerState::Following | ServerState::Standalone)
     }
 
+    /// Whether it led the ensemble, which a single server does alone.
+    #[must_use]
+    pub fn leads(&self) -> bool {
+        matches!(self.state, ServerState::Leading | ServerState::Standalone)
+    }
+
     /// When it was in this state for certain.
     #[must_use]
     pub fn certain(&self) -> Option<Span> {
@@ -73,6 +79,12 @@ impl ServerHistory<'_> {
         let first = self.log.partition_point(|l| l.0 < from);
         let last = self.log.partition_point(|l| l.0 <= to);
         self.log[first..last.max(first)].iter()
+    }
+
+    /// Whether it is the only server of its ensemble.
+    #[must_use]
+    pub fn is_alone(&self) -> bool {
+        self.state_spans.iter().any(|s| s.state == ServerState::Standalone)
     }
 
     /// Whether it certainly was in `state` at `t`.

@@ -64,6 +64,8 @@ pub struct Servers<'a> {
     pub log_bound: Option<Nanos>,
     /// Pauses that servers logged.
     pub paused: Vec<ServerPauseSpan>,
+    /// When threads of servers were ready to run and were given no processor: sorted and disjoint.
+    pub waits: Vec<Span>,
     /// How the counters contradict the recorded weight of the observer's watches.
     misweighed: Option<String>,
     /// When no quorum may have been served: sorted and disjoint.
@@ -108,6 +110,7 @@ impl<'a> Servers<'a> {
                         ));
                     }
                 }
+                Event::ServerWait { from, to, .. } => servers.waits.push((*from, *to)),
                 Event::LogClock { bound_ns, .. } => servers.log_bound = servers.log_bound.max(Some(*bound_ns)),
                 Event::ServerLog { t, line: ServerLine::Paused { ms }, .. } => logged.push((*t, *ms)),
                 Event::ServerLog { t, server, line } => {
@@ -127,6 +130,7 @@ impl<'a> Servers<'a> {
             server.state_spans = state_spans(&states, servers.until);
             server.absences = absences(&server.state_spans);
         }
+        servers.waits = union(std::mem::take(&mut servers.waits));
         servers.all.values_mut().for_each(|s| s.log.sort_by_key(|l| l.0));
         servers.paused = logged.into_iter().map(|(t, ms)| paused(t, ms, servers.log_bound.unwrap_or(0))).collect();
         if !servers.watched() {
@@ -172,16 +176,23 @@ impl<'a> Servers<'a> {
         touches(&self.outages, window)
     }
 
-    /// When new leaders gave every session a full T.
+    /// When new leaders, or a single server that came back, gave every session a full T.
     pub fn restarts(&self) -> impl Iterator<Item = Restart> {
-        self.elections.iter().filter_map(|election| {
+        let alone = self.all.values().filter(|server| server.is_alone());
+        let returns = alone.flat_map(|server| &server.absences).filter(|absence| !absence.first);
+        let returns = returns.filter_map(|absence| {
+            let seen = absence.ended?.0;
+            Some(Restart { at: seen, earliest: absence.began.0.min(seen) })
+        });
+        let elected = self.elections.iter().filter_map(|election| {
             let role = election.roles.get(&election.winner?)?;
             let (seen, told) = role.back?;
             Some(match role.supported {
                 Some(logged) => Restart { at: logged.min(told), earliest: logged.min(seen) },
                 None => Restart { at: seen, earliest: role.left.0.min(seen) },
             })
-        })
+        });
+        elected.chain(returns)
     }
 
     /// The pauses of each server within the measured window, by its own counter.

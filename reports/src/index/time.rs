@@ -30,6 +30,7 @@ fn is_plausible(event: &Event) -> bool {
     timed
         && match event {
             Event::Stall { from, to, .. }
+            | Event::ServerWait { from, to, .. }
             | Event::Revoke { from, to, .. }
             | Event::ServerState { from, to, .. }
             | Event::Holdings { from, to, .. }
@@ -134,6 +135,7 @@ pub fn last_time(event: &Event) -> Option<Nanos> {
         Event::Program(program) => Some(program.t),
         Event::Outage { from, to, .. } => Some(to.unwrap_or(*from)),
         Event::Stall { to, .. }
+        | Event::ServerWait { to, .. }
         | Event::Revoke { to, .. }
         | Event::ServerState { to, .. }
         | Event::Holdings { to, .. }

@@ -25,6 +25,7 @@ fn times(event: &mut Event) -> Vec<&mut Nanos> {
         Event::Floor { deleted, notified, listed, .. } => vec![deleted, notified, listed],
         Event::Outage { from, to, .. } => std::iter::once(from).chain(to).collect(),
         Event::Stall { from, to, .. }
+        | Event::ServerWait { from, to, .. }
         | Event::Revoke { from, to, .. }
         | Event::ServerState { from, to, .. }
         | Event::Holdings { from, to, .. }

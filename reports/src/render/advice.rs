@@ -23,11 +23,21 @@ pub(super) const COSTS: [&str; 7] = [
 pub(super) const TRADE_OFFS: &str = "best trade-offs: any other T has more false failovers or downtime";
 
 /// What the marks and the bound in the table mean, and what its words do.
-pub(super) fn legend() -> [String; 2] {
-    let words = "A false failover: a pause outlasts the session, and another process takes the lead. A step-down: a pause outlasts \
-                 the connection, and the leader of an on-disconnect policy gives the lead up. Downtime: nobody leads, after true \
-                 crashes and false failovers.";
-    [format!("→ recommended; * {TRADE_OFFS}; upper bound: with 95 % confidence."), words.to_owned()]
+pub(super) fn legend(advice: &Advice) -> [String; 2] {
+    let step_down = match advice.step_down {
+        StepDown::OnDisconnect => {
+            "a pause outlasts the connection, and the leader of an on-disconnect policy gives the lead up".to_owned()
+        }
+        StepDown::OnExpiry => "the leader of an on-expiry policy has none before its session ends".to_owned(),
+        StepDown::After(fraction) => format!(
+            "a pause outlasts the connection, the reconnect takes longer than {fraction} T, and the leader gives the lead up"
+        ),
+    };
+    let words = format!(
+        "A false failover: a pause outlasts the session, and another process takes the lead. A step-down: {step_down}. Downtime: \
+         nobody leads, after true crashes and false failovers."
+    );
+    [format!("→ recommended; * {TRADE_OFFS}; upper bound: with 95 % confidence."), words]
 }
 
 /// The advice as text, for a terminal of this width. `measured` are the bands of the measured expiry curve.
@@ -48,7 +58,7 @@ pub fn advice(advice: &Advice, measured: &[Band], width: usize) -> String {
         ),
         columns(COSTS, worth_showing(advice).iter().map(|row| cost(row, advice)), 0..COSTS.len(), width),
     );
-    legend().iter().for_each(|paragraph| text.push_str(&lines(paragraph, width)));
+    legend(advice).iter().for_each(|paragraph| text.push_str(&lines(paragraph, width)));
     if !measured.is_empty() {
         let head = ["pause / T", "sessions", "expired", "95 %", "fitted", "model"];
         text.push_str(&format!(
@@ -104,10 +114,9 @@ fn falsely(row: &TimeoutRow, advice: &Advice) -> String {
         0.0 => format!("no false failover in {log} of pauses, so at most {bound} a week (95 %)"),
         seen => format!("{} false failovers a week, at most {bound} (95 %)", rate(seen)),
     };
-    let step_downs = match row.given_up_per_week {
+    let step_downs = match row.step_downs_per_week {
         0.0 => String::new(),
-        _ if advice.step_down != StepDown::OnDisconnect => String::new(),
-        given_up => format!(", and {} a week", plural_of(given_up, "step-down", "step-downs")),
+        step_downs => format!(", and {} a week", plural_of(step_downs, "step-down", "step-downs")),
     };
     format!(
         "{seen}, where {} are acceptable{step_downs}; a crash costs {} on average, {} at most",
@@ -146,6 +155,13 @@ fn of_missing(judged: &JudgedTimeout, advice: &Advice) -> String {
     if judged.grade == TimeoutGrade::Estimated && advice.unread.count > 0 {
         let lines = plural(advice.unread.count, "pause", "pauses");
         return format!(" {lines} in the log could not be read, and may have been longer.");
+    }
+    if judged.grade == TimeoutGrade::Estimated && advice.overlaps.count > 0 {
+        let pauses = plural(advice.overlaps.count, "pause overlaps", "pauses overlap");
+        return format!(" {pauses} an earlier one: it is no log of one process.");
+    }
+    if judged.grade == TimeoutGrade::Estimated && advice.is_mostly_paused() {
+        return format!(" The process was paused for {} of the time.", share(advice.paused_share));
     }
     match judged.weeks_missing.filter(|weeks| weeks.is_finite() && *weeks > 0.0) {
         Some(more) => format!(" {} more of logs, with nothing worse in them, would show it.", weeks(more)),
@@ -223,7 +239,7 @@ pub(super) fn cost(row: &TimeoutRow, advice: &Advice) -> Vec<String> {
         format!("{mark}{timeout}"),
         rate(row.false_failovers.per_week),
         rate_up(row.false_failovers.high),
-        rate(row.given_up_per_week),
+        rate(row.step_downs_per_week),
         milliseconds(row.outage_ms),
         milliseconds(row.outage_ms_max),
         milliseconds(row.downtime_s_per_week() * 1e3),

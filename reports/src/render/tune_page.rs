@@ -28,7 +28,7 @@ pub fn tune_page(advice: &Advice, measured: &[Band], notes: &[String]) -> Result
         notes => notes.iter().map(|note| clean::line(note)).collect::<Vec<_>>(),
         figures => figures.map(Value::from_safe_string),
         costs => COSTS,
-        legend => legend(),
+        legend => legend(advice),
         rows => rows.collect::<Vec<_>>(),
         heads => MEASURED,
         measured => measured.iter().map(band).collect::<Vec<_>>(),

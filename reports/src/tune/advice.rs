@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use super::curve::Curve;
 use super::downtime::Failover;
-use super::pauses::{Coverage, PauseLogFormat, UnreadLines};
+use super::pauses::{Coverage, OverlappingPauses, PauseLogFormat, UnreadLines};
 use super::poisson::upper_95;
-use super::question::{Question, TICKS_MAX, TICKS_MIN};
+use super::question::{PAUSED_SHARE_MAX, Question, TICKS_MAX, TICKS_MIN};
 use super::rate::false_failovers;
 use super::row::{JudgedTimeout, TimeoutGrade, TimeoutRow};
 use super::setting::Client;
@@ -25,6 +25,10 @@ pub struct Advice {
     pub coverage: Coverage,
     /// Lines of the log that tell of a pause and could not be read: their pauses are in no figure.
     pub unread: UnreadLines,
+    /// Pauses that overlap an earlier one, which those of one process cannot.
+    pub overlaps: OverlappingPauses,
+    /// The share of the time for which the process was paused.
+    pub paused_share: f64,
     pub acceptable_per_week: f64,
     pub crashes_per_week: f64,
     pub tick_ms: u64,
@@ -65,6 +69,12 @@ impl Advice {
         self.used.as_ref().is_some_and(|used| used.timeout_ms == row.timeout_ms)
     }
 
+    /// Whether the process was paused for most of the time.
+    #[must_use]
+    pub fn is_mostly_paused(&self) -> bool {
+        self.paused_share > PAUSED_SHARE_MAX
+    }
+
     fn row(&self, timeout_ms: u64) -> Option<&TimeoutRow> {
         self.rows.iter().find(|row| row.timeout_ms == timeout_ms)
     }
@@ -89,6 +99,8 @@ pub fn advise(question: &Question<'_>) -> Advice {
         weeks: question.weeks,
         coverage: question.log.coverage,
         unread: question.log.unread.clone(),
+        overlaps: question.log.overlaps.clone(),
+        paused_share: question.paused_share(),
         acceptable_per_week: question.acceptable_per_week,
         crashes_per_week: question.crashes_per_week,
         tick_ms: question.tick_ms,
@@ -129,13 +141,14 @@ fn row(question: &Question<'_>, timeout_ms: u64, lengths: &[f64], tail: Result<P
     let extrapolated = unseen.then(|| tail.and_then(|tail| tail.longer_per_week(midpoint)));
     let (outage_ms, outage_ms_max) = question.failover.outage_ms(&setting);
     let gives_up = question.client.gives_up_at_t() * setting.timeout_ms;
-    let given_up = lengths.iter().filter(|ms| **ms > gives_up).count();
+    let given_up = lengths.iter().filter(|ms| **ms > gives_up).count() as f64 / weeks;
     TimeoutRow {
         timeout_ms,
         false_failovers,
         extrapolated_per_week: extrapolated.and_then(Result::ok),
         not_extrapolated: extrapolated.and_then(Result::err).map(|why| why.to_string()),
-        given_up_per_week: given_up as f64 / weeks,
+        given_up_per_week: given_up,
+        step_downs_per_week: if question.steps_down(setting.timeout_ms) { given_up } else { 0.0 },
         outage_ms,
         outage_ms_max,
         crashed_s_per_week: question.crashes_per_week * outage_ms / 1e3,
@@ -175,11 +188,10 @@ fn recommended(question: &Question<'_>, rows: &[TimeoutRow]) -> JudgedTimeout {
 /// What the log shows of one timeout.
 fn judged(question: &Question<'_>, row: &TimeoutRow) -> JudgedTimeout {
     let (acceptable, rate) = (question.acceptable_per_week, &row.false_failovers);
-    // What could not be read may have been longer than all the others.
-    let is_whole = question.log.unread.count == 0;
+    let is_conclusive = question.is_conclusive();
     let grade = if rate.low > acceptable {
         TimeoutGrade::Missed
-    } else if rate.high <= acceptable && is_whole {
+    } else if rate.high <= acceptable && is_conclusive {
         TimeoutGrade::Shown
     } else {
         TimeoutGrade::Estimated
@@ -187,7 +199,7 @@ fn judged(question: &Question<'_>, row: &TimeoutRow) -> JudgedTimeout {
     let weeks_missing = match grade {
         TimeoutGrade::Shown => Some(0.0),
         // If nothing more is seen, the bound of what was seen is spread over more weeks.
-        TimeoutGrade::Estimated if is_whole && row.estimate_per_week() <= acceptable => {
+        TimeoutGrade::Estimated if is_conclusive && row.estimate_per_week() <= acceptable => {
             Some((rate.high * question.weeks / acceptable - question.weeks).max(0.0))
         }
         TimeoutGrade::Estimated | TimeoutGrade::Missed => None,

@@ -22,12 +22,10 @@ pub(super) struct Incident {
 pub(super) fn incidents(log: &PauseLog, timeout_ms: f64, longer_than_ms: f64) -> Vec<Incident> {
     let matters = |pause: &&Pause| pause.lasted as f64 / 1e6 > longer_than_ms;
     let ms = |pause: &Pause| pause.lasted as f64 / 1e6;
-    let Some(mut timed) = log.pauses.iter().map(|p| p.ended.map(|end| (end, p.lasted))).collect::<Option<Vec<_>>>()
-    else {
+    let Some(timed) = timed(log) else {
         let alone = |pause: &Pause| Incident { day: None, pauses_ms: vec![ms(pause)] };
         return log.pauses.iter().filter(matters).map(alone).collect();
     };
-    timed.sort_unstable();
     let mut found: Vec<(Incident, Nanos)> = Vec::new();
     for pause in joined(timed).iter().filter(matters) {
         let ended = pause.ended.unwrap_or_default();
@@ -41,6 +39,19 @@ pub(super) fn incidents(log: &PauseLog, timeout_ms: f64, longer_than_ms: f64) ->
         }
     }
     found.into_iter().map(|(incident, _)| incident).collect()
+}
+
+/// The pauses (end, length) in order of their ends; None where the log tells no times.
+fn timed(log: &PauseLog) -> Option<Vec<(Nanos, Nanos)>> {
+    let mut timed = log.pauses.iter().map(|p| Some((p.ended?, p.lasted))).collect::<Option<Vec<_>>>()?;
+    timed.sort_unstable();
+    Some(timed)
+}
+
+/// For how long the process was paused, by the pauses that are kept. What lies before the beginning of the log is not counted.
+pub(super) fn paused_ns(log: &PauseLog) -> Nanos {
+    let pauses = timed(log).map_or_else(|| log.pauses.clone(), joined);
+    pauses.iter().fold(0, |sum: Nanos, pause| sum.saturating_add(pause.lasted))
 }
 
 /// Pauses (end, length) in order of their ends, those that follow on each other, or lie within each other, put together.
@@ -118,6 +129,13 @@ mod tests {
             &[(Some(1_900), 500), (Some(2_000), 800), (Some(86_401_000), 150)],
             &[(Some(0), &[800.0]), (Some(1), &[150.0])],
         );
+    }
+
+    #[test]
+    fn time_is_paused_once_however_many_pauses_cover_it() {
+        let timed = log(&[(Some(300), 500), (Some(1_900), 500), (Some(2_000), 800), (Some(5_000), 100)]);
+        assert_eq!(paused_ns(&timed), (300 + 800 + 100) * 1_000_000, "what lies before the log is not of it");
+        assert_eq!(paused_ns(&log(&[(None, 900), (None, 300)])), 1_200 * 1_000_000);
     }
 
     #[test]

@@ -15,8 +15,11 @@ pub struct TimeoutRow {
     pub extrapolated_per_week: Option<f64>,
     /// Why there is no such guess, where one is wanted.
     pub not_extrapolated: Option<String>,
-    /// Connections that a client gives up after a pause, a week: with `on-disconnect` each costs a term of the leader.
+    /// Connections that a client gives up after a pause, a week.
     pub given_up_per_week: f64,
+    /// Those of them that cost a term of the leader by its step-down policy: all with `on-disconnect`, none with `on-expiry`; with
+    /// `after=` those whose reconnect takes longer than the policy waits.
+    pub step_downs_per_week: f64,
     /// From the death of a leader to its successor's first accepted write: on average, and at most.
     pub outage_ms: f64,
     pub outage_ms_max: f64,

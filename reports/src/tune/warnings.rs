@@ -4,7 +4,7 @@ use hustings_record::StepDown;
 use hustings_record::words::{duration, plural, setting_ms};
 
 use super::pauses::WEEK_NS;
-use super::question::{Question, TICKS_MAX, TICKS_MIN};
+use super::question::{PAUSED_SHARE_MAX, Question, TICKS_MAX, TICKS_MIN};
 use super::row::{JudgedTimeout, TimeoutGrade, TimeoutRow};
 
 /// A timeout of fewer reconnects than this leaves no room for one that goes wrong.
@@ -41,6 +41,22 @@ pub(super) fn warnings(question: &Question<'_>, recommended: &JudgedTimeout, row
             "{} of a pause and could not be read, the first is line {line}: {text}. What they tell of is in no figure, so that this \
              log shows nothing for certain",
             plural(unread.count, "line tells", "lines tell"),
+        ));
+    }
+    let overlaps = &question.log.overlaps;
+    if let Some((line, what)) = &overlaps.first {
+        all.push(format!(
+            "{} an earlier one, which those of one process cannot; the first is on line {line}: {what}. This log shows nothing for \
+             certain: give one log per process",
+            plural(overlaps.count, "pause overlaps", "pauses overlap"),
+        ));
+    }
+    let paused_share = question.paused_share();
+    if paused_share > PAUSED_SHARE_MAX {
+        all.push(format!(
+            "the process was paused for {:.0} % of the time: it hardly ran, and this log does not show how often a leader that runs \
+             loses its session",
+            paused_share * 100.0,
         ));
     }
     let coverage = &question.log.coverage;
@@ -95,14 +111,23 @@ pub(super) fn warnings(question: &Question<'_>, recommended: &JudgedTimeout, row
     }
     all.extend(own_expiry(question, timeout.timeout_ms));
     let row = rows.iter().find(|row| row.timeout_ms == recommended.timeout_ms);
-    if let Some(row) = row.filter(|row| row.given_up_per_week > row.false_failovers.per_week)
-        && question.step_down == StepDown::OnDisconnect
+    if let Some(row) = row.filter(|row| row.step_downs_per_week > row.false_failovers.per_week) {
+        all.push(format!(
+            "with {} a leader also steps down where its client gives the connection up, after {} T of silence: {:.2} a \
+             week, beside the false failovers",
+            question.step_down,
+            two_digits(question.client.gives_up_at_t()),
+            row.step_downs_per_week
+        ));
+    }
+    if let StepDown::After(fraction) = question.step_down
+        && row.is_some_and(|row| row.given_up_per_week > row.step_downs_per_week)
     {
         all.push(format!(
-            "with on-disconnect a leader also steps down where its client gives the connection up, after {} T of silence: {:.2} a \
-             week, beside the false failovers",
-            two_digits(question.client.gives_up_at_t()),
-            row.given_up_per_week
+            "with after={fraction} a leader steps down after a pause only if its reconnect takes longer than {}; each is taken to last \
+             {}, and longer ones are in no figure",
+            milliseconds(fraction * timeout.timeout_ms),
+            milliseconds(timeout.reconnect_ms)
         ));
     }
     all.push(format!(

@@ -72,8 +72,8 @@ fn a_crash_does_not_explain_what_its_host_does_long_after_it_came_back() {
     assert_eq!(lost(60_000), (0, 1, Fail));
 }
 
-#[test]
-fn what_only_an_unverified_fault_could_explain_is_neither_planned_nor_unplanned() {
+/// A resignation, and a handover beside a partition that was not seen to take effect.
+fn handover_beside_an_unverified_partition() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 2, 3, FaultKind::Resign);
     cell.resign(0, 20_000);
     let id = cell.fault(FaultKind::Partition, 0, &[1], 30_000, Some(2_000));
@@ -81,7 +81,12 @@ fn what_only_an_unverified_fault_could_explain_is_neither_planned_nor_unplanned(
     cell.healed(id, 32_000);
     cell.revoke(1, 0, 32_500, RevokeReason::SessionEnded);
     cell.lead(1, 1, 32_510);
-    let summary = cell.summary();
+    cell
+}
+
+#[test]
+fn what_only_an_unverified_fault_could_explain_is_neither_planned_nor_unplanned() {
+    let summary = handover_beside_an_unverified_partition().summary();
     let handovers = &summary.handovers;
     assert_eq!((handovers.planned, handovers.unplanned, handovers.unverified), (1, 0, 1));
     assert_eq!(check(&summary, "handovers").verdict, Inconclusive);
@@ -90,6 +95,20 @@ fn what_only_an_unverified_fault_could_explain_is_neither_planned_nor_unplanned(
         (1, 1),
         "no verification, no sample"
     );
+}
+
+#[test]
+fn what_only_an_unverified_fault_could_explain_is_inconclusive_by_stalls_where_its_target_stalled() {
+    let by_stalls = |host: Option<u16>| {
+        let mut cell = handover_beside_an_unverified_partition();
+        let stall = Event::Stall { from: ms(29_400), to: ms(29_900), ran_ns: 0, program: false };
+        host.into_iter().for_each(|host| cell.host(host).push(stall.clone()));
+        let summary = cell.summary();
+        let check = check(&summary, "handovers");
+        assert_eq!(check.verdict, Inconclusive);
+        check.by_stalls
+    };
+    assert_eq!([None, Some(2), Some(0)].map(by_stalls), [false, false, true]);
 }
 
 #[test]

@@ -78,6 +78,25 @@ fn a_silence_in_which_a_process_could_not_run_is_nobody_s_fault() {
 }
 
 #[test]
+fn a_silence_of_which_many_short_stalls_leave_too_little_is_inconclusive_by_stalls() {
+    let verdict = |stalled_of_100_ms: u64, silence: (u64, u64), later: Option<(u64, u64)>| {
+        let mut cell = silent_in(silence);
+        let (from, to) = later.unwrap_or(silence);
+        cell.coordinator.retain(|e| !matches!(e, Event::Write { t, .. } if (ms(from)..ms(to)).contains(t)));
+        for from in (silence.0..silence.1).step_by(100) {
+            let stall = Event::Stall { from: ms(from), to: ms(from + stalled_of_100_ms), ran_ns: 0, program: true };
+            cell.host(0).push(stall);
+        }
+        let summary = cell.summary();
+        let check = check(&summary, "effect");
+        (check.verdict, check.by_stalls)
+    };
+    assert_eq!(verdict(90, (40_000, 43_000), None), (Inconclusive, true));
+    assert_eq!(verdict(20, (40_000, 43_000), None), (Fail, false), "it could run for 2.4 s");
+    assert_eq!(verdict(90, (40_000, 43_000), Some((50_000, 53_000))), (Fail, false), "nothing stalled in the second");
+}
+
+#[test]
 fn an_owner_whose_writes_are_refused_fails_and_a_zombie_is_fenced_off() {
     let refused = |owner: bool| {
         let mut cell = writing_all_along();

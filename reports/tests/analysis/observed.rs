@@ -97,6 +97,23 @@ fn an_owner_that_changed_at_an_unknown_time_is_inconclusive_where_the_worst_mome
 }
 
 #[test]
+fn an_unknown_owner_counts_as_one_by_stalls_if_the_harness_or_a_server_did_not_run_for_half_of_that_time_or_a_tenth_of_t()
+ {
+    let by_stalls = |event: Event| {
+        let mut cell = changed_within(9_000, true, false);
+        cell.coordinator.push(event);
+        let summary = cell.summary();
+        let check = check(&summary, NAME);
+        assert_eq!(check.verdict, Inconclusive);
+        check.by_stalls
+    };
+    let stall = |long: u64| Event::Stall { from: ms(22_000), to: ms(22_000 + long), program: false, ran_ns: 0 };
+    let wait = |long: u64| Event::ServerWait { from: ms(22_000), to: ms(22_000 + long), server: 2 };
+    assert_eq!([stall(390), wait(390)].map(by_stalls), [false; 2], "T is 4 s");
+    assert_eq!([stall(410), wait(410)].map(by_stalls), [true; 2]);
+}
+
+#[test]
 fn an_owner_that_may_have_been_dead_for_too_long_is_inconclusive() {
     let verdict = |long: u64| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);

@@ -203,6 +203,22 @@ fn a_candidate_has_a_session_a_znode_and_a_watch_at_the_servers() {
 }
 
 #[test]
+fn a_client_that_was_connected_again_has_a_second_to_restore_its_watch() {
+    let unwatched = |connected_at: u64| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+        let session = cell.session(0, 2);
+        for (before, state) in [(50, SessionState::Disconnected), (0, SessionState::Connected)] {
+            cell.host(2).push(Event::State { t: ms(connected_at - before), session, state });
+        }
+        let mut holds = rightly_held(&cell);
+        holds.watches.remove(&format!("/election/g0/{}", cell.node(0, 1)));
+        list(&mut cell, &[1, 2, 3], holds);
+        cell.verdict(NAME)
+    };
+    assert_eq!((unwatched(89_100), unwatched(88_900)), (Pass, Fail), "the servers list at 90 s");
+}
+
+#[test]
 fn what_the_servers_hold_and_nobody_stands_behind_is_a_leak() {
     let second = |cell: &Cell, holds: &mut Holdings| {
         holds.ephemerals.insert("/election/g0/n_0000009999".into(), cell.session(0, 1));

@@ -207,6 +207,27 @@ fn a_fault_that_is_not_seen_to_take_effect_beside_a_stall_of_its_target_would_be
     assert!(!by_stalls(2), "of another host");
 }
 
+#[test]
+fn a_fault_that_is_not_seen_to_take_effect_may_come_of_many_short_stalls_or_of_servers_that_did_not_run() {
+    let by_stalls = |stalls: u64, event: fn(u64) -> Event| {
+        let mut cell = resignation_of_nobody();
+        let all = (0..stalls).map(|n| event(16_100 + 100 * n));
+        match event(0) {
+            Event::Stall { .. } => cell.host(1).extend(all),
+            _ => cell.coordinator.extend(all),
+        }
+        let summary = cell.summary();
+        let check = check(&summary, "verification");
+        assert_eq!(check.verdict, Inconclusive);
+        check.by_stalls
+    };
+    let stall = |from: u64| Event::Stall { from: ms(from), to: ms(from + 50), ran_ns: 0, program: true };
+    let wait = |from: u64| Event::ServerWait { from: ms(from), to: ms(from + 50), server: 1 };
+    for event in [stall as fn(u64) -> Event, wait] {
+        assert_eq!([7, 9].map(|stalls| by_stalls(stalls, event)), [false, true], "a tenth of T is 400 ms");
+    }
+}
+
 /// The result of the check of the record for a watched cell with this addition.
 fn whole(added: impl FnOnce(&mut Cell)) -> (Verdict, String) {
     let mut cell = Cell::of_servers(3, FaultKind::ServerKill);

@@ -172,6 +172,7 @@ fn of_server(kind: u8, n: &[u64], yes: bool) -> Event {
             }),
         },
         35 => Event::WriteProbed { t, acknowledged: n[3] },
+        _ if n[4] % 7 == 6 => Event::ServerWait { from: t, to: n[5], server },
         _ => {
             let line = match n[4] % 6 {
                 0 => ServerLine::Looking,

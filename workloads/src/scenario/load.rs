@@ -15,6 +15,10 @@ use super::schema::Scenario;
 const TEXT_MAX: usize = 1 << 20;
 /// The longest text of a file or of the parser that an error shows in full.
 const SHOWN_CHARS_MAX: usize = 1_200;
+/// The quoted keys of an argument contain no more signs `=` than this.
+const KEY_SIGNS_MAX: usize = 16;
+/// Makes a value of the command line a line of TOML.
+const BEFORE_VALUE: &str = "value = ";
 
 /// Arguments that change a scenario, `dotted.key=value` each.
 #[derive(Clone, Copy, Debug)]
@@ -36,10 +40,10 @@ pub(super) fn load(text: &str, origin: &str, overrides: &[Overrides<'_>]) -> Res
     let mut table: Table = text.parse().map_err(|error| refusal(&error, origin, Some(text)))?;
     for (option, set) in overrides.iter().flat_map(|from| from.sets.iter().map(move |set| (from.option, set))) {
         let origin = format!("{option} {}", as_typed(set));
-        let (path, value) = split(set, &origin, "election.groups=10")?;
+        let Setting { path, value, not_toml } = split(set, &origin, "election.groups=10")?;
         overridden(&scenario, &path, &origin)?;
         put(&mut table, &path, value, &origin)?;
-        scenario = Scenario::deserialize(table.clone()).map_err(|error| refusal(&error, &origin, None))?;
+        scenario = Scenario::deserialize(table.clone()).map_err(|error| refused_set(&error, &origin, not_toml))?;
     }
     Ok(scenario)
 }
@@ -54,9 +58,9 @@ pub fn declared_program(option: &str, command: Vec<String>, sets: &[String]) -> 
     let mut table = Table::try_from(&spec).map_err(|error| syntax(option, error.to_string()))?;
     for set in sets {
         let origin = format!("{option}-set {}", as_typed(set));
-        let (path, value) = split(set, &origin, "leader_wakes=one")?;
+        let Setting { path, value, not_toml } = split(set, &origin, "leader_wakes=one")?;
         put(&mut table, &path, value, &origin)?;
-        spec = ForeignSpec::deserialize(table.clone()).map_err(|error| refusal(&error, &origin, None))?;
+        spec = ForeignSpec::deserialize(table.clone()).map_err(|error| refused_set(&error, &origin, not_toml))?;
     }
     Ok(spec)
 }
@@ -65,35 +69,89 @@ fn syntax(origin: &str, message: impl Into<String>) -> ScenarioError {
     ScenarioError::Syntax { origin: origin.to_owned(), line: None, message: message.into() }
 }
 
+/// One argument of `--set` and its like.
+struct Setting {
+    /// The keys from the outermost to the innermost.
+    path: Vec<String>,
+    value: Value,
+    /// Why a value that begins as a table or a list is neither, and was taken for text.
+    not_toml: Option<String>,
+}
+
 /// `a.b=value`: the keys, and the value.
-fn split(set: &str, origin: &str, example: &str) -> Result<(Vec<String>, Value), ScenarioError> {
-    let Some((path, text)) = set.split_once('=') else {
+fn split(set: &str, origin: &str, example: &str) -> Result<Setting, ScenarioError> {
+    let Some((first, rest)) = set.split_once('=') else {
         return Err(syntax(origin, format!("no `=` in it; write it as key=value, for example {example}")));
     };
-    let path: Vec<String> = path.trim().split('.').map(str::to_owned).collect();
+    let signs = set.match_indices('=').take(KEY_SIGNS_MAX);
+    let parsed = signs.map(|(at, _)| at).find_map(|at| Some((keys(&set[..at])?, &set[at + 1..])));
+    let is_open = parsed.is_none() && first.contains(['"', '\'']);
+    // A key that is not TOML is told as an unknown one.
+    let (path, text) = parsed.unwrap_or_else(|| (first.trim().split('.').map(str::to_owned).collect(), rest));
     if path.iter().any(String::is_empty) {
+        if is_open {
+            let told = "not a key of TOML; quote a name with dots as a whole, for example faults.\"a.b\".repeat=2";
+            return Err(syntax(origin, told));
+        }
         return Err(syntax(origin, format!("an empty key; write it as key=value, for example {example}")));
     }
     // TOML has integers of 64 bits: a longer number would be taken for text.
-    let digits = text.trim().trim_start_matches(['+', '-']);
-    let is_integer = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    if is_integer && text.trim().parse::<i64>().is_err() {
+    if is_integer(text) && text.trim().parse::<i64>().is_err() {
         // Only the command line's own option has room for all seeds.
         let told = match path.as_slice() {
             [key] if key == "seed" => {
                 format!("a whole number from 0 to {} is expected; --seed takes larger ones", i64::MAX)
             }
-            _ => format!("a whole number from {} to {} is expected", i64::MIN, i64::MAX),
+            _ => integer_expected(),
         };
         return Err(syntax(origin, told));
     }
-    Ok((path, value(text)))
+    let not_toml = if text.trim_start().starts_with(['{', '[']) { not_toml(text) } else { None };
+    Ok(Setting { path, value: value(text), not_toml })
+}
+
+/// The keys of a dotted key, as TOML parses it: quoted ones may contain any character.
+fn keys(path: &str) -> Option<Vec<String>> {
+    if path.contains(['\n', '\r']) {
+        return None;
+    }
+    let mut table = format!("{path} = 0").parse::<Table>().ok()?;
+    let mut keys = Vec::new();
+    loop {
+        let (key, value) = table.into_iter().next()?;
+        keys.push(key);
+        match value {
+            Value::Table(inner) => table = inner,
+            _ => return Some(keys),
+        }
+    }
+}
+
+fn is_integer(text: &str) -> bool {
+    let digits = text.trim().trim_start_matches(['+', '-']);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn integer_expected() -> String {
+    format!("a whole number from {} to {} is expected", i64::MIN, i64::MAX)
+}
+
+/// Why this value is not TOML, and where. None: it is.
+fn not_toml(text: &str) -> Option<String> {
+    let error = format!("{BEFORE_VALUE}{text}").parse::<Table>().err()?;
+    let span = error.span().unwrap_or_default();
+    let [start, end] = [span.start, span.end].map(|at| at.saturating_sub(BEFORE_VALUE.len()));
+    let given = text.get(start..end).unwrap_or_default();
+    let reason = if is_integer(given) { integer_expected() } else { in_words(error.message().trim_end()) };
+    let character = text.get(..start).map_or(0, |before| before.chars().count()) + 1;
+    let given = if given.is_empty() { String::new() } else { format!(", `{}`", shortened(given)) };
+    Some(format!("{reason} (at character {character} of the value{given})"))
 }
 
 /// A value on the command line: TOML if it parses, else a string.
 #[must_use]
 pub fn value(text: &str) -> Value {
-    let parsed = format!("value = {text}").parse::<Table>().ok().filter(|table| table.len() == 1);
+    let parsed = format!("{BEFORE_VALUE}{text}").parse::<Table>().ok().filter(|table| table.len() == 1);
     parsed.and_then(|mut table| table.remove("value")).unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
@@ -128,6 +186,15 @@ fn put(table: &mut Table, path: &[String], value: Value, origin: &str) -> Result
     Ok(())
 }
 
+/// As [`refusal`], for an argument. It states why a value that begins as a table or a list is neither.
+fn refused_set(error: &toml::de::Error, origin: &str, not_toml: Option<String>) -> ScenarioError {
+    match (refusal(error, origin, None), not_toml) {
+        (ScenarioError::Unknown(word), _) if word.what == "key" => ScenarioError::Unknown(word),
+        (_, Some(why)) => syntax(origin, why),
+        (refusal, None) => refusal,
+    }
+}
+
 /// Turns an error of the parser into one with the line and the nearest known word.
 fn refusal(error: &toml::de::Error, origin: &str, text: Option<&str>) -> ScenarioError {
     let line = text.zip(error.span()).map(|(text, span)| line_of(text, &span));
@@ -158,7 +225,9 @@ fn refusal(error: &toml::de::Error, origin: &str, text: Option<&str>) -> Scenari
 }
 
 /// The user-facing words for the parser's type names.
-const PARSER_WORDS: [(&str, &str); 9] = [
+const PARSER_WORDS: [(&str, &str); 10] = [
+    // Only an integer can be none.
+    ("any valid TOML value", "a whole number from -9,223,372,036,854,775,808 to 9,223,372,036,854,775,807"),
     ("a sequence", "a list, as [\"a\", \"b\"]"),
     ("a map", "a table, as { key = value }"),
     ("a string", "text in quotes"),
@@ -226,6 +295,42 @@ mod tests {
             ),
         ] {
             assert_eq!(refusal(set), format!("--set {set}: {told}"));
+        }
+    }
+
+    const CUT: &str = "name = \"x\"\n[faults.cut]\nkind = \"resign\"\n";
+
+    #[test]
+    fn a_table_or_a_list_that_is_not_toml_is_told_why_and_where() {
+        let refusal = |set: &str| Scenario::parse(CUT, "x.toml", &[set.to_owned()]).unwrap_err().to_string();
+        let integer = "a whole number from -9223372036854775808 to 9223372036854775807 is expected";
+        for (value, at, given) in [
+            ("faults.cut={kind=\"resign\",repeat=99999999999999999999}", 23, "99999999999999999999"),
+            ("faults.cut={kind=\"resign\",repeat=9223372036854775808}", 23, "9223372036854775808"),
+            ("matrix.servers=[1, 99999999999999999999]", 5, "99999999999999999999"),
+        ] {
+            let told = refusal(value);
+            assert!(told.ends_with(&format!(": {integer} (at character {at} of the value, `{given}`)")), "{told}");
+        }
+        let unfinished = refusal("faults.cut={kind=\"resign");
+        assert!(unfinished.contains("(at character ") && !unfinished.contains("a table, as"), "{unfinished}");
+        let key = refusal("faults.cut.repeats={a=}");
+        assert!(key.contains("unknown key `repeats`"), "{key}");
+    }
+
+    #[test]
+    fn quoted_keys_may_contain_dots_and_equal_signs() {
+        let read = |set: &str| Scenario::parse(CUT, "x.toml", &[set.to_owned()]).map_err(|error| error.to_string());
+        for name in ["a/../b", "a.b", "a=b", "a b"] {
+            let scenario = read(&format!("faults.\"{name}\"={{kind=\"resign\",repeat=2}}")).unwrap();
+            assert_eq!(scenario.faults.keys().collect::<Vec<_>>(), [name, "cut"], "{name}");
+        }
+        assert_eq!(read("faults . 'cut' . repeat = 7").unwrap().faults["cut"].repeat, 7);
+        let told = read("faults.\"a..b={kind=\"resign\"}").unwrap_err();
+        assert!(told.contains("not a key of TOML; quote a name with dots as a whole"), "{told}");
+        for empty in ["faults..repeat=1", "=1", "faults.\"\".repeat=1"] {
+            let told = read(empty).unwrap_err();
+            assert!(told.contains("an empty key; write it as key=value"), "{told}");
         }
     }
 }

@@ -150,4 +150,16 @@ impl Scenario {
     pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
         toml::to_string(self)
     }
+
+    /// As [`Scenario::to_toml`], with the seed of a run. TOML has no integers beyond 2⁶³−1: such a seed stands in a comment.
+    ///
+    /// # Errors
+    /// As [`Scenario::to_toml`].
+    pub fn to_toml_with_seed(&self, seed: u64) -> Result<String, toml::ser::Error> {
+        if i64::try_from(seed).is_ok() {
+            return Self { seed: Some(seed), ..self.clone() }.to_toml();
+        }
+        let text = Self { seed: None, ..self.clone() }.to_toml()?;
+        Ok(format!("# seed: {seed}, too large for TOML; to be given with --seed {seed}\n{text}"))
+    }
 }

@@ -99,11 +99,17 @@ impl EmbeddedEnsemble {
         }
     }
 
-    /// Orders are given one at a time.
+    /// Orders are given one at a time, and none after one that was not answered.
     async fn obeyed(&self, order: &ServerOrder) -> Result<Result<String, String>, EnsembleError> {
         let mut process = self.process.lock().await;
         let Some(process) = process.as_mut() else { return Ok(Err("the ensemble was stopped".into())) };
+        if self.unanswered.get() {
+            return Err(EmbeddedError::Unanswered.into());
+        }
+        // The wait for such an answer ends early only if an interrupted run gives the process up.
+        self.unanswered.set(matches!(order, ServerOrder::Record { .. }));
         let obeyed = process.obey(order).await;
+        self.unanswered.set(obeyed.is_err());
         obeyed.map_err(|error| EmbeddedError::Died { status: error.to_string() }.into())
     }
 }

@@ -43,6 +43,8 @@ pub struct EmbeddedEnsemble {
     addresses: Vec<SocketAddr>,
     process: Mutex<Option<EmbeddedProcess>>,
     pid: Option<u32>,
+    /// It has not answered an order. Its answer may still come, and would be taken for that to the next order.
+    unanswered: Cell<bool>,
     stopped: Cell<bool>,
     described: String,
 }
@@ -77,8 +79,8 @@ impl EmbeddedEnsemble {
             if options.servers.count == 1 { "" } else { "s" },
             options.why
         );
-        let mut ensemble =
-            Self { addresses, process: Mutex::new(Some(process)), pid, stopped: Cell::new(false), described };
+        let (process, unanswered) = (Mutex::new(Some(process)), Cell::new(false));
+        let mut ensemble = Self { addresses, process, pid, unanswered, stopped: Cell::new(false), described };
         serving::wait_until_serving(&mut ensemble, options.start_within).await?;
         Ok(ensemble)
     }

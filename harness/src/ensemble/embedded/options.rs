@@ -48,6 +48,8 @@ pub enum EmbeddedError {
     Start { exe: PathBuf, why: String },
     #[error("the process of the embedded servers died ({status}); its standard error says why")]
     Died { status: String },
+    #[error("the process of the embedded servers did not answer an earlier order, and gets no further ones")]
+    Unanswered,
     #[error(
         "{sessions} sessions need {needed} descriptors in the one process of the embedded servers (2 x {sessions} + {OVERHEAD}), \
          and a process may have {limit}; use --ensemble local or --ensemble docker, fewer candidates, or raise the hard limit \

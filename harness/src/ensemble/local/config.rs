@@ -126,7 +126,7 @@ mod tests {
 
     use super::super::LocalOptions;
     use super::super::ports::{LinkPorts, Ports, ServerPorts};
-    use super::zoo_cfg;
+    use super::{io, zoo_cfg};
     use crate::ensemble::server_options::ServerOptions;
 
     fn text(servers: u16, tick_ms: u64) -> String {
@@ -166,6 +166,13 @@ mod tests {
         };
         assert_eq!(peers(1), ["server.1=127.0.0.1:21:31", "server.2=127.0.0.1:40:41"]);
         assert_eq!(peers(2), ["server.1=127.0.0.1:50:51", "server.2=127.0.0.1:22:32"]);
+    }
+
+    #[test]
+    fn a_disk_without_room_for_a_server_s_files_is_told_with_its_remedy() {
+        let told = io("write", Path::new("/run/s/zoo.cfg"))(std::io::ErrorKind::StorageFull.into()).to_string();
+        let remedy = "; free space there, or choose another folder for temporary files by HUSTINGS_TMP";
+        assert!(told.starts_with("cannot write /run/s/zoo.cfg: ") && told.ends_with(remedy), "{told}");
     }
 
     #[test]

@@ -136,7 +136,7 @@ impl LocalEnsemble {
     /// Pids of those of servers 1 to n that run.
     #[must_use]
     pub fn pids(&self) -> Vec<u32> {
-        self.servers.borrow().iter().filter_map(ServerProcess::pid).collect()
+        self.processes().into_iter().map(|(_, pid)| pid).collect()
     }
 
     /// The names of those that do not run, though nobody meant it.
@@ -193,6 +193,10 @@ impl Ensemble for LocalEnsemble {
 
     fn describe(&self) -> String {
         self.described.clone()
+    }
+
+    fn processes(&self) -> Vec<(u32, u32)> {
+        self.servers.borrow().iter().filter_map(|server| Some((server.id, server.pid()?))).collect()
     }
 
     fn ask(&self, server: u32, word: &'static str) -> LocalBoxFuture<'_, Result<String, EnsembleError>> {

@@ -15,7 +15,6 @@ use tokio::task::spawn_local;
 
 use super::introduction::HandshakeResult;
 use super::survivors::{CutConnection, Survivors};
-use super::waits::ThreadWaits;
 use super::wall_clock::{ClockSetResult, WallClock};
 use crate::foreign::beliefs::{BeliefOutcome, HeldZnodes, ProgramBeliefs, ProtocolViolation, TermBasis};
 use crate::foreign::intake::{PendingWrite, ResourceAnswer};
@@ -26,6 +25,7 @@ use crate::host::paths::{PathEvent, Paths};
 use crate::host::process::HostShared;
 use crate::process::clock;
 use crate::protocol::{FromHost, ProgramSetUp, WriteAnswer};
+use crate::recording::thread_waits::ThreadWaits;
 use crate::wire::end::{SessionCredentials, end_session, holders_last, root};
 use crate::witness::{HostSlots, RelayEvent, Slots};
 

@@ -6,7 +6,6 @@ mod deadline;
 mod guest;
 mod introduction;
 mod survivors;
-mod waits;
 mod wall_clock;
 
 use std::collections::{BTreeMap, VecDeque};

@@ -373,6 +373,23 @@ fn files_that_nobody_named_are_told() {
 }
 
 #[test]
+fn files_beside_the_manifest_that_nobody_named_are_told() {
+    let sealed = SealedRecord::new();
+    for made in [SUMMARY_FILE, REPORT_FILE, ".hustings-abcdef"] {
+        fs::write(sealed.path(made), "").unwrap();
+    }
+    fs::create_dir(sealed.path("empty")).unwrap();
+    assert_eq!(sealed.changed(), Vec::<String>::new());
+    for extra in ["extra.txt", "against.toml", ".hidden", "empty/report.html", "empty/.hustings-abcdef"] {
+        fs::write(sealed.path(extra), "").unwrap();
+        assert_eq!(sealed.changed(), [format!("{extra}: not named by the manifest, and not read")]);
+        fs::remove_file(sealed.path(extra)).unwrap();
+    }
+    symlink("/etc", sealed.path("link")).unwrap();
+    assert_eq!(sealed.changed(), ["link: not named by the manifest, and not read"], "it is not followed");
+}
+
+#[test]
 fn a_scenario_that_was_changed_is_refused_and_one_that_is_gone_is_told() {
     let sealed = SealedRecord::new();
     fs::write(sealed.path(SCENARIO), "name = \"t\"").unwrap();

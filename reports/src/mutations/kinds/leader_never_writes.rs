@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::check::effect::EffectSection;
-use crate::stats::spans::touches;
+use crate::stats::spans::{total, touches, within};
 
 /// Write intervals, and the time beyond them, after which a leader without a write counts as mute.
 const INTERVALS: u64 = 10;
@@ -19,7 +19,12 @@ fn sites(scene: &IndexedCell<'_>) -> Sites {
         .keep("no undisturbed term lasted for ten write intervals and 1.2 s", |&place| {
             let term = scene.term(place);
             let enough = INTERVALS * scene.index.info.work_interval_ms * 1_000_000 + BEYOND_NS;
-            term.definite().is_some_and(|led| led.1.min(window.1) >= led.0 + enough && runs(scene, term, led))
+            term.definite().is_some_and(|led| {
+                let judged = (led.0, led.1.min(window.1).max(led.0));
+                // Short stalls make a silence inconclusive.
+                let stalled = total(&within(&scene.index.lives.stall_spans(&[term.host], judged), judged));
+                judged.1 - judged.0 >= enough + stalled && runs(scene, term, led)
+            })
         })
         .sites()
 }

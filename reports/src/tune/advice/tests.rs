@@ -140,6 +140,59 @@ fn what_could_not_be_read_leaves_the_best_guess_and_no_claim() {
 }
 
 #[test]
+fn few_overlaps_leave_the_best_guess_and_no_claim() {
+    let stopped = |at: u64, s: u64| {
+        format!("[{at}.0s][safepoint] Total time for which application threads were stopped: {s}.0 seconds\n")
+    };
+    let graded = |last_s: u64| {
+        // 101 weeks, with a pause of 1 s in each; the last one begins 1 s after the one before is over, or before that.
+        let text: String = (0..=101).map(|week| stopped(week * 604_800, 1)).collect();
+        let log = read((text + &stopped(101 * 604_800 + 2, last_s)).as_bytes()).expect("few");
+        let advice = advise(&question(&log, log.weeks().expect("it tells times")));
+        let told = advice.warnings.iter().any(|text| text.contains("1 pause overlaps an earlier one"));
+        (advice.recommended.grade, advice.recommended.weeks_missing.is_some(), told)
+    };
+    assert_eq!(graded(1), (TimeoutGrade::Shown, true, false));
+    assert_eq!(graded(3), (TimeoutGrade::Estimated, false, true));
+}
+
+#[test]
+fn a_process_that_is_paused_for_most_of_the_time_has_no_timeout_that_is_long_enough() {
+    // 20 weeks of pauses that follow on each other: by their ends a single incident.
+    let graded = |pause_s: u64| {
+        let stopped =
+            |at: u64| format!("[{at}.0s] Total time for which application threads were stopped: {pause_s}.0 seconds\n");
+        let log = read((0..=20_160).map(|at| stopped(at * 600)).collect::<String>().as_bytes()).expect("a log");
+        let asked = Question { timeout_ms: Some(10_000), ..question(&log, log.weeks().expect("it tells times")) };
+        let advice = advise(&asked);
+        let told = advice.warnings.iter().any(|text| text.contains("was paused for 100 % of the time"));
+        (advice.used.expect("asked").grade, advice.recommended.grade, told)
+    };
+    assert_eq!(graded(600), (TimeoutGrade::Estimated, TimeoutGrade::Estimated, true));
+    assert_eq!(graded(1), (TimeoutGrade::Shown, TimeoutGrade::Shown, false));
+}
+
+#[test]
+fn a_pause_costs_the_step_downs_that_the_policy_says() {
+    // One that outlasts the connection at a T of 40 s, and one that does at 4 s; hardly any of these sessions expires.
+    let (long, short) = (log([30_000.0]), log([3_000.0]));
+    let at_40_s = |step_down| {
+        let advice = advise(&Question { step_down, ..question(&long, 20.0) });
+        let row = advice.rows.iter().find(|row| row.timeout_ms == 40_000).cloned().expect("20 ticks");
+        (row.given_up_per_week, row.step_downs_per_week)
+    };
+    assert_eq!(at_40_s(StepDown::OnDisconnect), (0.05, 0.05));
+    assert_eq!(at_40_s(StepDown::OnExpiry), (0.05, 0.0));
+    // A reconnect takes 10 ms: longer than the first of these waits, shorter than the second does.
+    assert_eq!(at_40_s(StepDown::After(0.000_1)), (0.05, 0.05));
+    assert_eq!(at_40_s(StepDown::After(0.4)), (0.05, 0.0));
+    let told = |step_down| advise(&Question { step_down, ..question(&short, 20.0) }).warnings.join("\n");
+    assert!(told(StepDown::After(0.000_1)).contains("with after=0.0001 a leader also steps down"));
+    assert!(told(StepDown::After(0.4)).contains("only if its reconnect takes longer than"));
+    assert!(!told(StepDown::OnExpiry).contains("steps down"));
+}
+
+#[test]
 fn whoever_says_that_a_log_is_longer_or_shorter_than_it_is_is_told_so() {
     let log = read(
         "[0.0s][info][safepoint] Entering safepoint region: Cleanup\n\

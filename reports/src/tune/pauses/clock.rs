@@ -5,8 +5,8 @@ use hustings_record::Nanos;
 use super::stamp::Stamp;
 use crate::stats::spans::{Span, total, union};
 
-/// Lines of several threads may be out of order by so much.
-const JITTER_NS: Nanos = 1_000_000_000;
+/// Lines of several threads may be out of order by so much, and a clock may be set back by it.
+pub(super) const JITTER_NS: Nanos = 1_000_000_000;
 /// What was written in different pieces is taken to be so far apart: no incident spans two of them.
 pub(super) const APART_NS: Nanos = 86_400_000_000_000;
 /// Of a log with more pieces nobody can tell what it covers.

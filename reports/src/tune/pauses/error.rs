@@ -35,6 +35,11 @@ pub enum PauseError {
          all its stops with -Xlog:safepoint (version 8: -XX:+PrintGCApplicationStoppedTime), of collections with -Xlog:gc*"
     )]
     NothingShown { line: u64, text: String },
+    #[error(
+        "line {line}: {what}, and {count} of {timed} pauses overlap an earlier one: this is no log of one process; give one log per \
+         process, each as a file of its own"
+    )]
+    Overlapping { line: u64, what: String, count: u64, timed: u64 },
     #[error("line {line}: {what}: {text}")]
     Damaged { line: u64, what: &'static str, text: String },
 }

@@ -15,8 +15,10 @@ use hustings_record::words::quoted;
 use super::clock::APART_NS;
 use super::error::PauseError;
 use super::lines::{LineMeaning, LogLine};
-use super::log::Coverage;
-use super::longest_pauses::LongestPauses;
+use super::log::{Coverage, PauseLogFormat, UnreadLines};
+use super::longest_pauses::{LongestPauses, mark};
+use super::overlaps::OverlapCheck;
+use super::read_pauses::ReadPauses;
 
 /// The legend above the intervals, and how it calls a second column that is no length.
 const LEGEND: &str = "\"StartTimestamp\"";
@@ -32,11 +34,14 @@ const OVERLAP_MAX: f64 = 0.1;
 const APART: Duration = Duration::from_nanos(APART_NS);
 /// The log has its longest value with so many digits behind the point.
 const ROUNDED_MS: f64 = 1e-3;
+/// A histogram of one digit has its longest value to a tenth.
+const ROUNDED_SHARE: f64 = 0.1;
 /// No interval has a longer pause: a year.
 const MAX: f64 = 366.0 * 86_400e3;
 
 pub(super) struct Intervals {
     kept: LongestPauses,
+    overlaps: OverlapCheck,
     /// The tag of the first interval, if it has one: others are logs of something else.
     tag: Option<Option<String>>,
     /// The beginning and the end of the interval before.
@@ -70,6 +75,7 @@ impl Intervals {
     pub(super) fn new(most: usize) -> Self {
         Self {
             kept: LongestPauses::new(most),
+            overlaps: OverlapCheck::new(0),
             tag: None,
             before: None,
             at: Duration::ZERO,
@@ -85,12 +91,12 @@ impl Intervals {
             return Ok(LineMeaning::Yes);
         }
         let damaged = |what| PauseError::Damaged { line: line.number, what, text: quoted(line.text) };
-        with_interval(line.text, |interval| self.add(&interval))
+        with_interval(line.text, |interval| self.add(&interval, line))
             .ok_or_else(|| damaged("no interval of a histogram"))?
             .map_err(damaged)
     }
 
-    fn add(&mut self, interval: &IntervalLogHistogram<'_>) -> Result<LineMeaning, &'static str> {
+    fn add(&mut self, interval: &IntervalLogHistogram<'_>, line: &LogLine<'_>) -> Result<LineMeaning, &'static str> {
         let tag = interval.tag().map(|tag| tag.as_str().to_owned());
         if *self.tag.get_or_insert_with(|| tag.clone()) != tag {
             return Ok(LineMeaning::Other);
@@ -115,6 +121,7 @@ impl Intervals {
             None => lasted,
             Some((began, _)) if from < began => {
                 self.pieces += 1;
+                self.overlaps.begin_piece();
                 APART.saturating_add(lasted)
             }
             Some((began, ended)) if from.saturating_add((ended - began).mul_f64(OVERLAP_MAX)) < ended => {
@@ -128,14 +135,24 @@ impl Intervals {
         self.before = Some((from, to));
         self.watched = self.watched.saturating_add(lasted);
         if ms > 0.0 {
-            self.kept.push((ms * UNIT_NS).round() as Nanos, Some(whole(self.at)));
+            let (longest, at) = ((ms * UNIT_NS).round() as Nanos, whole(self.at));
+            self.kept.push(longest, Some(at), Some(mark(&line.text)));
+            // It was over at some moment of the interval: at its beginning, if it left room for the next one.
+            let (began, ended) = (at.saturating_sub(longest), at.saturating_sub(whole(lasted)));
+            self.overlaps.take(line.number, (began, ended), (ROUNDED_SHARE * longest as f64) as Nanos);
         }
         Ok(LineMeaning::Yes)
     }
 
     /// The pauses, and how long was watched: gaps between intervals are not.
-    pub(super) fn finish(self) -> (LongestPauses, Coverage) {
-        (self.kept, Coverage { span: Some(whole(self.watched)), pieces: self.pieces, missing: 0 })
+    pub(super) fn finish(self) -> Result<ReadPauses, PauseError> {
+        Ok(ReadPauses {
+            shape: PauseLogFormat::Intervals,
+            kept: self.kept,
+            coverage: Coverage { span: Some(whole(self.watched)), pieces: self.pieces, missing: 0 },
+            unread: UnreadLines::default(),
+            overlaps: self.overlaps.finish()?,
+        })
     }
 }
 

@@ -3,12 +3,14 @@
 use hustings_record::Nanos;
 use hustings_record::words::quoted;
 
-use super::clock::{LogClock, PIECES_MAX};
+use super::clock::{JITTER_NS, LogClock, PIECES_MAX};
 use super::error::PauseError;
 use super::lines::{LineMeaning, LogLine};
 use super::log::{Coverage, PauseLogFormat, UnreadLines};
-use super::longest_pauses::LongestPauses;
-use super::stamp::{nanos, strip};
+use super::longest_pauses::{LongestPauses, mark};
+use super::overlaps::{NESTED_MAX, OverlapCheck};
+use super::read_pauses::ReadPauses;
+use super::stamp::{Stamp, nanos, strip};
 
 /// Words that only lines of a safepoint have (version 13 and later), and those before its whole length.
 const SAFEPOINT: [&str; 3] = ["Safepoint \"", "Reaching safepoint:", "At safepoint:"];
@@ -29,22 +31,45 @@ const CONCURRENT: &str = "The Z Garbage Collector";
 const NUMBERS_MISSING_MAX: u64 = 2;
 /// Lines of a collection come after those of so many later ones at most.
 const NUMBERS_BEHIND_MAX: u64 = 16;
+/// Uptimes are told to the millisecond, and two of them make the gap between two pauses.
+const PRECISION_NS: Nanos = 2_000_000;
+
+/// The end of a pause.
+#[derive(Clone, Copy)]
+struct StampedEnd {
+    /// Since the beginning of the log.
+    at: Nanos,
+    stamp: Stamp,
+}
+
+impl StampedEnd {
+    /// How far its time may be off, against that of the pause before.
+    fn tolerance(self) -> Nanos {
+        match self.stamp {
+            Stamp::Uptime(_) => PRECISION_NS,
+            Stamp::Date(_) => JITTER_NS,
+        }
+    }
+}
 
 /// Pauses of one kind: those that were read, and lines that tell of one and were not.
 struct PauseKindCount {
     read: LongestPauses,
     unread: UnreadLines,
+    overlaps: OverlapCheck,
 }
 
 impl PauseKindCount {
-    fn new(most: usize) -> Self {
-        Self { read: LongestPauses::new(most), unread: UnreadLines::default() }
+    /// `nested_max`: so many of them may lie within a later one.
+    fn new(most: usize, nested_max: usize) -> Self {
+        Self { read: LongestPauses::new(most), unread: UnreadLines::default(), overlaps: OverlapCheck::new(nested_max) }
     }
 
-    fn take(&mut self, line: &LogLine<'_>, lasted: Option<Nanos>, ended: Option<Nanos>) {
-        match lasted {
-            Some(lasted) => self.read.push(lasted, ended),
-            None => self.unread.add(line.number, line.text),
+    fn take(&mut self, line: &LogLine<'_>, lasted: Option<Nanos>, end: Option<StampedEnd>) {
+        let Some(lasted) = lasted else { return self.unread.add(line.number, line.text) };
+        self.read.push(lasted, end.map(|end| end.at), end.map(|end| mark(&(end.stamp.ns(), lasted))));
+        if let Some(end) = end {
+            self.overlaps.take(line.number, (end.at.saturating_sub(lasted), end.at), end.tolerance());
         }
     }
 
@@ -82,10 +107,10 @@ impl Jvm {
     pub(super) fn new(most: usize) -> Self {
         Self {
             clock: LogClock::default(),
-            safepoints: PauseKindCount::new(most),
+            safepoints: PauseKindCount::new(most, 0),
             as_jdk_17: true,
-            stopped: PauseKindCount::new(most),
-            collections: PauseKindCount::new(most),
+            stopped: PauseKindCount::new(most, 0),
+            collections: PauseKindCount::new(most, NESTED_MAX),
             collector: Collector::default(),
             first_other: None,
         }
@@ -94,12 +119,17 @@ impl Jvm {
     pub(super) fn take(&mut self, line: &LogLine<'_>) -> Result<LineMeaning, PauseError> {
         let stripped = strip(line.text);
         let (before, pieces) = (self.clock.last_at(), self.clock.pieces());
-        let ended = stripped.stamp.and_then(|stamp| self.clock.at(stamp));
+        let ended = stripped.stamp.and_then(|stamp| Some(StampedEnd { at: self.clock.at(stamp)?, stamp }));
         if self.clock.pieces() > PIECES_MAX {
             let what = "its times go back and forth: give one log, in order";
             return Err(PauseError::Damaged { line: line.number, what, text: quoted(line.text) });
         }
         let passed = (self.clock.pieces() == pieces).then(|| self.clock.last_at() - before);
+        if passed.is_none() {
+            for kind in [&mut self.safepoints, &mut self.stopped, &mut self.collections] {
+                kind.overlaps.begin_piece();
+            }
+        }
         self.collector.take(stripped.text, stripped.gc_init, passed);
         match says(stripped.text) {
             JvmLine::Safepoint { lasted, as_jdk_17 } => {
@@ -119,7 +149,7 @@ impl Jvm {
     }
 
     /// None: it was about other things altogether.
-    pub(super) fn finish(self) -> Result<Option<(PauseLogFormat, LongestPauses, Coverage, UnreadLines)>, PauseError> {
+    pub(super) fn finish(self) -> Result<Option<ReadPauses>, PauseError> {
         let mut coverage = Coverage { span: self.clock.covered(), pieces: self.clock.pieces() as u64, missing: 0 };
         let safepoints = PauseLogFormat::Safepoints { as_jdk_17: self.as_jdk_17 };
         // A collection is a part of a safepoint: where these are told, all stops are.
@@ -131,7 +161,7 @@ impl Jvm {
             coverage.without(self.collector.missing);
             (PauseLogFormat::Collections, self.collections)
         };
-        let PauseKindCount { read, unread } = seen;
+        let PauseKindCount { read, unread, overlaps } = seen;
         // That no pause was read is an answer only where none was there to be read.
         if read.count() == 0 && (unread.count > 0 || !self.collector.would_show()) {
             return match unread.first.or(self.first_other) {
@@ -139,7 +169,7 @@ impl Jvm {
                 None => Ok(None),
             };
         }
-        Ok(Some((shape, read, coverage, unread)))
+        Ok(Some(ReadPauses { shape, kept: read, coverage, unread, overlaps: overlaps.finish()? }))
     }
 }
 

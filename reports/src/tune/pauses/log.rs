@@ -4,6 +4,8 @@ use hustings_record::Nanos;
 use hustings_record::words::quoted;
 use serde::Serialize;
 
+use super::overlaps::OverlappingPauses;
+
 /// A week in nanoseconds.
 pub const WEEK_NS: f64 = 7.0 * 86_400e9;
 
@@ -122,6 +124,10 @@ pub struct PauseLog {
     pub pauses: Vec<Pause>,
     pub coverage: Coverage,
     pub unread: UnreadLines,
+    /// Pauses that overlap an earlier one, where they are few: a log with many is refused.
+    pub overlaps: OverlappingPauses,
+    /// A mark of each pause with a time, sorted: files that share marks tell of the same pauses. Of the first file alone.
+    pub marks: Vec<u64>,
     /// Pauses that are not among `pauses`, because there are too many: how many, and the longest of them.
     pub left_out: u64,
     pub left_out_max: Nanos,
@@ -150,6 +156,8 @@ impl PauseLog {
         self.coverage = self.coverage.and(other.coverage);
         self.unread.count += other.unread.count;
         self.unread.first = self.unread.first.take().or(other.unread.first);
+        self.overlaps.count += other.overlaps.count;
+        self.overlaps.first = self.overlaps.first.take().or(other.overlaps.first);
         self.left_out += other.left_out;
         self.left_out_max = self.left_out_max.max(other.left_out_max);
         self.lines += other.lines;

@@ -2,15 +2,19 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::hash::{DefaultHasher, Hash, Hasher as _};
 
 use hustings_record::Nanos;
 
 use super::log::Pause;
 
+/// A pause, by its length: with its place in the log, its end and its mark.
+type PlacedPause = (Nanos, u64, Option<Nanos>, Option<u64>);
+
 pub(super) struct LongestPauses {
     most: usize,
-    /// The shortest on top, each with its place in the log.
-    heap: BinaryHeap<Reverse<(Nanos, u64, Option<Nanos>)>>,
+    /// The shortest on top.
+    heap: BinaryHeap<Reverse<PlacedPause>>,
     count: u64,
     pub(super) left_out: u64,
     pub(super) left_out_max: Nanos,
@@ -21,11 +25,12 @@ impl LongestPauses {
         Self { most, heap: BinaryHeap::new(), count: 0, left_out: 0, left_out_max: 0 }
     }
 
-    pub(super) fn push(&mut self, lasted: Nanos, ended: Option<Nanos>) {
-        self.heap.push(Reverse((lasted, self.count, ended)));
+    /// `mark`: a [`mark`] of what the log says of it, with its absolute time.
+    pub(super) fn push(&mut self, lasted: Nanos, ended: Option<Nanos>, mark: Option<u64>) {
+        self.heap.push(Reverse((lasted, self.count, ended, mark)));
         self.count += 1;
         if self.heap.len() > self.most
-            && let Some(Reverse((shortest, _, _))) = self.heap.pop()
+            && let Some(Reverse((shortest, ..))) = self.heap.pop()
         {
             self.left_out += 1;
             self.left_out_max = self.left_out_max.max(shortest);
@@ -37,11 +42,25 @@ impl LongestPauses {
         self.count
     }
 
+    /// The marks of those that are kept, sorted.
+    pub(super) fn marks(&self) -> Vec<u64> {
+        let mut marks: Vec<u64> = self.heap.iter().filter_map(|Reverse((.., mark))| *mark).collect();
+        marks.sort_unstable();
+        marks
+    }
+
     pub(super) fn in_order(self) -> Vec<Pause> {
         let mut all: Vec<_> = self.heap.into_iter().map(|Reverse(pause)| pause).collect();
-        all.sort_unstable_by_key(|(_, place, _)| *place);
-        all.into_iter().map(|(lasted, _, ended)| Pause { ended, lasted }).collect()
+        all.sort_unstable_by_key(|(_, place, ..)| *place);
+        all.into_iter().map(|(lasted, _, ended, _)| Pause { ended, lasted }).collect()
     }
+}
+
+/// Tells a pause from others, in whatever file it stands.
+pub(super) fn mark(of: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
 }
 
 #[cfg(test)]
@@ -54,7 +73,7 @@ mod tests {
         #[test]
         fn the_longest_stay_in_the_order_of_the_log(all in prop::collection::vec(0_u64..50, 0..60), most in 0_usize..60) {
             let mut kept = LongestPauses::new(most);
-            all.iter().zip(0_u64..).for_each(|(lasted, at)| kept.push(*lasted, Some(at)));
+            all.iter().zip(0_u64..).for_each(|(lasted, at)| kept.push(*lasted, Some(at), None));
             let (left_out, left_out_max) = (kept.left_out, kept.left_out_max);
             let stayed = kept.in_order();
             prop_assert!(stayed.is_sorted_by_key(|pause| pause.ended));

@@ -31,7 +31,7 @@ impl Milliseconds {
     pub(super) fn take(&mut self, line: &LogLine<'_>) -> Result<(), PauseError> {
         let ms = number(line.text).parse().ok().filter(|ms| (0.0..=MS_MAX).contains(ms));
         let ms = ms.ok_or_else(|| PauseError::NoNumber { line: line.number, text: quoted(line.text) })?;
-        self.kept.push((ms * 1e6_f64).round() as Nanos, None);
+        self.kept.push((ms * 1e6_f64).round() as Nanos, None, None);
         Ok(())
     }
 

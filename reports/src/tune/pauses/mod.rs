@@ -9,9 +9,12 @@ mod lines;
 mod log;
 mod longest_pauses;
 mod milliseconds;
+mod overlaps;
 mod read;
+mod read_pauses;
 mod stamp;
 
 pub use error::PauseError;
 pub use log::{Coverage, Pause, PauseLog, PauseLogFormat, UnreadLines, WEEK_NS};
+pub use overlaps::OverlappingPauses;
 pub use read::read;

@@ -8,9 +8,10 @@ use super::error::PauseError;
 use super::intervals::{self, Intervals};
 use super::jvm::{self, Jvm};
 use super::lines::{LineMeaning, LogLine, LogLines};
-use super::log::{Coverage, PauseLog, PauseLogFormat, UnreadLines};
+use super::log::PauseLog;
 use super::longest_pauses::LongestPauses;
 use super::milliseconds::{self, Milliseconds};
+use super::read_pauses::ReadPauses;
 
 /// So many lines may stand before the first one that tells what the file is: banners, command lines.
 const BANNER_LINES_MAX: u64 = 1_000;
@@ -49,16 +50,11 @@ impl Reader {
         }
     }
 
-    fn finish(self) -> Result<Option<(PauseLogFormat, LongestPauses, Coverage, UnreadLines)>, PauseError> {
+    fn finish(self) -> Result<Option<ReadPauses>, PauseError> {
         match self {
-            Self::Milliseconds(reader) => {
-                Ok(Some((PauseLogFormat::Milliseconds, reader.finish(), Coverage::default(), UnreadLines::default())))
-            }
+            Self::Milliseconds(reader) => Ok(Some(ReadPauses::of_milliseconds(reader.finish()))),
             Self::Jvm(reader) => reader.finish(),
-            Self::Intervals(reader) => {
-                let (kept, coverage) = reader.finish();
-                Ok(Some((PauseLogFormat::Intervals, kept, coverage, UnreadLines::default())))
-            }
+            Self::Intervals(reader) => reader.finish().map(Some),
         }
     }
 }
@@ -106,16 +102,26 @@ pub fn read(input: impl BufRead) -> Result<PauseLog, PauseError> {
         Some((line, text)) => PauseError::UnknownShape { line, text },
         None => PauseError::Empty,
     };
-    let (shape, kept, coverage, unread) = match reader {
-        None if first_skipped.is_none() && comments > 0 => {
-            (PauseLogFormat::Milliseconds, LongestPauses::new(0), Coverage::default(), UnreadLines::default())
-        }
+    let ReadPauses { shape, kept, coverage, unread, overlaps } = match reader {
+        None if first_skipped.is_none() && comments > 0 => ReadPauses::of_milliseconds(LongestPauses::new(0)),
         None => return Err(unknown(first_skipped)),
         Some(reader) => reader.finish()?.ok_or_else(|| unknown(first_skipped.clone()))?,
     };
     let LongestPauses { left_out, left_out_max, .. } = kept;
-    let (pauses, lines) = (kept.in_order(), lines.count());
-    Ok(PauseLog { shape, pauses, coverage, unread, left_out, left_out_max, lines, skipped, first_skipped })
+    let (marks, lines) = (kept.marks(), lines.count());
+    Ok(PauseLog {
+        shape,
+        pauses: kept.in_order(),
+        coverage,
+        unread,
+        overlaps,
+        marks,
+        left_out,
+        left_out_max,
+        lines,
+        skipped,
+        first_skipped,
+    })
 }
 
 #[cfg(test)]

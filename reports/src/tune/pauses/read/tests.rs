@@ -5,8 +5,9 @@ use proptest::prelude::*;
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::*;
+use crate::tune::pauses::OverlappingPauses;
 use crate::tune::pauses::error::LINE_BYTES_MAX;
-use crate::tune::pauses::log::Pause;
+use crate::tune::pauses::log::{Pause, PauseLogFormat};
 use hustings_record::Nanos;
 
 /// Of 17.0.15, but for the length of the second.
@@ -148,6 +149,65 @@ fn an_interval_log_of_another_unit_or_with_ends_is_told_from_one_of_milliseconds
         (Some(10), 2),
         "no interval lasts for decades"
     );
+}
+
+/// Safepoints (from, to), in seconds, that end in order.
+fn safepoints_of(pauses: impl IntoIterator<Item = (u64, u64)>) -> String {
+    let parts = "Reaching safepoint: 1 ns, Cleanup: 1 ns, At safepoint: 1 ns";
+    let line = |(from, to): (u64, u64)| {
+        format!("[{to}.000s][safepoint] Safepoint \"x\", {parts}, Total: {} ns\n", (to - from) * 1_000_000_000)
+    };
+    pauses.into_iter().map(line).collect()
+}
+
+#[test]
+fn a_log_whose_pauses_overlap_is_none_of_one_process() {
+    // The first line of a log begins it: its own pause lies before.
+    let told = refused(&safepoints_of((1..100).map(|at| (at * 600, at * 600 + 700))));
+    assert!(told.starts_with("line 3: its pause begins 100 s before the one of line 2 is over"), "{told}");
+    assert!(told.contains("97 of 99 pauses") && told.contains("give one log per process"), "{told}");
+    let stopped = "[0.0s][safepoint] Entering safepoint region: Cleanup\n\
+        [1000.0s] Total time for which application threads were stopped: 700.0 seconds\n\
+        [1600.0s] Total time for which application threads were stopped: 700.0 seconds\n";
+    assert!(refused(stopped).contains("begins 100 s before the one of line 2"));
+    let collections = "[0.0s][gc] Using G1\n\
+        [1000.0s][gc] GC(0) Pause Full (x) 2M->1M(3M) 700000.000ms\n\
+        [1600.0s][gc] GC(1) Pause Full (x) 2M->1M(3M) 700000.000ms\n";
+    assert!(refused(collections).contains("line 3: its pause begins 100 s before the one of line 2"));
+}
+
+#[test]
+fn few_overlaps_are_counted_and_pauses_of_processes_one_after_the_other_are_none() {
+    let apart = |from: u64| (0..150).map(move |at| (from + at * 100, from + at * 100 + 10));
+    let log = |text: String| read(text.as_bytes()).expect("read").overlaps;
+    assert_eq!(log(safepoints_of(apart(10))), OverlappingPauses::default());
+    let one = log(safepoints_of(apart(10).chain([(14_910, 15_000)])));
+    assert_eq!((one.count, one.first.map(|(line, _)| line)), (1, Some(151)));
+    // Uptimes of the second process are the same as those of the first.
+    assert_eq!(log(safepoints_of(apart(10).chain(apart(5)))), OverlappingPauses::default());
+}
+
+#[test]
+fn an_interval_log_has_no_pause_that_began_before_another_was_over() {
+    let log = |longest_s: u64| {
+        let mut log = Vec::new();
+        let mut serializer = V2DeflateSerializer::new();
+        let mut writer = IntervalLogWriterBuilder::new()
+            .with_base_time(UNIX_EPOCH)
+            .with_max_value_divisor(1e6)
+            .begin_log_with(&mut log, &mut serializer)
+            .expect("a log");
+        for second in (100..200).step_by(5) {
+            let mut histogram = Histogram::<u64>::new(3).expect("a histogram");
+            histogram.record(longest_s * 1_000_000_000).expect("recorded");
+            let (from, lasted) = (Duration::from_secs(second), Duration::from_secs(5));
+            writer.write_histogram(&histogram, from, lasted, None).expect("written");
+        }
+        read(log.as_slice()).map(|log| log.overlaps.count)
+    };
+    // One may be over where its interval begins, and the next where its own ends.
+    assert_eq!(log(9).expect("read"), 0);
+    assert!(log(60).expect_err("refused").to_string().contains("overlap an earlier one"));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! which no line tells of a pause is an answer only if it would have told of one.
 
 use super::*;
+use crate::tune::pauses::log::{Coverage, UnreadLines};
 
 const fn safepoints(as_jdk_17: bool) -> PauseLogFormat {
     PauseLogFormat::Safepoints { as_jdk_17 }

@@ -1,4 +1,4 @@
-//! How long threads of a program were ready to run and were given no processor: what the machine kept from it is no doing of its
+//! How long threads of a process were ready to run and were given no processor: what the machine kept from it is no doing of its
 //! own.
 //!
 //! The kernel adds up for each thread for how long it ran and for how long it waited for that, in nanoseconds
@@ -17,12 +17,14 @@ use crate::recording::stall::STALL_NS_MIN;
 const LOOK_NS: Nanos = 20_000_000;
 /// New threads are looked for so often.
 const LIST_NS: Nanos = 500_000_000;
-/// How far back it is known how long the program ran.
+/// How far back it is known how long the process ran.
 const KEPT_NS: Nanos = 30_000_000_000;
 
 /// The threads of a process.
-pub(super) struct ThreadWaits {
+pub(crate) struct ThreadWaits {
     pid: u32,
+    /// How the names of threads begin that are left out.
+    except: &'static [&'static str],
     looked: Nanos,
     listed: Nanos,
     threads: BTreeMap<u32, Thread>,
@@ -45,13 +47,19 @@ struct ThreadTimes {
 }
 
 impl ThreadWaits {
-    pub(super) fn of(pid: u32) -> Self {
-        Self { pid, looked: 0, listed: 0, threads: BTreeMap::new(), ran: VecDeque::new(), reported_until: 0 }
+    pub(crate) fn of(pid: u32) -> Self {
+        Self::except(pid, &[])
     }
 
-    /// Looks again if it is time to: from when to when the longest wait lasted that a thread has had since, without what the program
-    /// itself ran meanwhile. A program whose threads keep each other waiting has nobody else to blame.
-    pub(super) fn look(&mut self, now: Nanos) -> Option<(Nanos, Nanos)> {
+    /// Of the threads whose names do not begin with one of these.
+    pub(crate) fn except(pid: u32, names: &'static [&'static str]) -> Self {
+        let (threads, ran) = (BTreeMap::new(), VecDeque::new());
+        Self { pid, except: names, looked: 0, listed: 0, threads, ran, reported_until: 0 }
+    }
+
+    /// Looks again if it is time to: from when to when the longest wait lasted that a thread has had since, without what the process
+    /// itself ran meanwhile. A process whose threads keep each other waiting has nobody else to blame.
+    pub(crate) fn look(&mut self, now: Nanos) -> Option<(Nanos, Nanos)> {
         if now < self.looked + LOOK_NS {
             return None;
         }
@@ -93,6 +101,10 @@ impl ThreadWaits {
         for task in tasks.flatten() {
             let Some(tid) = task.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
             if self.threads.contains_key(&tid) {
+                continue;
+            }
+            let name = fs::read_to_string(task.path().join("comm")).unwrap_or_default();
+            if self.except.iter().any(|except| name.starts_with(except)) {
                 continue;
             }
             let Ok(file) = File::open(task.path().join("schedstat")) else { continue };
