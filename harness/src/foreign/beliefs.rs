@@ -76,6 +76,8 @@ pub(crate) struct ProgramBeliefs {
     silent_ns: Nanos,
     /// Clock uncertainty.
     uncertain_ns: Nanos,
+    /// When the program had said hello: only then is it ordered to enrol.
+    since: Nanos,
     slots: BTreeMap<u32, Terms>,
 }
 
@@ -102,15 +104,16 @@ impl Terms {
 }
 
 impl ProgramBeliefs {
-    /// `by`: reports, or effect.
+    /// `by`: reports, or effect. `since`: when the program had said hello.
     pub(crate) fn new(
         by: EvidenceSource,
         slots: impl Iterator<Item = u32>,
         every_ms: u64,
         uncertain_ns: Nanos,
+        since: Nanos,
     ) -> Self {
         let silent_ns = SILENT_NS + SILENT_INTERVALS * every_ms * 1_000_000;
-        Self { by, silent_ns, uncertain_ns, slots: slots.map(|slot| (slot, Terms::default())).collect() }
+        Self { by, silent_ns, uncertain_ns, since, slots: slots.map(|slot| (slot, Terms::default())).collect() }
     }
 
     /// The evidence grade of these beliefs.
@@ -197,7 +200,7 @@ impl ProgramBeliefs {
         Ok(BeliefOutcome { events: vec![revoke], belief: Some((slot, None)) })
     }
 
-    /// Checks a report's times: in order, after the previous term, and not in the future.
+    /// Checks a report's times: in order, after the program's hello and the previous term, and not in the future.
     fn in_time(
         &mut self,
         heard: Nanos,
@@ -205,13 +208,15 @@ impl ProgramBeliefs {
         (t0, t1): (Nanos, Nanos),
         what: &str,
     ) -> Result<(), ProtocolViolation> {
-        let uncertain = self.uncertain_ns;
+        let (uncertain, since) = (self.uncertain_ns, self.since);
         let report = self.by == EvidenceSource::Report;
         let terms = self.of(slot)?;
         let odd = if t0 > t1 {
             Some("ends before it begins")
         } else if t1 > heard + uncertain {
             Some("has times that are still to come")
+        } else if t0 + uncertain < since {
+            Some("has times before the program had said hello (is its clock CLOCK_MONOTONIC?)")
         } else if t0 + uncertain < terms.ended {
             Some("begins before the last one had ended")
         } else {

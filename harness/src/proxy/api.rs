@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, Path, RawQuery, Request, State};
+use axum::extract::path::ErrorKind;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{DefaultBodyLimit, FromRequestParts, Path, RawQuery, Request, State};
+use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::api_listener::bounded;
@@ -47,6 +51,28 @@ pub(super) fn router(registry: Registry, plain: bool) -> Router {
         .layer(from_fn(bounded))
         .layer(from_fn(no_browsers))
         .with_state(registry)
+}
+
+/// The names in a request's path. Nothing has a name that is no UTF-8: the answer is that of an unknown one.
+struct PathNames<T>(T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathNames<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let names = Path::<T>::from_request_parts(parts, state).await;
+        names.map(|Path(names)| Self(names)).map_err(|rejection| unknown_name(&rejection))
+    }
+}
+
+fn unknown_name(rejection: &PathRejection) -> ApiError {
+    if let PathRejection::FailedToDeserializePathParams(error) = rejection
+        && let ErrorKind::InvalidUtf8InPathParam { key } = error.kind()
+        && key == "toxic"
+    {
+        return ApiError::no_toxic();
+    }
+    ApiError::no_proxy()
 }
 
 /// The API has no authentication, so it rejects browsers: a web page must not be able to use it.
@@ -113,23 +139,27 @@ async fn create_proxy(State(registry): State<Registry>, body: Bytes) -> ApiAnswe
     Ok(show(StatusCode::CREATED, relay.view()))
 }
 
-async fn proxy(State(registry): State<Registry>, Path(name): Path<String>) -> ApiAnswer {
+async fn proxy(State(registry): State<Registry>, PathNames(name): PathNames<String>) -> ApiAnswer {
     Ok(show(StatusCode::OK, registry.0.lock().await.get(&name)?.view()))
 }
 
-async fn change_proxy(State(registry): State<Registry>, Path(name): Path<String>, body: Bytes) -> ApiAnswer {
+async fn change_proxy(State(registry): State<Registry>, PathNames(name): PathNames<String>, body: Bytes) -> ApiAnswer {
     let mut all = registry.0.lock().await;
     all.get(&name)?;
     let change: ProxyChange = said(&body)?;
     Ok(show(StatusCode::OK, all.change(&name, change).await?.view()))
 }
 
-async fn delete_proxy(State(registry): State<Registry>, Path(name): Path<String>) -> ApiAnswer {
+async fn delete_proxy(State(registry): State<Registry>, PathNames(name): PathNames<String>) -> ApiAnswer {
     registry.0.lock().await.delete(&name).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-async fn stats(State(registry): State<Registry>, Path(name): Path<String>, RawQuery(query): RawQuery) -> ApiAnswer {
+async fn stats(
+    State(registry): State<Registry>,
+    PathNames(name): PathNames<String>,
+    RawQuery(query): RawQuery,
+) -> ApiAnswer {
     let extent = extent(query.as_deref())?;
     Ok(show(StatusCode::OK, registry.0.lock().await.get(&name)?.stats(extent)))
 }
@@ -141,31 +171,34 @@ async fn all_stats(State(registry): State<Registry>, RawQuery(query): RawQuery) 
     Ok(show(StatusCode::OK, stats))
 }
 
-async fn disconnect(State(registry): State<Registry>, Path(name): Path<String>) -> ApiAnswer {
+async fn disconnect(State(registry): State<Registry>, PathNames(name): PathNames<String>) -> ApiAnswer {
     Ok(show(StatusCode::OK, registry.0.lock().await.get(&name)?.disconnect()))
 }
 
-async fn toxics(State(registry): State<Registry>, Path(name): Path<String>) -> ApiAnswer {
+async fn toxics(State(registry): State<Registry>, PathNames(name): PathNames<String>) -> ApiAnswer {
     Ok(show(StatusCode::OK, registry.0.lock().await.get(&name)?.toxics()))
 }
 
-async fn create_toxic(State(registry): State<Registry>, Path(name): Path<String>, body: Bytes) -> ApiAnswer {
+async fn create_toxic(State(registry): State<Registry>, PathNames(name): PathNames<String>, body: Bytes) -> ApiAnswer {
     Ok(show(StatusCode::OK, registry.0.lock().await.add_toxic(&name, &body)?))
 }
 
-async fn toxic(State(registry): State<Registry>, Path((name, toxic)): Path<(String, String)>) -> ApiAnswer {
+async fn toxic(State(registry): State<Registry>, PathNames((name, toxic)): PathNames<(String, String)>) -> ApiAnswer {
     Ok(show(StatusCode::OK, registry.0.lock().await.get(&name)?.toxic(&toxic)?))
 }
 
 async fn change_toxic(
     State(registry): State<Registry>,
-    Path((name, toxic)): Path<(String, String)>,
+    PathNames((name, toxic)): PathNames<(String, String)>,
     body: Bytes,
 ) -> ApiAnswer {
     Ok(show(StatusCode::OK, registry.0.lock().await.get_mut(&name)?.update_toxic(&toxic, &body)?))
 }
 
-async fn delete_toxic(State(registry): State<Registry>, Path((name, toxic)): Path<(String, String)>) -> ApiAnswer {
+async fn delete_toxic(
+    State(registry): State<Registry>,
+    PathNames((name, toxic)): PathNames<(String, String)>,
+) -> ApiAnswer {
     registry.0.lock().await.get_mut(&name)?.remove_toxic(&toxic)?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -1,5 +1,7 @@
 //! Error answers of the API: Toxiproxy's statuses and error body.
 
+use std::net::SocketAddr;
+
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -63,6 +65,13 @@ impl ApiError {
 
     pub(super) fn too_many(what: &str, limit: usize) -> Self {
         Self::new(StatusCode::BAD_REQUEST, format!("too many {what}: the limit is {limit}"))
+    }
+
+    pub(super) fn own_upstream(name: &str, address: SocketAddr, upstream: &str) -> Self {
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            format!("upstream {upstream} is {address}, where the proxy '{name}' itself listens: give another address"),
+        )
     }
 
     pub(super) fn proxy_exists() -> Self {

@@ -12,7 +12,8 @@
 //! drawn once per connection. During a `hold` in either direction, handshakes are not answered, as if the network
 //! dropped all packets. If a hold affects only some connections (toxicity below 1), they reach their upstream when it
 //! ends. Timers have a resolution of about 1 ms. As in Toxiproxy, unknown toxic attributes are ignored, and any whole
-//! number of 64 bits is taken; values out of range act like the nearest one in range.
+//! number of 64 bits is taken; values out of range act like the nearest one in range. A proxy that is its own upstream
+//! is refused, and none connects to itself. Proxies that point at each other are not detected.
 //!
 //! A refused request changes nothing. Toxiproxy 2.12 leaves behind: a proxy that is closed, at the address that it
 //! could not open; the first proxies of a `populate`; the first attributes of a toxic; some proxies that were not

@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use super::error::ApiError;
-use super::port::look_up;
+use super::port::{look_up, refuse_own_upstream};
 use super::relay::Relay;
 use super::replacement::{Successor, replace};
 use super::request::ProxyRequest;
@@ -101,6 +101,7 @@ impl Proxies {
     /// The proxy that a request asks for. None: it is there already.
     async fn successor(&self, request: ProxyRequest) -> Result<Option<Successor>, ApiError> {
         let address = address(&request.listen, request.enabled).await?;
+        refuse_own_upstream(&request.name, &request.listen, address, &request.upstream)?;
         let relay = match self.by_name.get(&request.name) {
             Some(old) if old.upstream == request.upstream && old.is_at(&request.listen, address) => {
                 if old.enabled() == request.enabled {
@@ -130,6 +131,10 @@ impl Proxies {
         let enabled = change.enabled.unwrap_or(old.enabled());
         let address = address(&listen, enabled).await?;
         let stays = old.upstream == upstream && old.is_at(&listen, address);
+        // A proxy may always be disabled.
+        if !stays || enabled {
+            refuse_own_upstream(name, &listen, address, &upstream)?;
+        }
         if !stays || old.enabled() != enabled {
             let successor = Successor { relay: old.moved(listen, upstream), address };
             replace(&mut self.by_name, vec![successor]).await?;

@@ -1,17 +1,20 @@
 //! The lifecycle of one connection through a proxy, from accept to close.
 
+use std::io;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, lookup_host};
 use tokio::sync::watch;
 use tracing::{debug, warn};
 
 use super::active_toxic::ConnectionEnd;
 use super::connection::ProxyConnection;
 use super::pipeline::Chain;
+use super::port::leads_to;
 use super::pump::{DirectionEnd, Pump};
 use super::shared::ProxyShared;
 use super::toxic::Stream;
@@ -74,7 +77,7 @@ async fn reach(
             shared.abandoned();
             return None;
         }
-        let server = connect(upstream).await;
+        let server = connect(upstream, &connection.client).await;
         if server.is_some() {
             return server;
         }
@@ -126,8 +129,8 @@ async fn may_connect(connection: &ProxyConnection, chain: &mut watch::Receiver<A
     }
 }
 
-async fn connect(upstream: &str) -> Option<TcpStream> {
-    let connected = tokio::time::timeout(CONNECT_LIMIT, TcpStream::connect(upstream)).await;
+async fn connect(upstream: &str, client: &TcpStream) -> Option<TcpStream> {
+    let connected = tokio::time::timeout(CONNECT_LIMIT, connect_elsewhere(upstream, client)).await;
     match connected {
         Ok(Ok(stream)) => match stream.set_nodelay(true) {
             Ok(()) => Some(stream),
@@ -145,6 +148,17 @@ async fn connect(upstream: &str) -> Option<TcpStream> {
             None
         }
     }
+}
+
+/// Connects to any address of the upstream but the one that this client connected to: the proxy would serve itself
+/// without end.
+async fn connect_elsewhere(upstream: &str, client: &TcpStream) -> io::Result<TcpStream> {
+    let own = client.local_addr()?;
+    let addresses: Vec<SocketAddr> = lookup_host(upstream).await?.filter(|target| !leads_to(own, *target)).collect();
+    if addresses.is_empty() {
+        return Err(io::Error::other(format!("it has no address but {own}, which is the proxy's own")));
+    }
+    TcpStream::connect(addresses.as_slice()).await
 }
 
 /// Whether the peer has closed its end. Does not read the data sent before.

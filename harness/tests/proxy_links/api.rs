@@ -253,6 +253,25 @@ fn garbage_never_kills_the_api() {
 }
 
 #[test]
+fn a_name_that_is_no_utf8_is_answered_like_an_unknown_name() {
+    let proxy = Proxy::start(&[]);
+    proxy.link("127.0.0.1:1".parse().unwrap());
+    for (methods, path, told) in [
+        ("GET POST PATCH DELETE", "/proxies/%FF", "proxy not found"),
+        ("GET", "/proxies/%FF/stats", "proxy not found"),
+        ("POST", "/proxies/%FF/disconnect", "proxy not found"),
+        ("GET POST", "/proxies/%FF/toxics", "proxy not found"),
+        ("GET POST PATCH DELETE", "/proxies/%FF/toxics/x", "proxy not found"),
+        ("GET POST PATCH DELETE", "/proxies/link/toxics/%C3%28", "toxic not found"),
+    ] {
+        for method in methods.split(' ') {
+            let answer = proxy.call(method, path, "{}");
+            assert_eq!(error(&answer), (404, 404, told), "{method} {path}: {answer:?}");
+        }
+    }
+}
+
+#[test]
 fn a_browser_may_not_use_the_api() {
     let proxy = Proxy::start(&[]);
     let request = "POST /reset HTTP/1.1\r\nHost: x\r\nUser-Agent: Mozilla/5.0\r\nConnection: close\r\n\r\n";

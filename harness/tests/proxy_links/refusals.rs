@@ -243,3 +243,69 @@ fn a_deleted_proxy_leaves_neither_port_nor_connection() {
     assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));
     assert_eq!(shown(&proxy), json!({}));
 }
+
+#[test]
+fn a_proxy_whose_upstream_is_its_own_address_is_refused() {
+    let (proxy, mut stream) = echoing(&[]);
+    let before = shown(&proxy);
+    let (taken, free) = taken_port();
+    drop(taken);
+    let (_, port) = free.rsplit_once(':').unwrap();
+    for (listen, upstream, own) in [
+        ("127.0.0.1", "127.0.0.1", "127.0.0.1"),
+        ("127.0.0.1", "LocalHost", "127.0.0.1"),
+        ("127.0.0.1", "0.0.0.0", "127.0.0.1"),
+        ("127.0.0.1", "[::ffff:127.0.0.1]", "127.0.0.1"),
+        ("", "127.0.0.1", "127.0.0.1"),
+        ("0.0.0.0", "127.0.0.2", "0.0.0.0"),
+        ("0.0.0.0", "0.0.0.0", "0.0.0.0"),
+        ("[::]", "[::1]", "[::]"),
+        ("[::]", "127.0.0.1", "[::]"),
+        ("[::1]", "[::]", "[::1]"),
+    ] {
+        let [listen, upstream, own] = [listen, upstream, own].map(|host| format!("{host}:{port}"));
+        for enabled in [true, false] {
+            let new = json!({ "name": "new", "listen": listen, "upstream": upstream, "enabled": enabled });
+            let first = json!({ "name": "first", "listen": "127.0.0.1:0", "upstream": "127.0.0.1:1" });
+            for (method, path, body) in [
+                ("POST", "/proxies", new.clone()),
+                ("PATCH", "/proxies/link", new.clone()),
+                ("POST", "/proxies/link", new.clone()),
+                ("POST", "/populate", json!([first, new])),
+            ] {
+                let answer = proxy.call(method, path, &body.to_string());
+                let error = answer.1["error"].as_str().unwrap_or_default();
+                assert_eq!((answer.0, &answer.1["status"]), (400, &json!(400)), "{method} {path} {body}: {answer:?}");
+                assert!(error.contains(&upstream) && error.contains(&own), "{body}: {error}");
+                assert_eq!(shown(&proxy), before, "{method} {path} {body}");
+            }
+        }
+    }
+    let own = json!({ "upstream": stream.peer_addr().unwrap().to_string() });
+    assert_eq!(proxy.call("PATCH", "/proxies/link", &own.to_string()).0, 400, "only the upstream is named");
+    echoes(&mut stream, b"the same connection");
+    for (listen, upstream) in [("127.0.0.1", "127.0.0.2"), ("127.0.0.1", "[::1]"), ("0.0.0.0", "192.0.2.1")] {
+        let [listen, upstream] = [listen, upstream].map(|host| format!("{host}:{port}"));
+        let new = json!({ "name": "new", "listen": listen, "upstream": upstream });
+        let answer = proxy.call("POST", "/proxies", &new.to_string());
+        assert_eq!(answer.0, 201, "only the port is the same: {answer:?}");
+        assert_eq!(proxy.call("DELETE", "/proxies/new", "").0, 204);
+    }
+}
+
+#[test]
+fn a_proxy_does_not_connect_to_itself_under_another_name_of_its_address() {
+    let proxy = Proxy::start(&[]);
+    let (taken, listen) = taken_port();
+    drop(taken);
+    // The resolver, not the proxy, reads this as 127.0.0.1.
+    let upstream = listen.replace("127.0.0.1", "127.1");
+    let request = json!({ "name": "link", "listen": listen, "upstream": upstream });
+    let answer = proxy.call("POST", "/proxies", &request.to_string());
+    assert_eq!(answer.0, 201, "{answer:?}");
+    let mut client = connect(listen.parse().unwrap());
+    let ended = client.read(&mut [0]);
+    assert!(!ended.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock), "it stays open: {ended:?}");
+    let stats = proxy.stats();
+    assert_eq!((&stats["accepted"], &stats["failed"]), (&json!(1), &json!(1)), "{stats}");
+}

@@ -5,9 +5,16 @@ use crate::stats::Rate;
 use hustings_record::words::plural;
 use hustings_record::{Nanos, words};
 
-/// A time, since the start of the cell.
+/// A time, since the start of the cell. It is negative for one that a program stamped by another clock.
 pub(super) fn moment(index: &Index<'_>, t: Nanos) -> String {
-    words::moment(t.saturating_sub(index.span.0))
+    since(index.span.0, t)
+}
+
+fn since(begin: Nanos, t: Nanos) -> String {
+    match t.checked_sub(begin) {
+        Some(later) => words::moment(later),
+        None => format!("-{:.3} s", (begin - t) as f64 / 1e9),
+    }
 }
 
 pub(super) fn bound(upper: Option<f64>) -> String {
@@ -39,4 +46,17 @@ pub(super) fn candidate(index: &Index<'_>, cand: u32) -> String {
     let candidate = index.candidates.all[&cand];
     let (group, host) = (index.group_name(candidate.group), index.host_name(candidate.host));
     format!("{group}: candidate {cand} on {host}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::since;
+
+    #[test]
+    fn a_time_before_the_cell_is_negative() {
+        let begin = 6_622_000_000_000;
+        assert_eq!(since(begin, begin), "+0.000 s");
+        assert_eq!(since(begin, begin + 1_500_000_000), "+1.500 s");
+        assert_eq!(since(begin, 1), "-6622.000 s");
+    }
 }

@@ -124,7 +124,9 @@ fn failovers(index: &Index<'_>) -> RankedSpans {
 /// The group's beliefs around `span`.
 fn picture(index: &Index<'_>, group: u32, span: Span, because: &str) -> Timeline {
     let margin = index.timeout_or_asked().max((span.1 - span.0) / 4);
-    let window = (span.0.saturating_sub(margin).max(index.span.0), (span.1 + margin).min(index.span.1));
+    // A term may be stamped with times before the cell.
+    let begin = index.span.0.min(span.0);
+    let window = (span.0.saturating_sub(margin).max(begin), (span.1 + margin).min(index.span.1));
     let shown = |s: Span| s.0 <= window.1 && s.1 >= window.0;
     let mut overlaps: BTreeMap<usize, Vec<Span>> = BTreeMap::new();
     for overlap in index.definite_overlaps(group) {

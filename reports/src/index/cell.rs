@@ -106,7 +106,12 @@ impl<'a> Index<'a> {
             // Logs may reach back to a time before this cell.
             let logged = matches!(event, Event::ServerLog { .. });
             if let Some(t) = last_time(event).filter(|_| !logged) {
-                span = (span.0.min(t), span.1.max(t));
+                // A program stamps its terms and resignations itself, maybe by another clock.
+                let stamped = matches!(
+                    event,
+                    Event::Grant { .. } | Event::Granted { .. } | Event::Revoke { .. } | Event::Verification(_)
+                );
+                span = (if stamped { span.0 } else { span.0.min(t) }, span.1.max(t));
             }
         }
         span.0 = span.0.min(span.1);

@@ -137,3 +137,19 @@ fn what_stalls_kept_a_program_from_doing_in_time_is_inconclusive_and_everything_
         assert_eq!(verdict(what, since, stalls), expected, "{what}, {since:?}, {stalls:?}: {why}");
     }
 }
+
+#[test]
+fn a_grant_that_a_program_stamps_by_another_clock_shifts_no_other_time() {
+    let told = |early: bool| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
+        introduce(&mut cell, 2, EvidenceSource::Report);
+        if early {
+            cell.believe(0, 2, 0);
+        }
+        let (what, text) = (Misbehaviour::Garbage, "no JSON".to_owned());
+        cell.host(2).push(Event::Misbehaved { t: ms(40_000), cand: None, since: None, what, text });
+        check(&cell.summary(), "programs").details.clone()
+    };
+    assert!(told(false)[0].contains("no JSON"), "{:?}", told(false));
+    assert_eq!(told(true), told(false));
+}

@@ -17,6 +17,10 @@ const TEXT_MAX: usize = 1 << 20;
 const SHOWN_CHARS_MAX: usize = 1_200;
 /// The quoted keys of an argument contain no more signs `=` than this.
 const KEY_SIGNS_MAX: usize = 16;
+/// The parser accepts no more keys, lists and tables inside one another than this.
+const DEPTH_MAX: usize = 80;
+/// The beginnings of the parser's messages about deeper ones. It names no place for the first, which is about keys.
+const TOO_DEEP: [&str; 2] = ["recursion limit", "cannot recurse further"];
 /// Makes a value of the command line a line of TOML.
 const BEFORE_VALUE: &str = "value = ";
 
@@ -94,6 +98,9 @@ fn split(set: &str, origin: &str, example: &str) -> Result<Setting, ScenarioErro
             return Err(syntax(origin, told));
         }
         return Err(syntax(origin, format!("an empty key; write it as key=value, for example {example}")));
+    }
+    if path.len() > DEPTH_MAX {
+        return Err(syntax(origin, too_deep()));
     }
     // TOML has integers of 64 bits: a longer number would be taken for text.
     if is_integer(text) && text.trim().parse::<i64>().is_err() {
@@ -197,8 +204,12 @@ fn refused_set(error: &toml::de::Error, origin: &str, not_toml: Option<String>) 
 
 /// Turns an error of the parser into one with the line and the nearest known word.
 fn refusal(error: &toml::de::Error, origin: &str, text: Option<&str>) -> ScenarioError {
-    let line = text.zip(error.span()).map(|(text, span)| line_of(text, &span));
     let message = error.message();
+    let line = text.and_then(|text| match error.span() {
+        Some(span) => Some(line_of(text, &span)),
+        None if is_too_deep(message) => too_deep_line(text),
+        None => None,
+    });
     let what = if message.starts_with("unknown field `") {
         Some("key")
     } else if message.starts_with("unknown variant `") {
@@ -251,9 +262,31 @@ pub fn shortened(text: &str) -> String {
     head.chain(['…']).chain(tail).collect()
 }
 
+fn is_too_deep(message: &str) -> bool {
+    TOO_DEEP.iter().any(|begin| message.starts_with(begin))
+}
+
+fn too_deep() -> String {
+    format!("nests too deeply: at most {DEPTH_MAX} keys, lists and tables may be inside one another")
+}
+
+/// The first line whose key has too many parts. None: no line shows it alone, as inside a table of several lines.
+fn too_deep_line(text: &str) -> Option<usize> {
+    let refused = |toml: &str| toml.parse::<Table>().is_err_and(|error| is_too_deep(error.message()));
+    let is_deep = |line: &str| {
+        // Its value may go on in the next line.
+        let key = line.split_once('=').map(|(key, _)| format!("{key} = 0"));
+        line.matches('.').count() >= DEPTH_MAX && (refused(line) || key.is_some_and(|key| refused(&key)))
+    };
+    text.lines().position(is_deep).map(|before| before + 1)
+}
+
 /// An error of the parser without its type names, and no longer than it can be read.
 #[must_use]
 pub fn in_words(message: &str) -> String {
+    if is_too_deep(message) {
+        return too_deep();
+    }
     let message = shortened(message);
     let parts = ["invalid type: ", "invalid value: "].iter().find_map(|begin| message.strip_prefix(begin));
     let Some((given, expected)) = parts.and_then(|parts| parts.rsplit_once(", expected ")) else {
@@ -296,6 +329,27 @@ mod tests {
         ] {
             assert_eq!(refusal(set), format!("--set {set}: {told}"));
         }
+    }
+
+    #[test]
+    fn a_scenario_that_nests_too_deeply_is_told_the_line_and_the_limit() {
+        let keys = |count: usize| vec!["a"; count].join(".");
+        let told = "nests too deeply: at most 80 keys, lists and tables may be inside one another";
+        for deep in [
+            format!("{} = 1", keys(81)),
+            format!("{} = [\n1]", keys(5_000)),
+            format!("[{}]", keys(5_000)),
+            format!("a = {}{}", "[".repeat(81), "]".repeat(81)),
+            format!("a = {}1{}", "{a=".repeat(500), "}".repeat(500)),
+        ] {
+            let refused = Scenario::parse(&format!("name = \"x\"\n{deep}\n"), "x.toml", &[]).unwrap_err().to_string();
+            assert_eq!(refused, format!("x.toml, line 2: {told}"));
+        }
+        let set = format!("{}=1", keys(5_000));
+        let refused = Scenario::parse("name = \"x\"\n", "x.toml", &[set]).unwrap_err().to_string();
+        assert!(refused.ends_with(&format!(": {told}")), "{refused}");
+        let fits = Scenario::parse(&format!("name = \"x\"\n{} = 1\n", keys(80)), "x.toml", &[]).unwrap_err();
+        assert!(fits.to_string().contains("unknown key `a`"), "{fits}");
     }
 
     const CUT: &str = "name = \"x\"\n[faults.cut]\nkind = \"resign\"\n";

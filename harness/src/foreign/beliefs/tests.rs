@@ -3,7 +3,12 @@ use super::*;
 const SLOT: u32 = 7;
 
 fn beliefs(by: EvidenceSource) -> ProgramBeliefs {
-    ProgramBeliefs::new(by, std::iter::once(SLOT), 20, 10)
+    since_hello(by, 0)
+}
+
+/// The beliefs of a program that said hello at `since`.
+fn since_hello(by: EvidenceSource, since: Nanos) -> ProgramBeliefs {
+    ProgramBeliefs::new(by, std::iter::once(SLOT), 20, 10, since)
 }
 
 fn held() -> HeldZnodes {
@@ -82,6 +87,20 @@ fn what_cannot_be_is_no_report() {
     assert_eq!(odd(&mut fresh, grant(SLOT, 2, 2_000, 2_000)), Misbehaviour::UnknownTerm);
     fresh.reported(10_000, &revoke(1, 5_000, 6_000, "x"), &held()).unwrap();
     assert_eq!(odd(&mut fresh, grant(SLOT, 2, 5_500, 7_000)), Misbehaviour::OutOfTime);
+}
+
+#[test]
+fn times_before_the_program_said_hello_are_out_of_time() {
+    let mut beliefs = since_hello(EvidenceSource::Report, 5_000);
+    for (t0, t1) in [(1, 1), (1, 6_000), (4_989, 6_000)] {
+        let (what, text) = beliefs.reported(10_000, &grant(SLOT, 1, t0, t1), &held()).unwrap_err();
+        assert_eq!(what, Misbehaviour::OutOfTime);
+        assert!(text.contains("before the program had said hello"), "{text}");
+    }
+    // Clocks are read with an uncertainty.
+    assert_eq!(beliefs.reported(10_000, &grant(SLOT, 1, 4_990, 6_000), &held()).unwrap().events.len(), 2);
+    let early = beliefs.reported(10_000, &revoke(1, 1, 7_000, "x"), &held()).unwrap_err();
+    assert_eq!(early.0, Misbehaviour::OutOfTime);
 }
 
 #[test]

@@ -160,9 +160,12 @@ impl Examination<'_> {
         let mut astray = Vec::new();
         let mut delayed = Vec::new();
         for guest in 0..self.guests.len() {
-            let mut beliefs =
-                ProgramBeliefs::new(EvidenceSource::Report, guest_slots(guest), WRITE_EVERY_MS, clock::uncertainty());
-            for (heard, said) in self.said_by(guest) {
+            let said = self.said_by(guest);
+            // Its first line is its hello.
+            let since = said.first().map_or(0, |(heard, _)| *heard);
+            let (by, uncertain) = (EvidenceSource::Report, clock::uncertainty());
+            let mut beliefs = ProgramBeliefs::new(by, guest_slots(guest), WRITE_EVERY_MS, uncertain, since);
+            for (heard, said) in said {
                 odd.extend(beliefs.reported(heard, &said, &HeldZnodes::default()).err().map(|(_, why)| why));
             }
             astray.extend(guest_slots(guest).filter_map(|slot| self.astray(slot)));

@@ -130,8 +130,8 @@ impl HostedProgram {
         let set_up = &shared.set_up;
         let slots = set_up.candidates.iter().map(|(cand, ..)| *cand);
         self.can_resign = introduced.can(Ability::Resign);
-        let uncertain = clock::uncertainty();
-        self.beliefs = Some(ProgramBeliefs::new(introduced.belief, slots, set_up.work_interval_ms, uncertain));
+        let (by, every_ms) = (introduced.belief, set_up.work_interval_ms);
+        self.beliefs = Some(ProgramBeliefs::new(by, slots, every_ms, clock::uncertainty(), clock::now()));
     }
 
     pub(super) fn is_introduced(&self) -> bool {
