@@ -38,18 +38,13 @@ pub(crate) struct DoctorArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "zookeeper_home")]
     watch: Option<Output>,
     /// Watch for so long, as `90s`, `12h`, `7days` [default: until Ctrl-C]
-    #[arg(long = "for", value_name = "TIME", value_parser = some_time)]
+    #[arg(long = "for", value_name = "TIME", value_parser = some_time, requires = "watch")]
     long: Option<Duration>,
 }
 
 pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
     if let Some(output) = &args.watch {
         return watch(output, args.long, args.json);
-    }
-    if args.long.is_some() {
-        return Err(Failure::usage(anyhow!(
-            "--for: it is the time to watch, and nothing is watched; add --watch FILE"
-        )));
     }
     let mut context = Context::from_env();
     if args.zookeeper_home.is_some() {

@@ -6,7 +6,8 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, Error};
 
 /// Commands, with an option and the one that it needs. Complete where the needed one conflicts with anything.
-const NEEDS: [(&str, &str, &str); 8] = [
+const NEEDS: [(&str, &str, &str); 9] = [
+    ("doctor", "long", "watch"),
     ("run", "candidate_set", "candidate"),
     ("run", "against_candidate", "candidate"),
     ("run", "against_candidate_set", "against_candidate"),
@@ -126,6 +127,7 @@ mod tests {
             ("run quick --against-candidate x --against-exe x", "--against-candidate", "--candidate,"),
             ("run quick -v --json", "--verbose", "--dry-run"),
             ("run quick --for 2h --repeat 2", "--for", "--chaos"),
+            ("doctor --for 3s --zookeeper-home x", "--for", "--watch"),
         ] {
             let error = parsed(["hustings"].into_iter().chain(line.split(' '))).expect_err(line);
             let told = error.to_string();

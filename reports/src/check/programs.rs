@@ -10,7 +10,7 @@ use super::finding::Finding;
 use super::section::Section;
 use super::words::moment;
 use crate::index::Index;
-use crate::stats::spans::{Span, total, within};
+use crate::stats::spans::Span;
 use hustings_record::words::{duration, plural};
 use hustings_record::{Event, EvidenceSource, Misbehaviour, Nanos};
 
@@ -102,7 +102,7 @@ impl Section for Programs {
 /// than T/10 of stalls held up: no program can wait for that as long as it takes.
 fn kept_from_it(index: &Index<'_>, host: Option<u16>, what: Misbehaviour, span: Span) -> Option<Nanos> {
     let hosts: Vec<u16> = host.into_iter().collect();
-    let kept = total(&within(&index.lives.stall_spans(&hosts, span), span));
+    let kept = index.lives.stalled_for(&hosts, span);
     let missing = match what.time_given() {
         Some(given) => (given.as_nanos() as Nanos + kept).saturating_sub(span.1.saturating_sub(span.0)),
         None if what == Misbehaviour::LeftBehind => kept,

@@ -13,13 +13,16 @@ pub(super) fn fail_unless_stalled<S>(finding: &mut Finding<S>, index: &Index<'_>
     }
 }
 
-/// What may be why a fault was not seen to take effect, as it is added to a text. None: nothing, or the fault was seen.
+/// What may be why a fault was not seen to take effect, as it is added to a text: its target may have lost what the fault was to take,
+/// or may still have been busy with the fault before. None: nothing, or the fault was seen.
 pub(super) fn kept_from_verification(index: &Index<'_>, fault: &Fault<'_>) -> Option<String> {
-    let short = || {
-        let kept = index.short_stalls_against_verification(fault)?;
-        Some(format!("; its target or a server did not run for {} of that time and the T before", duration(kept)))
-    };
-    index.stall_against_verification(fault).map(|stall| did_not_run(index, stall)).or_else(short)
+    let unseen = fault.injected.as_ref().filter(|injected| !injected.verified)?;
+    if let Some(stall) = index.confounding_stall(&fault.met, (fault.t, unseen.to)) {
+        return Some(did_not_run(index, stall));
+    }
+    let kept = index.not_running(&fault.met, (fault.t.saturating_sub(index.timeout_or_asked()), unseen.to));
+    let text = || format!("; its target or a server did not run for {} of that time and the T before", duration(kept));
+    (kept > index.stall_limit()).then(text)
 }
 
 /// `; proxy-0 did not run for 3.00 s from +1.924 s`.

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::cell::Index;
-use super::fault::Fault;
 use super::notices::Notice;
 use super::time::EDGE_NS;
 use super::writer_processes::Stall;
@@ -52,22 +51,6 @@ impl Index<'_> {
     #[must_use]
     pub fn confounding_stall<'s>(&'s self, hosts: &[u16], span: Span) -> Option<&'s Stall> {
         self.confounding_stalls(hosts, span).max_by_key(|stall| stall.own)
-    }
-
-    /// The stall that may be why this fault was not seen to take effect: its target may have lost what the fault was to take, or may
-    /// still have been busy with the fault before. None: there was none, or the fault was seen.
-    #[must_use]
-    pub fn stall_against_verification(&self, fault: &Fault<'_>) -> Option<&Stall> {
-        let unseen = fault.injected.as_ref().filter(|injected| !injected.verified)?;
-        self.confounding_stall(&fault.met, (fault.t, unseen.to))
-    }
-
-    /// The same of many short ones, since T before the fault: for how long its target or a server did not run.
-    #[must_use]
-    pub fn short_stalls_against_verification(&self, fault: &Fault<'_>) -> Option<Nanos> {
-        let unseen = fault.injected.as_ref().filter(|injected| !injected.verified)?;
-        let kept = self.not_running(&fault.met, (fault.t.saturating_sub(self.timeout_or_asked()), unseen.to));
-        (kept > self.stall_limit()).then_some(kept)
     }
 
     /// For how long, within `span`, a process of these hosts or one that is no host stalled, or a thread of a server was given no

@@ -7,7 +7,7 @@ use super::faults::Faults;
 use super::span_index::SpanIndex;
 use super::time::last_time;
 use super::verification::VerificationResult;
-use crate::stats::spans::{Span, total, union, without};
+use crate::stats::spans::{Span, total, union, within, without};
 use hustings_record::{CellRecord, Event, Misbehaviour, Nanos, ProcessFate, SegmentRecord};
 
 /// The writer of the cell's own segment.
@@ -176,6 +176,12 @@ impl WriterProcesses {
     pub fn stall_spans(&self, hosts: &[u16], span: Span) -> Vec<Span> {
         let own = self.stalls_in(hosts, span).filter(|stall| stall.own > 0);
         union(own.map(|stall| (stall.from, stall.to)).collect())
+    }
+
+    /// For how long within `span` these hosts, or a process that is no host, stalled.
+    #[must_use]
+    pub fn stalled_for(&self, hosts: &[u16], span: Span) -> Nanos {
+        total(&within(&self.stall_spans(hosts, span), span))
     }
 
     /// Upper limit, from the beginning of `span` until `until`, on one stall of a process of these hosts, or of one

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::check::effect::EffectSection;
-use crate::stats::spans::{total, touches, within};
+use crate::stats::spans::touches;
 
 /// Write intervals, and the time beyond them, after which a leader without a write counts as mute.
 const INTERVALS: u64 = 10;
@@ -22,7 +22,7 @@ fn sites(scene: &IndexedCell<'_>) -> Sites {
             term.definite().is_some_and(|led| {
                 let judged = (led.0, led.1.min(window.1).max(led.0));
                 // Short stalls make a silence inconclusive.
-                let stalled = total(&within(&scene.index.lives.stall_spans(&[term.host], judged), judged));
+                let stalled = scene.index.lives.stalled_for(&[term.host], judged);
                 judged.1 - judged.0 >= enough + stalled && runs(scene, term, led)
             })
         })
