@@ -82,7 +82,7 @@ def predicted(cell, winner, until):
                 elected = True
             elif line["says"] == "vote" and not elected:
                 votes[line["from"]] = (line["epoch"], line["zxid"], line["from"])
-    return max(votes.values())[2] if votes else None
+    return max(votes.values())[2] if votes and elected else None
 
 
 def unavailable(cell, watch):

@@ -1,5 +1,7 @@
 //! The harness: all input and output. It executes the workloads and records the results.
 
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation, clippy::cast_sign_loss))]
+
 pub mod access;
 pub mod calibrate;
 pub mod cleanup;

@@ -1,5 +1,7 @@
 //! What did happen: the record, its checkers, statistics and reports. Pure functions of a record.
 
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation, clippy::cast_sign_loss))]
+
 pub mod analysis;
 pub mod check;
 pub mod compare;

@@ -77,6 +77,6 @@ impl Leaders {
 
     /// Candidates placed on a host.
     pub fn on_host(&self, host: u16) -> impl Iterator<Item = u32> + '_ {
-        self.placement.iter().enumerate().filter(move |(_, (_, h))| *h == host).map(|(cand, _)| cand as u32)
+        (0_u32..).zip(&self.placement).filter(move |(_, (_, h))| *h == host).map(|(cand, _)| cand)
     }
 }

@@ -1,3 +1,5 @@
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation, clippy::cast_sign_loss))]
+
 pub mod adapters;
 mod cases;
 pub mod conformance;

@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use hustings_record::numbers::nanos;
+
 use crate::host::Nanos;
 
 /// The pause from an acknowledgement to the next write of the same probe.
@@ -40,7 +42,7 @@ impl WriteGaps {
     /// The gap since the last acknowledgement, if it is long enough to count.
     #[must_use]
     pub fn gap(&self, now: Nanos) -> Option<(Nanos, Nanos)> {
-        (now.saturating_sub(self.last) >= GAP_MIN.as_nanos() as u64).then_some((self.last, now))
+        (now.saturating_sub(self.last) >= nanos(GAP_MIN)).then_some((self.last, now))
     }
 
     /// When the last write was acknowledged, or the probes began.

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hustings_record::Nanos;
+use hustings_record::numbers::whole;
 use hustings_workloads::simulation::Timing;
 use serde::Serialize;
 
@@ -166,7 +167,7 @@ fn compare(target: &TargetCell, simulated: Vec<Option<Nanos>>) -> impl Iterator<
 fn changed(timing: &Timing, service: fn(&mut Timing) -> &mut u64, by: f64) -> Timing {
     let mut timing = timing.clone();
     let us = service(&mut timing);
-    let to = (*us as f64 * by).round() as u64;
+    let to = whole((*us as f64 * by).round());
     // A step that rounds to zero becomes one unit.
     let step = if to != *us || by == 1.0 {
         to

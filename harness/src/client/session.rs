@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use hustings_record::numbers::millis;
 use hustings_workloads::coordination::{
     CreateMode, CreatedZnode, Op, OpError, Refusal, Session, SessionEnd, SessionState, Stat, States, Watch, WatchEvent,
 };
@@ -105,7 +106,7 @@ impl Session for ZkSession {
     }
 
     fn timeout_ms(&self) -> u64 {
-        self.client.session_timeout().as_millis() as u64
+        millis(self.client.session_timeout())
     }
 
     fn states(&self) -> ZkStates {

@@ -180,6 +180,7 @@ async fn one(
     let is_witnessed = cells.iter().any(|cell| cell.witness);
     let sets_in_simulation = if is_witnessed { " --set election.witness=false" } else { "" };
     let simulated = cells.iter().all(|cell| cell.program.is_none()).then_some(sets_in_simulation);
+    std::fs::create_dir(&place).with_context(|| place.display().to_string()).map_err(Failure::infrastructure)?;
     let outcome = perform(options).await.inspect_err(|_| _ = std::fs::remove_dir(&place))?;
     let (summary, _) = report::make_silently(&place, Damage::Refused, MutationTesting::Nothing)?;
     if !asked.quiet {

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail, ensure};
+use hustings_record::numbers::whole;
 use hustings_record::words::{duration, first_few, plural, setting_ms};
 use hustings_record::{Damage, EnsembleKind, StepDown};
 use hustings_reports::render;
@@ -380,7 +381,7 @@ fn measured_on(seen: &MeasuredRecord) -> Vec<String> {
     if let (Some(p50), [(timeout, tick)]) = (crashes.p50, &measured.settings[..]) {
         let reconnect = measured.reconnect_ms.unwrap_or(RECONNECT_MS);
         let (mean, most) = ExpirySettings::of(Client::Rust, *timeout as f64, *tick as f64, reconnect).detection_ms();
-        let ms = |ms: f64| duration((ms * 1e6) as u64);
+        let ms = |ms: f64| duration(whole(ms * 1e6));
         lines.push(format!(
             "a crash there was followed by the next leader after {} (median of {}; by the formula {} on average, {} at most)",
             duration(p50),

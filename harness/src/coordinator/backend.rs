@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use hustings_record::numbers::to_u32;
 use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerLoad, ServerMetrics, ServerState};
 use hustings_workloads::driver::{
     Backend, Effect, EnrolmentProgress, FloorPair, FloorStamps, InjectedFault, Remedy, State, Verification, as_planned,
@@ -92,7 +93,7 @@ impl Backend for LiveCell {
         for (&number, host) in self.hosts.by_number.borrow().iter() {
             let weight = host.process.as_ref().and_then(|process| process_weight(process.victim()));
             if let Some(ResourceUsage { rss_kb, threads, .. }) = weight {
-                let (t, candidates, threads) = (clock::now(), host.set_up.candidates.len() as u32, Some(threads));
+                let (t, candidates, threads) = (clock::now(), to_u32(host.set_up.candidates.len()), Some(threads));
                 self.journal.push(&Event::HostMemory { t, host: number, rss_kb, candidates, threads });
             }
         }
@@ -116,7 +117,7 @@ impl Backend for LiveCell {
     }
 
     fn servers(&self) -> u32 {
-        self.environment.ensemble.servers().len() as u32
+        to_u32(self.environment.ensemble.servers().len())
     }
 
     fn chroot(&self) -> &str {

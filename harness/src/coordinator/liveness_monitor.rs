@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use hustings_record::numbers::nanos;
 use hustings_record::words::duration;
 use hustings_record::{Event, Nanos};
 use tokio::task::{JoinHandle, spawn_local};
@@ -49,7 +50,7 @@ impl LivenessMonitor {
     pub(super) fn end(self, cell: &LiveCell, interrupted: bool) {
         self.task.abort();
         let now = clock::now();
-        let late = |look: &PendingLook| interrupted && now - look.begun > LOOK_AT_MOST.as_nanos() as Nanos;
+        let late = |look: &PendingLook| interrupted && now - look.begun > nanos(LOOK_AT_MOST);
         if let Some(look) = self.pending.get().filter(late) {
             cell.journal.push(&Event::Outage { from: look.whole, to: Some(now), who: ENSEMBLE.to_owned() });
         }
@@ -94,7 +95,7 @@ async fn watch(cell: Rc<LiveCell>, pending: Rc<Cell<Option<PendingLook>>>) {
         for (who, since) in &idle {
             cell.journal.push(&Event::Outage { from: since.from, to: Some(now), who: who.clone() });
             // Counted from the moment of noticing: this process may itself have been stopped before that.
-            if now - since.seen > GIVEN_UP_AFTER.as_nanos() as u64 {
+            if now - since.seen > nanos(GIVEN_UP_AFTER) {
                 cell.environment.links.iter().for_each(|links| links.give_up(who));
                 return cell
                     .status

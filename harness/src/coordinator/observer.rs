@@ -13,6 +13,7 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use futures::future::LocalBoxFuture;
 use futures::stream::FuturesUnordered;
+use hustings_record::numbers::to_u32;
 use hustings_record::{Event, LeadOwner};
 use hustings_workloads::recipes::LeadNode;
 use hustings_workloads::scenario::ROOT;
@@ -108,7 +109,7 @@ impl Observer {
     #[must_use]
     pub fn new(client: zk::Client, journal: Journal, observed: ObserverConfig<'_>) -> Self {
         let ObserverConfig { question, access, servers, chroot, leads, groups } = observed;
-        let numbers = groups.iter().enumerate().map(|(number, name)| (name.clone(), number as u32)).collect();
+        let numbers = groups.iter().cloned().zip(0..).collect();
         Self {
             journal,
             client,
@@ -234,7 +235,7 @@ impl Observer {
         if !self.blind {
             self.answered = sent;
             let unread = |number: &u32| self.groups.borrow()[*number as usize].is_unread();
-            let unread = (0..self.names.len() as u32).filter(unread).collect();
+            let unread = (0..to_u32(self.names.len())).filter(unread).collect();
             self.read_anew(unread).await;
         }
         true
@@ -274,7 +275,7 @@ impl Observer {
             self.missed(None, format!("the observer's server is out of touch with the quorum: {error}"));
             return false;
         }
-        self.read_anew((0..self.names.len() as u32).collect()).await;
+        self.read_anew((0..to_u32(self.names.len())).collect()).await;
         true
     }
 

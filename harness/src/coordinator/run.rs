@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use hustings_record::numbers::to_u32;
 use hustings_record::words::duration;
 use hustings_record::{BASE_BUILD, FaultKind, MANIFEST_FILE, Manifest, RunState, SCHEMA, Warning, WarningKind};
 use hustings_workloads::scenario::{Cell, Rounds, Scenario, describe_further_rounds, in_turn};
@@ -130,7 +131,7 @@ pub async fn run(options: &RunOptions) -> Result<RunOutcome, RunError> {
     let work = WorkDir::create(&run_id).map_err(anyhow::Error::from)?;
     let adapters = prepared_adapters(&work, &cells).await?;
     let repeat = options.chosen.scenario.repeat;
-    let planned = cells.len() as u32 * repeat;
+    let planned = to_u32(cells.len()) * repeat;
     let at_most = options.chosen.scenario.rounds_max();
     let progress = Progress::new(planned.into(), "cells", options.screen, options.quiet);
     describe_further_rounds(&options.chosen.scenario, &cells, options.seed).iter().for_each(|line| progress.line(line));
@@ -232,7 +233,7 @@ async fn further_rounds(
     let folder = record.borrow().folder().to_owned();
     let further = FurtherRounds { again: again.clone(), cells, folder, two_sides: against.is_some(), progress };
     let more = async |cells: Vec<Cell>, numbers: RangeInclusive<u32>| {
-        let planned = cells.len() as u32 * numbers.clone().count() as u32;
+        let planned = to_u32(cells.len()) * to_u32(numbers.clone().count());
         record.borrow_mut().update(|manifest| manifest.cells_planned += planned)?;
         let mut there = Some(record.clone());
         for cells in cells.chunk_by(Cell::same_ensemble) {

@@ -58,9 +58,9 @@ fn slots_of_hosts(live: &LiveCell) -> anyhow::Result<BTreeMap<u16, HostSlots>> {
     let root = format!("{}{}", environment.access.chroot, environment.chroot);
     let queue = cell.lead_node().is_queue();
     let mut hosts: BTreeMap<u16, HostSlots> = BTreeMap::new();
-    for (cand, &(group, host)) in live.state.leaders.borrow().placement().iter().enumerate() {
+    for (cand, &(group, host)) in (0..).zip(live.state.leaders.borrow().placement()) {
         let of_host = hosts.entry(host).or_insert_with(|| HostSlots { candidates: Vec::new(), queue });
-        of_host.candidates.push((cand as u32, format!("{root}{}", cell.path(group))));
+        of_host.candidates.push((cand, format!("{root}{}", cell.path(group))));
     }
     Ok(hosts)
 }
@@ -88,9 +88,9 @@ async fn observe(live: &LiveCell) -> anyhow::Result<()> {
 fn host_set_ups(live: &LiveCell) -> anyhow::Result<BTreeMap<u16, HostSetUp>> {
     let (cell, environment) = (&live.state.cell, &live.environment);
     let mut candidates: BTreeMap<u16, Vec<(u32, u32, String)>> = BTreeMap::new();
-    for (cand, &(group, host)) in live.state.leaders.borrow().placement().iter().enumerate() {
+    for (cand, &(group, host)) in (0..).zip(live.state.leaders.borrow().placement()) {
         let path = format!("{ROOT}/{}", cell.group_names[group as usize]);
-        candidates.entry(host).or_default().push((cand as u32, group, path));
+        candidates.entry(host).or_default().push((cand, group, path));
     }
     let stands = stands(cell, environment)?;
     let mut set_ups = BTreeMap::new();

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use futures::future::join_all;
+use hustings_record::numbers::nanos;
 use hustings_workloads::coordination::{CreateMode, OpError, Session as _, Watch as _};
 
 use crate::access::Access;
@@ -26,7 +27,7 @@ pub async fn up(access: &Access, servers: &[SocketAddr], root: &str, long: Durat
     let cluster = access.connect_string(servers, "");
     let first = ZkSession::connect_as(access, &cluster, TIMEOUT).await?;
     first.create(root, &[], CreateMode::Persistent).await?;
-    let until = clock::now() + long.as_nanos() as u64;
+    let until = clock::now() + nanos(long);
     let rounds = join_all((0..SESSIONS).map(|_| busy(access, &cluster, root, until))).await;
     first.delete(root, None).await?;
     first.close(TIMEOUT).await;

@@ -11,6 +11,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
 use hustings_record::Nanos;
+use hustings_record::numbers::nanos;
 use serde::Serialize;
 
 use crate::process::clock;
@@ -38,7 +39,7 @@ pub struct WatchReport {
 /// # Errors
 /// The log cannot be written.
 pub fn watch(mut out: impl Write, at_most: Option<Duration>, stop: &AtomicBool) -> io::Result<WatchReport> {
-    let at_most = at_most.map_or(Nanos::MAX, |at_most| at_most.as_nanos() as Nanos);
+    let at_most = at_most.map_or(Nanos::MAX, nanos);
     let mut histogram = Histogram::<u64>::new_with_bounds(1, MAX_NS, 2).map_err(io::Error::other)?;
     let mut serializer = V2DeflateSerializer::new();
     let mut builder = IntervalLogWriterBuilder::new();
@@ -50,7 +51,7 @@ pub fn watch(mut out: impl Write, at_most: Option<Duration>, stop: &AtomicBool) 
     while !over {
         thread::sleep(TICK);
         let now = clock::now();
-        let late = (now - before).saturating_sub(TICK.as_nanos() as Nanos);
+        let late = (now - before).saturating_sub(nanos(TICK));
         histogram.saturating_record(late.max(1));
         seen.longest_ns = seen.longest_ns.max(late);
         seen.over_10_ms += u64::from(late > LONG_NS);

@@ -4,6 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use hustings_record::ServerState;
+use hustings_record::numbers::nanos;
 
 use super::four_letter::{self, FourLetterError};
 use super::{Ensemble, EnsembleError};
@@ -21,7 +22,7 @@ pub(crate) async fn look(ensemble: &dyn Ensemble, server: u32) -> (ServerState, 
 }
 
 async fn look_for(ensemble: &dyn Ensemble, server: u32, at_most: Duration) -> (ServerState, Option<i64>) {
-    let until = clock::now() + at_most.as_nanos() as u64;
+    let until = clock::now() + nanos(at_most);
     let mut text = String::new();
     for _ in 0..BROKEN_OFF_MAX {
         let left = Duration::from_nanos(until.saturating_sub(clock::now()));
@@ -61,7 +62,7 @@ pub(crate) async fn until(
     wanted: ServerState,
     (at_most, silence): (Duration, Duration),
 ) -> ServerState {
-    let until = clock::now() + at_most.as_nanos() as u64;
+    let until = clock::now() + nanos(at_most);
     loop {
         let (state, _) = look_for(ensemble, server, silence.min(LOOK_AT_MOST)).await;
         if state == wanted || clock::now() > until {
@@ -77,7 +78,7 @@ pub(crate) async fn until_all_serve(
     servers: &[u32],
     at_most: Duration,
 ) -> Vec<(u32, ServerState)> {
-    let until = clock::now() + at_most.as_nanos() as u64;
+    let until = clock::now() + nanos(at_most);
     loop {
         let states = futures::future::join_all(servers.iter().map(|&server| look(ensemble, server))).await;
         let states: Vec<_> = servers.iter().zip(states).map(|(&server, (state, _))| (server, state)).collect();

@@ -7,6 +7,7 @@ use std::rc::{Rc, Weak};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
+use hustings_record::numbers::nanos;
 use hustings_record::{Event, Nanos, SessionUse, StepDown};
 use hustings_workloads::driver::{self, Process, SessionClosure, Sessions, live, work};
 use hustings_workloads::host::{Departure, Host, Order, Predecessor, Token};
@@ -223,7 +224,7 @@ impl OwnSlot {
             | (Some(Flaw::SpeaksLate), FromProgram::Revoke { .. }) => {
                 let late = if self.flaw == Some(Flaw::SpeaksLate) { 2 * LATE } else { LATE };
                 spawn_local(async move {
-                    clock::sleep_until(clock::now() + late.as_nanos() as Nanos).await;
+                    clock::sleep_until(clock::now() + nanos(late)).await;
                     say(&said);
                 });
                 return;

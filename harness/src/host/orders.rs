@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use hustings_record::Event;
+use hustings_record::numbers::to_u32;
 use hustings_workloads::driver::{SessionClosure, Sessions, live};
 use hustings_workloads::host::Order;
 use hustings_workloads::recipes::{Election, RecipeKind};
@@ -297,7 +298,7 @@ impl HostState {
             }
         }
         let EndedCandidates { closed, mut unanswered } = self.ended;
-        unanswered += self.lives.len() as u32;
+        unanswered += to_u32(self.lives.len());
         // Whoever did not end in time must let go of the common session.
         self.lives.shutdown().await;
         unanswered += u32::from(!self.sessions.release().await);

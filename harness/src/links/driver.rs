@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use hustings_record::numbers::{to_u16, to_u32};
+
 use crate::process::clock;
 use crate::process::lock::lock;
 use crate::proxy::stats::ProxyStats;
@@ -267,7 +269,7 @@ impl RunLinks {
             let (api, name) = (layout::process_of(host, self.processes), layout::name(&self.place.names, host, server));
             let mut endpoint = *listening.get(api)?.get(&name)?;
             endpoint.set_ip(self.place.reach.unwrap_or(self.place.bind));
-            Some(Link { api, name, endpoint, ends: (host as u16, server as u32 + 1) })
+            Some(Link { api, name, endpoint, ends: (to_u16(host), to_u32(server + 1)) })
         };
         let of = |host| (0..servers.len()).filter_map(|server| link(host, server)).collect();
         let hosts = (0..hosts.len()).map(of).collect();

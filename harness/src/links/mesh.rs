@@ -85,7 +85,7 @@ impl Mesh {
             Ok(fleet)
         };
         let fleet = caller.call("start the proxy of the quorum's links", CALL_LIMIT * 2, start).await?;
-        let ends = |way: &PeerLink| (way.from as u16, way.to);
+        let ends = |way: &PeerLink| (u16::try_from(way.from).unwrap_or(u16::MAX), way.to);
         let link = |way: PeerLink| (way, Link { api: 0, name: way.name(), endpoint: way.listen, ends: ends(&way) });
         let mesh = Self { fleet: RefCell::new(fleet), caller, ways: ways.into_iter().map(link).collect() };
         mesh.populate().await?;

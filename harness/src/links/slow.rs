@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures::future::{join, join_all};
+use hustings_record::numbers::to_usize;
 use hustings_workloads::faults::LinkSlowdown;
 
 use crate::process::clock;
@@ -96,7 +97,7 @@ impl RunLinks {
             (timing.up, timing.down) = one_way_times(&stats, since, self.question.len() as u64);
         }
         let Some(bytes) = how.bytes_in(LONG_MS) else { return Ok(timings) };
-        let question = &long_question(bytes.clamp(LONG_BYTES.0, LONG_BYTES.1) as usize);
+        let question = &long_question(to_usize(bytes.clamp(LONG_BYTES.0, LONG_BYTES.1)));
         let (up, down) = (how.direction.is_up(), how.direction.is_down());
         let long = join_all(endpoints.iter().zip(&timings).map(async |(endpoint, timing)| {
             let answers = !timing.rounds.is_empty();

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use hustings_record::numbers::nanos;
 use hustings_record::{
-    Direction, Evidence, FaultKind, HealedLink, Nanos, PartitionedLink, Probe, ProbeAnswer, ProbeTimes, ResetLink,
-    Slowness, VerificationStage,
+    Direction, Evidence, FaultKind, HealedLink, PartitionedLink, Probe, ProbeAnswer, ProbeTimes, ResetLink, Slowness,
+    VerificationStage,
 };
 use hustings_workloads::faults::LinkSlowdown;
 
@@ -273,9 +274,9 @@ fn flows(sight: &mut DelayComparison, how: &LinkSlowdown, probed: &[ProbedLink<'
 }
 
 fn times(link: &Link, before: Option<&[Duration]>, during: &[Duration]) -> ProbeTimes {
-    let nanos = |times: &[Duration]| times.iter().map(|time| time.as_nanos() as Nanos).collect();
+    let all = |times: &[Duration]| times.iter().copied().map(nanos).collect();
     let (host, server) = link.ends;
-    ProbeTimes { host, server, before: before.map(nanos), during: nanos(during) }
+    ProbeTimes { host, server, before: before.map(all), during: all(during) }
 }
 
 fn millis(time: Duration) -> f64 {

@@ -31,5 +31,5 @@ pub async fn sleep_until(at: u64) {
 }
 
 fn nanos(t: Timespec) -> u64 {
-    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+    t.tv_sec.cast_unsigned() * 1_000_000_000 + t.tv_nsec.cast_unsigned()
 }

@@ -1,6 +1,7 @@
 //! Description of this machine for the manifest: measurements mean little without it.
 
 use hustings_record::Machine;
+use hustings_record::numbers::to_u32;
 
 /// Reads it from the kernel. Unreadable values are left empty.
 #[must_use]
@@ -12,7 +13,7 @@ pub fn describe() -> Machine {
     let memory = memory.lines().find_map(|line| line.strip_prefix("MemTotal:")).unwrap_or_default();
     let memory_kb: u64 = memory.split_whitespace().next().and_then(|kb| kb.parse().ok()).unwrap_or(0);
     Machine {
-        cores: std::thread::available_parallelism().map_or(0, |n| n.get() as u32),
+        cores: std::thread::available_parallelism().map_or(0, |n| to_u32(n.get())),
         memory_mb: memory_kb / 1024,
         kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
         cpu: cpu.trim_start_matches([' ', '\t', ':']).to_owned(),

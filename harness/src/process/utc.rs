@@ -3,6 +3,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use hustings_record::numbers::nanos;
+
 use crate::process::clock;
 
 /// Now, as RFC 3339 in UTC to the second.
@@ -63,14 +65,14 @@ impl Clocks {
     /// How far the wall clock (since 1970) is ahead of the common clock, and the maximum error: nanoseconds.
     #[must_use]
     pub fn ahead(&self) -> (i64, u64) {
-        let wall = self.wall.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64);
-        (wall - self.common as i64, self.took)
+        let wall: u64 = self.wall.duration_since(UNIX_EPOCH).map_or(0, nanos);
+        (wall.cast_signed() - self.common as i64, self.took)
     }
 
     /// The common clock's value at a wall time, if the wall clock has not been set since.
     #[must_use]
     pub fn common(&self, at: SystemTime) -> u64 {
-        let ns = |time: SystemTime| time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
+        let ns = |time: SystemTime| time.duration_since(UNIX_EPOCH).map_or(0, nanos);
         (self.common + ns(at)).saturating_sub(ns(self.wall))
     }
 }

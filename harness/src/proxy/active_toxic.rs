@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use hustings_record::numbers::{to_usize, whole};
+
 use super::greeting::{self, Greeting};
 use super::toxic::{Bandwidth, Latency, LimitData, Slicer, Toxic, ToxicKind, mix, unit};
 
@@ -134,7 +136,7 @@ impl ActiveToxic {
         let due = self.due.unwrap_or_else(|| {
             let swing = (self.draw() * 2.0 - 1.0) * latency.jitter.taken() as f64;
             let delay_ms = (latency.latency.signed() + swing).max(0.0);
-            at + (delay_ms * MS as f64) as u64
+            at + whole(delay_ms * MS as f64)
         });
         // The next toxic counts from the due time, so that successive delays add up.
         match self.emit_at(due, now) {
@@ -207,7 +209,7 @@ impl ActiveToxic {
             return self.emit();
         }
         let swing = (self.draw() * 2.0 - 1.0) * variation as f64;
-        let size = (average as f64 + swing).round().max(1.0) as usize;
+        let size = to_usize(whole((average as f64 + swing).round().max(1.0)));
         self.busy_until = now + slicer.delay.taken() * US;
         self.emit_part(size)
     }

@@ -6,7 +6,7 @@
 /// The protocol versions with addresses: with one, and with several.
 const VERSIONS: [i64; 2] = [-65_536, -65_535];
 /// Servers refuse longer addresses (`QuorumCnxManager.maxBuffer`).
-const ADDRESS_BYTES_MAX: i32 = 2_048;
+const ADDRESS_BYTES_MAX: u32 = 2_048;
 
 /// Classification of the first bytes of an election connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,8 @@ pub(super) fn read(head: &[u8]) -> Greeting {
         return Greeting::Other;
     }
     let Some((length, addresses)) = rest.split_first_chunk() else { return Greeting::Torn };
-    match i32::from_be_bytes(*length) {
+    // A negative length exceeds the maximum when it is read without its sign.
+    match u32::from_be_bytes(*length) {
         length @ 1..=ADDRESS_BYTES_MAX if addresses.len() < length as usize => Greeting::Torn,
         length @ 1..=ADDRESS_BYTES_MAX => Greeting::Named { bytes: 20 + length as usize, server },
         _ => Greeting::Other,

@@ -98,8 +98,8 @@ impl Archive {
             .with_context(|| format!("nothing can be written to {}; {remedy}", there.display()))
     }
 
-    /// Creates the folder and writes the first manifest and the scenario, with the one that it is compared with. The
-    /// folder must not contain a record.
+    /// Writes the first manifest and the scenario, with the one that it is compared with, into this folder. It must
+    /// exist, and contain no record.
     ///
     /// # Errors
     /// As for [`Self::check`], or something cannot be written. Then nothing of the record is left.
@@ -111,7 +111,8 @@ impl Archive {
     ) -> anyhow::Result<Self> {
         Self::check(folder)?;
         let events = folder.join("events");
-        std::fs::create_dir_all(&events).map_err(WriteError::record(&events))?;
+        // `create_dir` does not recreate a record's folder that was removed in the meantime.
+        std::fs::create_dir(&events).map_err(WriteError::record(&events))?;
         let saver = Arc::new(Saver { path: folder.join(MANIFEST_FILE), written: Mutex::new(0) });
         let mut archive = Self { folder: folder.to_owned(), manifest, saver, number: 0 };
         let kept = archive.keep_scenario(SCENARIO_FILE, scenario);
@@ -163,7 +164,6 @@ impl Archive {
     /// Begins a cell: its folder, and its entry in the manifest.
     pub fn begin_cell(&mut self, index: u32, name: &str) -> anyhow::Result<()> {
         let folder = self.folder.join("events").join(name);
-        // `create_dir` does not recreate a record's folder that was removed in the meantime.
         std::fs::create_dir(&folder).map_err(WriteError::record(&folder))?;
         let entry = CellEntry { index, name: name.to_owned(), complete: false, segments: Vec::new() };
         self.update(|manifest| manifest.cells.push(entry))

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use anyhow::Context as _;
+use hustings_record::numbers::to_u32;
 use hustings_record::words::duration;
 use hustings_record::{CellInfo, EnsembleKind, LinkUse, Machine, Manifest, RunState, SCHEMA, Warning, WarningKind};
 use hustings_workloads::model::Bugs;
@@ -109,12 +110,38 @@ fn manifest(options: &SimulateOptions) -> Manifest {
         ensemble_version: format!("model of hustings {version}"),
         versions: BTreeMap::from([("hustings".to_owned(), version)]),
         machine: Machine { cpu: "simulated".to_owned(), ..Machine::default() },
-        cells_planned: options.cells.len() as u32 * scenario.repeat,
+        cells_planned: to_u32(options.cells.len()) * scenario.repeat,
         files: BTreeMap::new(),
         cells: Vec::new(),
         warnings: vec![Warning::new(
             WarningKind::Modelled,
             "simulated: no server, process or network of any machine took part; times follow from assumed service times",
         )],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hustings_workloads::scenario::ShippedScenario;
+
+    use super::*;
+
+    #[test]
+    fn a_record_whose_folder_was_removed_before_it_began_does_not_bring_it_back() {
+        let root = tempfile::tempdir().unwrap();
+        let shipped = ShippedScenario::find("quick").unwrap();
+        let scenario = shipped.parse(&[]).unwrap();
+        let options = SimulateOptions {
+            cells: scenario.cells(),
+            scenario,
+            verbatim: shipped.text.to_owned(),
+            seed: 1,
+            timing: Timing::default(),
+            schedule: None,
+            out: root.path().join("removed"),
+            command: String::new(),
+        };
+        assert!(run(&options, &Progress::new(1, "cells", false, true)).is_err());
+        assert!(!options.out.exists());
     }
 }

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use hustings_record::numbers::to_u32;
 use hustings_record::{Departure, Event, Nanos, SessionEnd, SessionState, WatchEvent};
 use serde::{Deserialize, Serialize};
 
@@ -100,7 +101,7 @@ impl Slots {
     #[must_use]
     pub fn standing(&self) -> (u32, u32) {
         let connected = self.sessions.values().filter(|session| !session.over && session.connections > 0).count();
-        (connected as u32, self.slots.values().filter(|slot| slot.stands).count() as u32)
+        (to_u32(connected), to_u32(self.slots.values().filter(|slot| slot.stands).count()))
     }
 
     /// Whether everything could be decoded.

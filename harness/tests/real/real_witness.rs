@@ -85,7 +85,11 @@ fn own(group: &Group<'_>, cand: u32, timeout_ms: u64) -> SessionActions {
         match event {
             Event::Joined { node: Some(node), czxid: Some(czxid), .. } => actions.created.push((node.clone(), *czxid)),
             Event::Grant { node, czxid, .. } if group.election.recipe.is_lock() => {
-                actions.created.push((node.clone(), *czxid));
+                // Granted once more after a lost connection: the lock is the one that it created before.
+                let lock = (node.clone(), *czxid);
+                if actions.created.last() != Some(&lock) {
+                    actions.created.push(lock);
+                }
             }
             Event::Notified { node, kind, .. } if !matches!(kind, WatchEvent::Ended(_)) => {
                 actions.woken.push((node.clone(), *kind));

@@ -23,6 +23,7 @@ pub(crate) fn contradiction(info: &CellInfo, segments: &[SegmentEvents<'_>], ens
     let first = first.or_else(|| segments.iter().find_map(|segment| out_of_place(info, segment)));
     let first = first.or_else(|| other_fault(info, events.clone(), ensemble));
     let first = first.or_else(|| unplanned(events.clone()));
+    let first = first.or_else(|| ordered_twice(events.clone()));
     first.or_else(|| unended(events)).or_else(|| misplaced(info, segments))
 }
 
@@ -104,6 +105,15 @@ fn unplanned<'a>(mut events: impl Iterator<Item = &'a Event> + Clone) -> Option<
         };
         let other = ordered.filter(|kind| kind != own)?;
         Some(format!("fault {id} of its plan is {}, and {} was ordered", own.noun(), other.noun()))
+    })
+}
+
+/// A number that two orders bear: what is verified by that number, and what follows of it, would belong to either.
+fn ordered_twice<'a>(mut events: impl Iterator<Item = &'a Event>) -> Option<String> {
+    let mut orders = BTreeSet::<u32>::new();
+    events.find_map(|event| {
+        let Event::Fault(order) = event else { return None };
+        (!orders.insert(order.id)).then(|| format!("two orders are fault {}", order.id))
     })
 }
 

@@ -1,6 +1,8 @@
 //! The schema that workloads, harness and reports share. The record of a run is a folder with a manifest and one
 //! append-only segment of events per writer and cell. Every verdict, figure and picture is computed from it offline.
 
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation, clippy::cast_sign_loss))]
+
 mod blocks;
 mod candidate;
 mod caught;
@@ -23,6 +25,7 @@ mod misbehaviour;
 mod named_numbers;
 mod names;
 mod nanos;
+pub mod numbers;
 mod observed;
 mod phase;
 mod placement;

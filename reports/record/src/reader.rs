@@ -350,7 +350,7 @@ fn is_expected_beside(file: &str) -> bool {
 fn parse_manifest(text: &[u8], path: &Path) -> Result<(Manifest, bool), RecordError> {
     let syntax = |source| RecordError::ManifestSyntax { path: path.to_owned(), source };
     let mut loose: Value = serde_json::from_slice(text).map_err(syntax)?;
-    let found = loose.get("schema").and_then(Value::as_u64).map(|schema| schema as u32);
+    let found = loose.get("schema").and_then(Value::as_u64).map(|schema| u32::try_from(schema).unwrap_or(u32::MAX));
     let seal = loose.as_object_mut().and_then(|fields| fields.remove(SEAL));
     if seal.as_ref().is_some_and(|seal| seal.as_str() != Some(&seal_of(&loose))) {
         return Err(RecordError::Forged { path: path.to_owned(), what: "its seal does not fit what it says".into() });

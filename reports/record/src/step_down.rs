@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use crate::numbers::whole;
+
 /// The largest useful fraction: the client library gives its session up after 1.4 T, and the belief ends there anyway.
 pub const FRACTION_MAX: f64 = 1.4;
 
@@ -30,7 +32,7 @@ impl StepDown {
         match self {
             Self::OnDisconnect => Some(0),
             Self::OnExpiry => None,
-            Self::After(fraction) => Some((fraction * timeout_ms as f64 * 1e6) as u64),
+            Self::After(fraction) => Some(whole(fraction * timeout_ms as f64 * 1e6)),
         }
     }
 }

@@ -13,6 +13,7 @@ use super::words::moment;
 use crate::index::{Index, ResourceWrite, Term, WriteKey};
 use crate::stats::spans::{Span, total, union, without};
 use crate::stats::{DurationCounter, Quantiles};
+use hustings_record::numbers::to_u32;
 use hustings_record::words::duration;
 use hustings_record::{EvidenceSource, Nanos};
 
@@ -87,7 +88,7 @@ fn gaps(index: &Index<'_>, window: Span, effect: &mut EffectSection) {
     }
     let interval = index.info.work_interval_ms * 1_000_000;
     let (mut sum, mut between) = (0_u64, DurationCounter::default());
-    for group in 0..index.info.groups.len() as u32 {
+    for group in 0..to_u32(index.info.groups.len()) {
         let times = written.entry(group).or_default();
         times.sort_unstable();
         let first = times.partition_point(|&t| t < window.0);

@@ -7,6 +7,7 @@ use super::finding::Finding;
 use super::section::Section;
 use crate::index::Index;
 use crate::stats::{Distribution, Samples};
+use hustings_record::numbers::to_u32;
 use hustings_record::words::{duration, setting_ms};
 use hustings_record::{Event, EvidenceSource, Nanos, Phase};
 
@@ -57,7 +58,7 @@ impl Section for Enrolment {
                 _ => {}
             }
         }
-        let groups = 0..index.info.groups.len() as u32;
+        let groups = 0..to_u32(index.info.groups.len());
         let led = groups.map(|group| {
             let terms = index.terms.of_group(group).iter().map(|&t| &index.terms.all[t]);
             terms.filter_map(|t| t.granted).min()

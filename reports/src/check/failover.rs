@@ -12,6 +12,7 @@ use super::phases::FailoverPhase::{
 };
 use super::phases::Phases;
 use super::section::Section;
+use super::stall_confounder::contradicts_itself;
 use crate::index::Index;
 use crate::stats::{Distribution, Tail};
 use hustings_record::words::{duration, plural};
@@ -132,10 +133,9 @@ impl Section for Failover {
         let (early, void) = (phases.early, phases.void);
         let found = Self::of(phases);
         if early > 0 {
-            finding.inconclusive(format!(
-                "harness: {} sessions were seen to expire before they could: a last touch was missed, or a clock is wrong",
-                early
-            ));
+            let why = "a last touch was missed, or a clock is wrong";
+            let text = format!("harness: {early} sessions were seen to expire before they could: {why}");
+            contradicts_itself(&mut finding, index, text);
         }
         match found.measured() {
             Some(failover) => finding.headline(format!("failover {}", shape(failover))),

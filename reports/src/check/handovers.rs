@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::evidence::evidence;
 use super::finding::Finding;
 use super::section::Section;
-use super::stall_confounder::{did_not_run, kept_from_verification};
+use super::stall_confounder::{kept_from_leading, kept_from_verification};
 use super::words::{moment, under_way};
-use crate::index::{Ending, Fault, Index, LeaderChange, Loss, LossOutcome, Stall};
+use crate::index::{Ending, Fault, Index, LeaderChange, Loss, LossOutcome};
 use hustings_record::words::plural;
 use hustings_record::{EvidenceSource, Expectation, Nanos, RevokeReason};
 
@@ -137,8 +137,9 @@ fn count(index: &Index<'_>) -> Handovers {
 /// those that an unverified server fault would explain.
 fn judge_unplanned(index: &Index<'_>, counts: &Handovers, finding: &mut Finding<Handovers>) {
     let (expected, unplanned) = (index.info.expect.unplanned, &index.losses.unplanned);
+    let kept = |change: &LeaderChange| kept_from_leading(index, index.terms.all[change.term].host, change.at);
     let (stalled, others): (Vec<&LeaderChange>, Vec<&LeaderChange>) =
-        unplanned.iter().partition(|change| stalled_before(index, change).is_some());
+        unplanned.iter().partition(|change| kept(change).is_some());
     let perhaps = |change: &&&LeaderChange| !is_excused(index, change) && was_cut_off(index, change, |_| true);
     let perhaps = others.iter().filter(|_| expected == Expectation::Excused).filter(perhaps).count() as u64;
     if perhaps > 0 {
@@ -154,7 +155,7 @@ fn judge_unplanned(index: &Index<'_>, counts: &Handovers, finding: &mut Finding<
         ));
     }
     for change in unplanned.iter().take(UNPLANNED_TOLD_MAX) {
-        let stalled = stalled_before(index, change).map_or_else(String::new, |stall| did_not_run(index, stall));
+        let stalled = kept(change).unwrap_or_default();
         let fault = under_way(index.faults.on_servers_at(change.at));
         finding.note(format!("{}, and no fault explains it{fault}{stalled}", told(index, change)));
     }
@@ -176,8 +177,7 @@ fn lost_leads(index: &Index<'_>) -> Vec<LostLead> {
 
 /// Compares the lost terms with the expectation. Those that a harness stall may explain do not count.
 fn judge_lost(index: &Index<'_>, expected: Expectation, finding: &mut Finding<Handovers>) {
-    let stalled =
-        |lost: &LostLead| index.confounding_stall(&[index.terms.all[lost.0].host], (lost.1, lost.1)).is_some();
+    let stalled = |lost: &LostLead| kept_from_leading(index, index.terms.all[lost.0].host, lost.1).is_some();
     let (doubtful, certain): (Vec<LostLead>, Vec<LostLead>) = lost_leads(index).into_iter().partition(stalled);
     if !doubtful.is_empty() {
         finding.inconclusive_by_stall(format!("{} lost leads may have come of a process that stalled", doubtful.len()));
@@ -298,10 +298,4 @@ fn was_cut_off(index: &Index<'_>, change: &LeaderChange, counts: fn(&Fault<'_>) 
 fn is_echo(index: &Index<'_>, change: &LeaderChange) -> bool {
     let (held, echo) = (&index.terms.all[change.term], &index.terms.all[change.successor]);
     held.ended.0 >= echo.ended.1 && index.leadership_confounder(&[echo.possible()], &[echo]).is_some()
-}
-
-/// The longest stall that may have cost the leader its session: of its own process, or of one that others depend on,
-/// such as the one that runs its links.
-fn stalled_before<'i>(index: &'i Index<'_>, change: &LeaderChange) -> Option<&'i Stall> {
-    index.confounding_stall(&[index.terms.all[change.term].host], (change.at, change.at))
 }

@@ -14,6 +14,7 @@ use super::stall_confounder::fail_unless_stalled;
 use super::words::candidate;
 use crate::index::{CandidateDeparture, CombinedLists, EnrolmentSpan, Index, Stall};
 use crate::stats::spans::{Span, touches};
+use hustings_record::numbers::{to_u16, whole};
 use hustings_record::{Departure, FanOut, Nanos, SessionState, words};
 
 /// A candidate is calm if it did nothing for this long before and after the servers were queried.
@@ -212,7 +213,7 @@ impl<'i, 'a> ListMatcher<'i, 'a> {
 
     fn stall_of(&self, session: i64) -> Option<&'i Stall> {
         let host = self.index.candidates.sessions.get(&session);
-        let hosts = host.map_or_else(|| (0..self.index.info.hosts.len() as u16).collect(), |&host| vec![host]);
+        let hosts = host.map_or_else(|| (0..to_u16(self.index.info.hosts.len())).collect(), |&host| vec![host]);
         self.index.confounding_stall(&hosts, self.listed.asked)
     }
 
@@ -343,7 +344,7 @@ fn place<'p>(groups: &BTreeMap<&str, u32>, path: &'p str) -> Option<(u32, &'p st
 /// Where the servers list nothing they still count: at least as many znodes and watches as the candidates have.
 pub(super) fn at_least<S>(index: &Index<'_>, finding: &mut Finding<S>) {
     let Some((at, servers)) = index.servers.end else { return };
-    let told = |name: &'static str| servers.values().filter_map(move |server| server.get(name)).map(|&v| v as u64);
+    let told = |name: &'static str| servers.values().filter_map(move |server| server.get(name)).map(|&v| whole(v));
     let calm: Vec<(u32, &EnrolmentSpan<'_>)> =
         index.candidates.all.keys().filter_map(|&cand| calm_before(index, cand, at)).collect();
     let queueing = calm.iter().filter(|(_, stand)| stand.node.is_some()).count() as u64;

@@ -28,6 +28,7 @@ use super::tolerance::Tolerance;
 use super::words::moment;
 use crate::index::{EDGE_NS, Ending, Fault, Index, Term};
 use crate::stats::spans::{Span, total};
+use hustings_record::numbers::to_u32;
 use hustings_record::words::duration;
 use hustings_record::{EvidenceSource, Nanos, RevokeReason};
 
@@ -61,7 +62,7 @@ impl Section for LeaderlessTime {
         let Some(window) = demanded(index, &mut finding) else { return finding };
         let bounds = Bounds { index, tolerance: Tolerance::of(index) };
         let (mut sum, mut unsure) = (0, 0_u64);
-        for group in 0..index.info.groups.len() as u32 {
+        for group in 0..to_u32(index.info.groups.len()) {
             let gaps = index.terms.leaderless(group, window);
             sum += total(&gaps);
             finding.section.led_ns += window.1.saturating_sub(window.0).saturating_sub(total(&gaps));

@@ -35,7 +35,7 @@ pub mod servers;
 pub mod sessions;
 pub mod split_brain;
 pub mod stale_writes;
-mod stall_confounder;
+pub(crate) mod stall_confounder;
 pub mod stalls;
 pub mod stray_writes;
 mod testability;

@@ -13,6 +13,7 @@ use super::stall_confounder::fail_unless_stalled;
 use super::words::{moment, under_way};
 use crate::index::{Index, OwnershipInterval, Stall, Term};
 use crate::stats::spans::{Span, total, union, within, without};
+use hustings_record::numbers::to_u32;
 use hustings_record::words::duration;
 use hustings_record::{EvidenceSource, Nanos};
 
@@ -84,7 +85,7 @@ fn evidence(index: &Index<'_>, unaware: &AwarenessJudge<'_, '_>, window: Span, f
         let text = format!("the observer saw nothing for {} from {}", duration(gap.1 - gap.0), moment(index, gap.0));
         finding.note(text + &under_way(index.faults.on_servers_at(gap.0)));
     }
-    let seen = (0..index.info.groups.len() as u32).filter(|&group| !index.intervals.of_group(group).is_empty());
+    let seen = (0..to_u32(index.info.groups.len())).filter(|&group| !index.intervals.of_group(group).is_empty());
     for group in seen {
         let known = union(index.intervals.of_group(group).iter().map(|interval| interval.span).collect());
         for gap in without(window, &known).into_iter().filter(|gap| gap.1 - gap.0 > index.tick / 10) {

@@ -11,6 +11,7 @@ use super::section::Section;
 use super::words::moment;
 use crate::index::Index;
 use crate::stats::spans::Span;
+use hustings_record::numbers::nanos;
 use hustings_record::words::{duration, plural};
 use hustings_record::{Event, EvidenceSource, Misbehaviour, Nanos};
 
@@ -104,7 +105,7 @@ fn kept_from_it(index: &Index<'_>, host: Option<u16>, what: Misbehaviour, span: 
     let hosts: Vec<u16> = host.into_iter().collect();
     let kept = index.lives.stalled_for(&hosts, span);
     let missing = match what.time_given() {
-        Some(given) => (given.as_nanos() as Nanos + kept).saturating_sub(span.1.saturating_sub(span.0)),
+        Some(given) => (nanos(given) + kept).saturating_sub(span.1.saturating_sub(span.0)),
         None if what == Misbehaviour::LeftBehind => kept,
         None => 0,
     };

@@ -115,7 +115,7 @@ fn led(index: &Index<'_>) -> Vec<(Nanos, u64)> {
         .into_iter()
         .map(|(t, change)| {
             now += change;
-            (t, now.max(0) as u64)
+            (t, u64::try_from(now).unwrap_or(0))
         })
         .collect();
     thinned(steps)

@@ -13,8 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
 use super::section::Section;
+use super::stall_confounder::contradicts_itself;
 use crate::index::{Index, Notice};
 use crate::stats::spans::within;
+use hustings_record::numbers::whole;
 use hustings_record::{
     Counters, Departure, Event, EvidenceSource, FaultKind, Nanos, ServerMetrics, WATCHES_FIRED, WatchEvent,
 };
@@ -77,10 +79,11 @@ impl Section for DeletionWatches {
             if fired < least || fired > most {
                 // The recipe is not at fault here: the harness is, or other traffic on the servers.
                 let who = if index.info.own_servers { "harness" } else { "harness, or others on these servers" };
-                finding.inconclusive(format!(
+                let text = format!(
                     "{who}: the servers fired {fired} {} watches, and the clients account for {least} to {most}",
                     name(kind)
-                ));
+                );
+                contradicts_itself(&mut finding, index, text);
             }
             if kind == WatchEvent::Deleted || fired > 0 || least > 0 {
                 headline.push(format!("{fired} of {} say the servers, {least} to {most} say the clients", name(kind)));
@@ -151,7 +154,7 @@ fn fired(index: &Index<'_>, line: &str) -> Result<u64, String> {
         }
         sum += after - before;
     }
-    Ok(sum.round() as u64)
+    Ok(whole(sum.round()))
 }
 
 /// Least and most watches of a kind that must have fired, from the clients' notifications.
@@ -163,7 +166,7 @@ fn told(index: &Index<'_>, kind: WatchEvent, (from, to): (Nanos, Nanos)) -> Resu
     let mut told: BTreeMap<(i64, u32, &str), BTreeMap<u32, u64>> = BTreeMap::new();
     for notice in index.notices.all().filter(|n| n.kind == kind && outer(n.t)) {
         most += 1 + u64::from(may_fire_twice(index, notice));
-        if inner(notice.t) && !index.candidates.notified_on_reconnect(notice.session, notice.t) {
+        if inner(notice.t) && !may_be_replayed(index, notice) {
             let group = index.candidates.all.get(&notice.cand).map_or(u32::MAX, |candidate| candidate.group);
             *told.entry((notice.session, group, notice.node)).or_default().entry(notice.cand).or_default() += 1;
         }
@@ -186,8 +189,18 @@ fn told(index: &Index<'_>, kind: WatchEvent, (from, to): (Nanos, Nanos)) -> Resu
     let inner_count = counted(to.saturating_sub(EDGE_NS)).saturating_sub(counted(from + EDGE_NS));
     let outer_count = counted(to + EDGE_NS).saturating_sub(counted(from.saturating_sub(EDGE_NS)));
     // Some versions count a recursive watch twice where it fires once; the measured weight corrects that.
-    let weighed = |count: u64| (count as f64 * weight).round() as u64;
+    let weighed = |count: u64| whole((count as f64 * weight).round());
     Ok((least + weighed(inner_count.min(outer_count)), most + weighed(outer_count) + undelivered))
+}
+
+/// Whether this may be the answer to a watch that a session set again after a reconnect, which no server counts. Stalls hold that
+/// answer up.
+fn may_be_replayed(index: &Index<'_>, notice: &Notice<'_>) -> bool {
+    let host = index.candidates.all.get(&notice.cand).map(|candidate| candidate.host);
+    index.candidates.reconnected_by(notice.session, notice.t).is_some_and(|back| {
+        let kept = index.not_running(host.as_slice(), (back, notice.t));
+        notice.t <= index.candidates.replayed_by(back) + kept
+    })
 }
 
 /// Whether two servers may have fired for this notification. A client cut off from one server sets its watches at

@@ -3,6 +3,7 @@
 use super::finding::Finding;
 use super::words::moment;
 use crate::index::{Fault, Index, Stall};
+use hustings_record::Nanos;
 use hustings_record::words::duration;
 
 /// Fails, or is inconclusive if there is a stall that may explain it.
@@ -11,6 +12,11 @@ pub(super) fn fail_unless_stalled<S>(finding: &mut Finding<S>, index: &Index<'_>
         Some(stall) => finding.inconclusive_by_stall(format!("{text}{}", did_not_run(index, stall))),
         None => finding.fail(text),
     }
+}
+
+/// Inconclusive: the harness contradicts itself. If it stalled for long, a repetition without that may not.
+pub(super) fn contradicts_itself<S>(finding: &mut Finding<S>, index: &Index<'_>, text: String) {
+    if index.has_stalled() { finding.inconclusive_by_stall(text) } else { finding.inconclusive(text) }
 }
 
 /// What may be why a fault was not seen to take effect, as it is added to a text: its target may have lost what the fault was to take,
@@ -23,6 +29,25 @@ pub(super) fn kept_from_verification(index: &Index<'_>, fault: &Fault<'_>) -> Op
     let kept = index.not_running(&fault.met, (fault.t.saturating_sub(index.timeout_or_asked()), unseen.to));
     let text = || format!("; its target or a server did not run for {} of that time and the T before", duration(kept));
     (kept > index.stall_limit()).then(text)
+}
+
+/// A client that waits least for answers gives its connection up after T divided by this (kazoo, for the answer to its ping).
+const GIVES_UP_PER_T: Nanos = 3;
+
+/// What may have cost the leader on this host its connection or its session at this moment, as it is added to a text: one long
+/// stall, of its own process or of one that others depend on (such as the one that runs its links), or many short ones, also of
+/// servers, that took half of the time after which a client may give up. None: nothing.
+pub(crate) fn kept_from_leading(index: &Index<'_>, host: u16, at: Nanos) -> Option<String> {
+    if let Some(stall) = index.confounding_stall(&[host], (at, at)) {
+        return Some(did_not_run(index, stall));
+    }
+    let gives_up_after = index.timeout_or_asked() / GIVES_UP_PER_T;
+    let kept = index.not_running(&[host], (at.saturating_sub(gives_up_after), at));
+    let text = || {
+        let (kept, before) = (duration(kept), duration(gives_up_after));
+        format!("; its process, one that others depend on, or a server did not run for {kept} of the {before} before")
+    };
+    (2 * kept > gives_up_after).then(text)
 }
 
 /// `; proxy-0 did not run for 3.00 s from +1.924 s`.

@@ -62,8 +62,8 @@ impl Section for Stalls {
             let text = format!("{who} did not run for {} at {}", duration(stall.own), moment(index, stall.from));
             if is_measured(stall) && touches(&matters, (stall.from, stall.to)) {
                 let text = format!("{text}, while a fault or a handover was being measured");
-                // A process that was busy itself would be so again in a repetition.
-                let was_kept_waiting = stall.host.is_none() || stall.waited > limit;
+                // A process that was busy itself for that long would be so again in a repetition.
+                let was_kept_waiting = stall.host.is_none() || stall.own.saturating_sub(stall.waited) <= limit;
                 if was_kept_waiting { finding.inconclusive_by_stall(text) } else { finding.inconclusive(text) }
             } else if is_measured(stall) {
                 finding.note(text);

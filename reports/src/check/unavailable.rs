@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::finding::Finding;
 use super::servers::EDGE_NS;
 use crate::index::{Index, ServerHistory, UnavailableSpan};
+use hustings_record::numbers::whole;
 use hustings_record::words::duration;
 use hustings_record::{Counters, ElectionTrigger, Nanos, ServerLine, ServerMetrics};
 
@@ -77,8 +78,8 @@ fn counted(index: &Index<'_>, id: u32) -> Result<(Nanos, u64, (Nanos, Nanos)), S
         let gained = value(after, name)? - value(before, name)?;
         if gained < 0.0 { Err("it counts from anew: it was restarted in between".into()) } else { Ok(gained) }
     };
-    let told = (gained("sum_unavailable_time")? * 1e6) as Nanos;
-    Ok((told, gained("cnt_unavailable_time")? as u64, (from, to)))
+    let told = whole(gained("sum_unavailable_time")? * 1e6);
+    Ok((told, whole(gained("cnt_unavailable_time")?), (from, to)))
 }
 
 fn judge<S>(

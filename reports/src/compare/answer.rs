@@ -11,6 +11,7 @@ use super::rounds::{RoundValues, mean, middle};
 use super::share;
 use crate::stats::rank_sum::{Shift, shift, smallest_p};
 use crate::verdict::Verdict;
+use hustings_record::numbers::whole;
 
 /// A need for more injections than this is impractical, and reported as none.
 const MORE_MAX: f64 = 10_000.0;
@@ -191,7 +192,8 @@ impl InjectionValues {
         let by_rounds =
             round_variance.rounds_wanted(others, ((margin / middle(&self.base)).ln_1p(), room), rules.alpha)?;
         // A margin of zero needs infinitely many rounds.
-        Some(by_injections.max(by_rounds)).filter(|wanted| wanted.is_finite()).map(|wanted| wanted.ceil() as u32)
+        let wanted = Some(by_injections.max(by_rounds)).filter(|wanted| wanted.is_finite())?;
+        Some(u32::try_from(whole(wanted.ceil())).unwrap_or(u32::MAX))
     }
 
     /// The largest difference that counts as the same.
@@ -324,7 +326,7 @@ fn more(asked: &InjectionValues, interval: Option<(f64, f64)>, margin: f64, leve
         }
     };
     let more = (wanted.max(least) - there).ceil().max(1.0);
-    (more <= MORE_MAX).then_some(more as u64)
+    (more <= MORE_MAX).then_some(whole(more))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use super::answer::{Comparison, ComparisonRules, ComparisonVerdict};
 use super::contest::{ComparedPair, sides_of};
 use crate::sound::{of_all_sides, round};
 use crate::summary::Summary;
+use hustings_record::numbers::whole;
 use hustings_record::{REPETITIONS_MAX, Repetition};
 
 /// A few rounds estimate their variance poorly. So `MORE_TIMES` the estimate is run, and estimates of up to
@@ -43,7 +44,7 @@ pub fn undecided(
         let done = one.all().map(round).max().unwrap_or(*count);
         allowed_ms += takes_ms * f64::from(at_most.saturating_sub(done));
         if let Some(rounds) = wanted(pair) {
-            let total = ((f64::from(rounds) * MORE_TIMES) as u32).max(AT_LEAST_TIMES * count);
+            let total = whole_rounds(f64::from(rounds) * MORE_TIMES).max(AT_LEAST_TIMES * count);
             estimated_ms += takes_ms * f64::from(rounds.saturating_sub(done));
             wanted_ms += takes_ms * f64::from(total.saturating_sub(done));
             open.push(UndecidedCell { of, done, total });
@@ -53,8 +54,13 @@ pub fn undecided(
         return BTreeMap::new();
     }
     let share = if wanted_ms > allowed_ms { allowed_ms / wanted_ms } else { 1.0 };
-    let rounds = |one: &UndecidedCell<'_>| one.done + (f64::from(one.total.saturating_sub(one.done)) * share) as u32;
+    let rounds =
+        |one: &UndecidedCell<'_>| one.done + whole_rounds(f64::from(one.total.saturating_sub(one.done)) * share);
     open.iter().map(|one| (one.of.to_owned(), rounds(one).min(REPETITIONS_MAX))).collect()
+}
+
+fn whole_rounds(rounds: f64) -> u32 {
+    u32::try_from(whole(rounds)).unwrap_or(u32::MAX)
 }
 
 /// An undecided cell, with the rounds that were run and the total that it needs.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::index::{Index, LossOutcome};
 use crate::stats::spans::{Span, union, within};
+use hustings_record::numbers::to_u32;
 use hustings_record::{FaultKind, Nanos};
 
 const TIMELINES_MAX: usize = 6;
@@ -100,7 +101,7 @@ fn overlaps(index: &Index<'_>) -> RankedSpans {
 fn leaderless(index: &Index<'_>) -> RankedSpans {
     let Some(window) = index.window() else { return RankedSpans::new() };
     let mut worst = BTreeMap::new();
-    for group in 0..index.info.groups.len() as u32 {
+    for group in 0..to_u32(index.info.groups.len()) {
         for gap in index.terms.leaderless(group, window) {
             keep_longest(&mut worst, group, gap);
         }

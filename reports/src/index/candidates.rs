@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::znodes::Znodes;
 use crate::stats::spans::Span;
+use hustings_record::numbers::to_u32;
 use hustings_record::{CellRecord, Departure, Event, Nanos, SessionState};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +88,7 @@ impl<'a> Candidates<'a> {
             for next in 1..stands.len() {
                 stands[next - 1].to = stands[next - 1].to.min(stands[next].from);
             }
-            let mut by_name: Vec<u32> = (0..stands.len() as u32).collect();
+            let mut by_name: Vec<u32> = (0..to_u32(stands.len())).collect();
             by_name.sort_by_key(|&at| stands[at as usize].node);
             index.by_name.insert(*cand, by_name);
         }
@@ -218,11 +219,15 @@ impl<'a> Candidates<'a> {
     /// Whether a notification at `at` may be the answer to watches that the session set again after a reconnect.
     #[must_use]
     pub fn notified_on_reconnect(&self, session: i64, at: Nanos) -> bool {
-        self.reconnected_by(session, at).is_some_and(|back| {
-            let of = |t: Nanos| self.reconnects.partition_point(|reconnect| *reconnect <= t);
-            let beside = of(back + REPLAYS_SHARE_NS) - of(back.saturating_sub(REPLAYS_SHARE_NS));
-            at <= back + REPLAY_NS + beside as u64 * REPLAY_EACH_NS
-        })
+        self.reconnected_by(session, at).is_some_and(|back| at <= self.replayed_by(back))
+    }
+
+    /// When a session that reconnected at `back` has the answers to the watches that it set again.
+    #[must_use]
+    pub fn replayed_by(&self, back: Nanos) -> Nanos {
+        let of = |t: Nanos| self.reconnects.partition_point(|reconnect| *reconnect <= t);
+        let beside = of(back + REPLAYS_SHARE_NS) - of(back.saturating_sub(REPLAYS_SHARE_NS));
+        back + REPLAY_NS + beside as u64 * REPLAY_EACH_NS
     }
 
     /// When the session last reconnected by `at`, if it ever did.

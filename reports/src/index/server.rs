@@ -40,7 +40,7 @@ impl ServerStateSpan {
     /// The epoch of its last zxid.
     #[must_use]
     pub fn epoch(&self) -> Option<u64> {
-        self.zxid.map(|zxid| zxid as u64 >> 32)
+        self.zxid.map(|zxid| zxid.cast_unsigned() >> 32)
     }
 }
 

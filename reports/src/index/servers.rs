@@ -6,6 +6,7 @@ use super::control_plane::PlacedEvent;
 use super::elections::{Election, UnservedSpan, elections};
 use super::server::{ServerHistory, absences, state_spans};
 use crate::stats::spans::{Span, touches, union, within};
+use hustings_record::numbers::whole;
 use hustings_record::{
     CellInfo, Event, Nanos, PAUSE_SLEEP_MS, ServerLine, ServerMetrics, ServerState, WatchCounts, WindowEdge,
 };
@@ -208,7 +209,7 @@ impl<'a> Servers<'a> {
                 let name = format!("{kind}_jvm_pause_time_ms");
                 Some(after.get(&name)? - before.get(&name)?).filter(|gained| *gained >= 0.0)
             };
-            let (total_ms, count) = (gained("sum")?, gained("cnt")? as u64);
+            let (total_ms, count) = (gained("sum")?, whole(gained("cnt")?));
             let longest_ms = after.get("max_jvm_pause_time_ms")?.min(total_ms);
             Some(ServerPauses { total_ms, count, longest_ms })
         };

@@ -2,6 +2,7 @@
 
 use crate::stats::spans::Span;
 use hustings_record::Nanos;
+use hustings_record::numbers::to_u32;
 
 #[derive(Clone, Copy, Debug)]
 struct SpanIndexEntry {
@@ -19,7 +20,7 @@ pub(crate) struct SpanIndex(Vec<SpanIndexEntry>);
 impl SpanIndex {
     /// Indexes spans, each with its place.
     pub(crate) fn of(things: impl Iterator<Item = (usize, Span)>) -> Self {
-        let entry = |(place, (begun, ended))| SpanIndexEntry { begun, reach: ended, place: place as u32, ended };
+        let entry = |(place, (begun, ended))| SpanIndexEntry { begun, reach: ended, place: to_u32(place), ended };
         let mut entries: Vec<SpanIndexEntry> = things.map(entry).collect();
         entries.sort_by_key(|entry| entry.begun);
         let mut reach = 0;

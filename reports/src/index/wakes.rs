@@ -8,6 +8,7 @@ use super::notices::Notice;
 use super::places::QueuePlace;
 use super::span_index::SpanIndex;
 use crate::stats::spans::Span;
+use hustings_record::numbers::to_u32;
 use hustings_record::{FaultKind, Nanos, WatchEvent};
 
 /// The loss of a candidate, and its wake-ups.
@@ -65,7 +66,7 @@ impl<'a> Wakes<'a> {
     #[must_use]
     pub fn new(index: &Index<'a>, notified_within: Nanos) -> Self {
         let mut wakes = Self::default();
-        for group in 0..index.info.groups.len() as u32 {
+        for group in 0..to_u32(index.info.groups.len()) {
             let mut losses = leads(index, group);
             losses.extend(followers(index, group));
             losses.sort_by_key(|lost| (lost.gone.0, lost.czxid));

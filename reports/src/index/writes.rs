@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::ledger::{JudgedWrite, Ledgers};
+use hustings_record::numbers::to_u32;
 use hustings_record::{CellRecord, Event, Fencing, Nanos, Token};
 
 /// Candidate, session and czxid of a term, which identify its writes.
@@ -131,7 +132,7 @@ impl<'a> WriteIndex<'a> {
         let mut by_cand: BTreeMap<u32, CandidateWrites> = BTreeMap::new();
         for (place, placed) in self.placed.iter().enumerate() {
             let Some(work) = placed.work() else { continue };
-            by_cand.entry(work.cand).or_default().places.push(place as u32);
+            by_cand.entry(work.cand).or_default().places.push(to_u32(place));
         }
         for tries in by_cand.values_mut() {
             tries.places.shrink_to_fit();

@@ -1,8 +1,9 @@
 //! Renders the advice on a session timeout for a terminal.
 
 use hustings_record::StepDown;
+use hustings_record::numbers::whole;
 
-use super::format::{count, duration, plural, setting_ms, share};
+use super::format::{count, duration, plural, setting_ms, share, two_digits};
 use super::lines::{columns, lines, marked};
 use crate::tune::pauses::WEEK_NS;
 use crate::tune::{Advice, Band, Curve, JudgedTimeout, TimeoutGrade, TimeoutRow};
@@ -216,7 +217,7 @@ pub(super) fn reasons(advice: &Advice) -> Vec<String> {
             plural(fitted.pairs as u64, "session", "sessions"),
             plural(fitted.injections as u64, "pause", "pauses"),
             count(fitted.expired as u64),
-            count((fitted.pairs as f64 / fitted.design_effect).round() as u64)
+            count(whole((fitted.pairs as f64 / fitted.design_effect).round()))
         ),
     });
     let failover = &advice.failover;
@@ -263,7 +264,7 @@ pub(super) fn band(band: &Band) -> Vec<String> {
 }
 
 fn milliseconds(ms: f64) -> String {
-    duration((ms * 1e6).max(0.0).round() as u64)
+    duration(whole((ms * 1e6).round()))
 }
 
 fn weeks(weeks: f64) -> String {
@@ -298,17 +299,7 @@ fn written(value: f64, round: fn(f64) -> f64) -> String {
     if value <= 0.0 {
         return "0".into();
     }
-    if value < 1e-6 {
-        return "< 0.000001".into();
-    }
-    let decimals = (1 - value.log10().floor() as i32).clamp(0, 8);
-    let step = 10f64.powi(decimals);
-    // A value that sits on its last digit must not be pushed over it by the error of the multiplication.
-    let scaled = value * step;
-    let nearest = scaled.round();
-    let rounded = if (scaled - nearest).abs() < 1e-6 { nearest } else { round(scaled) } / step;
-    let text = format!("{rounded:.*}", decimals as usize);
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    two_digits(value, round)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::{clean, format};
 use crate::compare::{ComparedPair, Comparison, ComparisonReport, ComparisonRules, ComparisonVerdict, Measure, Unit};
 use crate::state::{State, StateBadge};
 use crate::verdict::Verdict;
-use hustings_record::Nanos;
+use hustings_record::numbers::whole;
 use hustings_record::words::{duration, plural, three_digits};
 
 /// Why two runs tell less than two sides of one.
@@ -182,7 +182,7 @@ pub(super) fn typical(found: &Comparison, new: bool) -> String {
 fn value(measure: Measure, value: f64) -> String {
     match measure.unit() {
         _ if !value.is_finite() => "censored".to_owned(),
-        Unit::Nanoseconds => duration(value.max(0.0) as Nanos),
+        Unit::Nanoseconds => duration(whole(value)),
         Unit::Share => format::share(value),
         Unit::Count => three_digits(value),
     }

@@ -6,6 +6,7 @@ pub use hustings_record::words::{count, duration, plural, setting_ms};
 use crate::stats::{self, Distribution, Rate, Tail};
 use crate::tune;
 use hustings_record::Nanos;
+use hustings_record::numbers::{whole, whole_i32};
 use hustings_record::words::{round_duration, three_digits};
 
 /// Placeholder for an empty value.
@@ -44,7 +45,7 @@ pub(crate) fn tail_short(d: &Distribution, mixed: bool) -> String {
 /// A duration at the tick of an axis: round, and so without trailing zeros.
 #[must_use]
 pub fn tick(ns: f64) -> String {
-    round_duration(ns.round() as Nanos)
+    round_duration(whole(ns.round()))
 }
 
 /// A duration for prose: two digits below a second, three from there on, without trailing zeros: `2.1 ms`, `22 ms`,
@@ -102,18 +103,27 @@ pub fn bound(share: f64) -> String {
 }
 
 fn percent_text(percent: f64, round: fn(f64) -> f64) -> String {
-    if percent < 1e-6 {
-        return "< 0.000001 %".into();
+    format!("{} %", two_digits(percent, round))
+}
+
+/// Two significant digits of a finite value above zero, and all digits before the point, without trailing zeros.
+pub(crate) fn two_digits(value: f64, round: fn(f64) -> f64) -> String {
+    if value < 1e-6 {
+        return "< 0.000001".into();
     }
-    let decimals = (1 - percent.log10().floor() as i32).clamp(0, 8);
+    let decimals = decimals(value, 8);
     let step = 10f64.powi(decimals);
     // A value that sits on its last digit must not be pushed over it by the error of the multiplication.
-    let scaled = percent * step;
+    let scaled = value * step;
     let nearest = scaled.round();
     let rounded = if (scaled - nearest).abs() < 1e-6 { nearest } else { round(scaled) } / step;
-    let text = format!("{rounded:.*}", decimals as usize);
-    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text.as_str() };
-    format!("{text} %")
+    let text = format!("{rounded:.*}", usize::try_from(decimals).unwrap_or(0));
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// How many decimals two significant digits of `value` need, but no more than `most`.
+fn decimals(value: f64, most: i32) -> i32 {
+    (1 - whole_i32(value.log10().floor())).clamp(0, most)
 }
 
 /// `0 of 552, 1 injection: 95 % bound 95 %`; `7 of 120 (5.8 %), 3 of 40 injections: 95 % bound 19 %`. Percentages do not break, so
@@ -190,9 +200,9 @@ pub fn count_within(seen: u64, time: Nanos) -> String {
 
 /// Two significant digits, and no fraction from ten on, rounded up.
 fn significant(value: f64) -> String {
-    let decimals = (1 - value.max(1e-6).log10().floor() as i32).clamp(0, 6);
+    let decimals = decimals(value.max(1e-6), 6);
     let step = 10f64.powi(decimals);
-    if decimals == 0 { count(value.ceil() as u64) } else { format!("{}", (value * step - 1e-9).ceil() / step) }
+    if decimals == 0 { count(whole(value.ceil())) } else { format!("{}", (value * step - 1e-9).ceil() / step) }
 }
 
 fn share_of(seen: u64, n: u64) -> String {

@@ -14,6 +14,7 @@ use crate::stats::{Distribution, Rate};
 use crate::summary::Summary;
 use crate::verdict::Verdict;
 use hustings_record::Nanos;
+use hustings_record::numbers::whole;
 use hustings_record::words::duration;
 
 /// All cells of one recipe or program.
@@ -91,7 +92,7 @@ fn costs(text: &mut String, entrants: &[LeagueRow<'_>]) -> std::fmt::Result {
             entrant.seen(|cell| (cell.writes.unfenced, 0)),
             said(entrant.cells.iter().map(|cell| cell.effect.longest_ns).max().unwrap_or(0)),
             share(entrant.mean(|cell| Some(cell.effect.without_write)).unwrap_or(0.0)),
-            entrant.mean(enrolled_a_second).map_or_else(|| NOTHING.to_owned(), |rate| count(rate as u64)),
+            entrant.mean(enrolled_a_second).map_or_else(|| NOTHING.to_owned(), |rate| count(whole(rate))),
             entrant.mean(memory).map_or_else(|| NOTHING.to_owned(), memory_kb),
             entrant
                 .mean(|cell| cell.programs.threads_per_candidate)

@@ -12,6 +12,7 @@ use crate::index::Index;
 use crate::repetitions::pool::{Medians, OutageShare, Pool, PooledRepetition};
 use crate::stats::Samples;
 use crate::verdict::Verdict;
+use hustings_record::numbers::to_u32;
 use hustings_record::{CellInfo, Nanos, Repetition};
 
 /// The samples of a cell, which its summary does not keep and its pool needs.
@@ -76,7 +77,7 @@ fn common(info: &CellInfo) -> CellInfo {
 fn pool(group: PooledGroup<'_>) -> Pool {
     let PooledGroup { of, timeout_ms, planned, cells, .. } = group;
     // Repetitions that stalls spoilt were run again.
-    let planned = planned.max(cells.len() as u32);
+    let planned = planned.max(to_u32(cells.len()));
     let repetitions: Vec<PooledRepetition> =
         cells.iter().map(|(cell, number, kept)| repeated(cell, *number, kept)).collect();
     let (mut phases, mut overlaps) = (Phases::default(), Samples::default());
@@ -87,8 +88,8 @@ fn pool(group: PooledGroup<'_>) -> Pool {
         overlaps.absorb(kept.overlaps);
         entered.push((cell, kept.group_time));
     }
-    let pooled = entered.len() as u32;
-    let count = |verdict| repetitions.iter().filter(|cell| cell.verdict == verdict).count() as u32;
+    let pooled = to_u32(entered.len());
+    let count = |verdict| to_u32(repetitions.iter().filter(|cell| cell.verdict == verdict).count());
     // The results of missing repetitions are unknown.
     let whole = if pooled < planned { Verdict::Inconclusive } else { Verdict::Pass };
     Pool {
@@ -135,7 +136,7 @@ fn medians(entered: &[(&CellSummary, Option<f64>)]) -> Option<Medians> {
     let hidden = medians.contains(&None);
     let known = || medians.iter().flatten().copied();
     let most = known().max().filter(|_| !hidden);
-    (!medians.is_empty()).then(|| Medians { of: medians.len() as u32, least: known().min(), most })
+    (!medians.is_empty()).then(|| Medians { of: to_u32(medians.len()), least: known().min(), most })
 }
 
 /// Shares are weighted by their time, which gives the share of all that time.

@@ -127,7 +127,7 @@ impl Samples {
         let values = &self.completed;
         let (min, max) = (values.first().copied().unwrap_or(0), values.last().copied().unwrap_or(0));
         let sum: u128 = values.iter().map(|&v| u128::from(v)).sum();
-        let mean = sum.checked_div(values.len() as u128).map_or(0, |mean| mean as Nanos);
+        let mean = sum.checked_div(values.len() as u128).map_or(0, |mean| Nanos::try_from(mean).unwrap_or(Nanos::MAX));
         let steps = product_limit(values, &self.censored);
         let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|q| quantile(&steps, q));
         let (n, censored) = (values.len() as u64, self.censored.len() as u64);

@@ -1,5 +1,6 @@
 //! What was measured of the expiry curve, by length of pause, with how sure that is.
 
+use hustings_record::numbers::whole;
 use serde::Serialize;
 use statrs::function::beta::checked_beta_reg;
 
@@ -35,11 +36,11 @@ pub fn bands(pairs: &[PausedSession], curve: &Curve) -> Vec<Band> {
     let design_effect = if let Curve::Measured(fitted) = curve { fitted.design_effect } else { 1.0 };
     let of_t = |pair: &PausedSession| pair.pause_ms / pair.setting.timeout_ms;
     // Pauses are a little longer than they were meant to be: one of 0.7 T belongs to the band around that.
-    let place = |pair: &PausedSession| (of_t(pair) / WIDTH_OF_T).round() as i64;
-    let mut places: Vec<i64> = pairs.iter().map(place).collect();
+    let place = |pair: &PausedSession| whole((of_t(pair) / WIDTH_OF_T).round());
+    let mut places: Vec<u64> = pairs.iter().map(place).collect();
     places.sort_unstable();
     places.dedup();
-    let band = |at: i64| {
+    let band = |at: u64| {
         let here: Vec<&PausedSession> = pairs.iter().filter(|pair| place(pair) == at).collect();
         let (n, k) = (here.len() as f64, here.iter().filter(|pair| pair.expired).count());
         let (low, high) = interval(k as f64 / design_effect, n / design_effect);

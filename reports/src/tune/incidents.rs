@@ -1,6 +1,7 @@
 //! Pauses as incidents: what comes within T of each other costs one failover, not several.
 
 use hustings_record::Nanos;
+use hustings_record::numbers::whole;
 
 use super::pauses::{Pause, PauseLog};
 
@@ -33,7 +34,7 @@ pub(super) fn incidents(log: &PauseLog, timeout_ms: f64, longer_than_ms: f64) ->
         match found.last_mut() {
             Some((incident, until)) if began <= *until => incident.pauses_ms.push(ms(pause)),
             _ => {
-                let until = ended.saturating_add((timeout_ms * 1e6) as Nanos);
+                let until = ended.saturating_add(whole(timeout_ms * 1e6));
                 found.push((Incident { day: Some(ended / DAY_NS), pauses_ms: vec![ms(pause)] }, until));
             }
         }

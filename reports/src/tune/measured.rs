@@ -12,6 +12,7 @@ use crate::check::failover::Failover as Phased;
 use crate::check::phases::Phases;
 use crate::index::{Fault, Index, plausible};
 use crate::stats::Distribution;
+use hustings_record::numbers::whole;
 use hustings_record::{Event, FaultKind, Nanos, ProcessFate, Record, SessionEnd, SessionState};
 
 /// The clients of candidates take a session for over by themselves after this part of T: by then it is known what became of it.
@@ -163,7 +164,7 @@ fn outcome(
     session: &MeasuredSession,
     to: Nanos,
 ) -> Option<Option<Nanos>> {
-    let long = (session.timeout_ms as f64 * 1e6 * KNOWN_AFTER_T) as Nanos;
+    let long = whole(session.timeout_ms as f64 * 1e6 * KNOWN_AFTER_T);
     // What comes after the next fault there is that one's doing.
     let next = index.faults.all.iter().filter(|other| other.t > fault.t && other.hosts.contains(&session.host));
     let until = next.map(|other| other.t).min().unwrap_or(Nanos::MAX).min(index.observed_until());

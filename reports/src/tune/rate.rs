@@ -1,5 +1,6 @@
 //! How many false failovers a week a timeout costs, and how far that is known.
 
+use hustings_record::numbers::{to_usize, whole};
 use rand::RngExt as _;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
@@ -50,7 +51,7 @@ pub(super) fn false_failovers(
     let beyond = incidents.iter().filter(|incident| incident.pauses_ms.iter().any(|ms| *ms > midpoint)).count() as u64;
     let exact = bounds(beyond);
     let drawn = drawn(&incidents, days(log), weeks, setting, curve, seed);
-    let at = |share: f64| drawn.get((share * drawn.len() as f64) as usize).copied().unwrap_or(0.0);
+    let at = |share: f64| drawn.get(to_usize(whole(share * drawn.len() as f64))).copied().unwrap_or(0.0);
     FalseFailovers {
         per_week,
         low: at(LEFT).min(exact.low / weeks).min(per_week),

@@ -1,5 +1,6 @@
 //! Beyond the longest pause that was seen: a generalised Pareto distribution over a high threshold. Extrapolation, and so marked.
 
+use hustings_record::numbers::{to_u32, to_usize, whole};
 use serde::Serialize;
 
 use super::poisson::at_least;
@@ -54,7 +55,7 @@ impl PauseTail {
     pub fn fit(pauses_ms: &[f64], weeks: f64) -> Result<Self, TailError> {
         let mut sorted = pauses_ms.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
-        let wanted = ((sorted.len() as f64 * TAIL_SHARE) as usize).clamp(EXCEEDANCES_MIN, EXCEEDANCES_MAX);
+        let wanted = to_usize(whole(sorted.len() as f64 * TAIL_SHARE)).clamp(EXCEEDANCES_MIN, EXCEEDANCES_MAX);
         let too_few = || TailError::TooFew { found: pauses_ms.len() };
         let at = sorted.len().checked_sub(wanted + 1).ok_or_else(too_few)?;
         let threshold_ms = sorted[at];
@@ -93,7 +94,7 @@ fn longer_share(over: f64, shape: f64, scale: f64) -> f64 {
 /// Whether the longest of these exceedances, in rising order, are no more than the distribution lets expect: for none of them is
 /// the chance that as many are as long below the limit (their number is about a Poisson variable).
 fn explains(over: &[f64], shape: f64, scale: f64) -> bool {
-    let longest = (over.len() as f64 * EXPLAINED_SHARE) as usize;
+    let longest = to_usize(whole(over.len() as f64 * EXPLAINED_SHARE));
     over.iter().rev().take(longest).enumerate().all(|(longer, ms)| {
         let expected = over.len() as f64 * longer_share(*ms, shape, scale);
         at_least(longer as u64 + 1, expected) >= CHANCE_MIN
@@ -104,8 +105,8 @@ fn explains(over: &[f64], shape: f64, scale: f64) -> bool {
 /// θ = −ξ/σ that a weak prior lays out. None where they do not differ.
 fn zhang_stephens(over: &[f64]) -> Option<(f64, f64)> {
     let n = over.len() as f64;
-    let (quartile, longest) = (over[((n / 4.0 + 0.5) as usize).max(1) - 1], *over.last()?);
-    let points = 20 + n.sqrt() as u32;
+    let (quartile, longest) = (over[to_usize(whole(n / 4.0 + 0.5)).max(1) - 1], *over.last()?);
+    let points = 20 + to_u32(over.len().isqrt());
     let theta = |j: u32| 1.0 / longest + (1.0 - (f64::from(points) / (f64::from(j) - 0.5)).sqrt()) / (3.0 * quartile);
     let shape_at = |theta: f64| over.iter().map(|x| (-theta * x).ln_1p()).sum::<f64>() / n;
     // The grid has no θ at which the likelihood is not there, but for rounding.

@@ -1,6 +1,7 @@
 //! What a timeout brings along that no table of costs shows.
 
 use hustings_record::StepDown;
+use hustings_record::numbers::whole;
 use hustings_record::words::{duration, plural, setting_ms};
 
 use super::pauses::WEEK_NS;
@@ -87,7 +88,7 @@ pub(super) fn warnings(question: &Question<'_>, recommended: &JudgedTimeout, row
         all.push(format!(
             "by the times of the log it is of {}, and you say that it is of {:.1} weeks: if the log is right, every rate here is \
              {factor:.1} times too {wrong}",
-            duration((own * WEEK_NS) as u64),
+            duration(whole(own * WEEK_NS)),
             question.weeks,
         ));
     }
@@ -174,7 +175,7 @@ fn own_expiry(question: &Question<'_>, timeout_ms: f64) -> Option<String> {
 }
 
 fn milliseconds(ms: f64) -> String {
-    duration((ms * 1e6).max(0.0) as u64)
+    duration(whole(ms * 1e6))
 }
 
 fn two_digits(share: f64) -> String {

@@ -130,3 +130,18 @@ fn whoever_resigns_by_letting_its_connection_go_is_late_all_the_same() {
     };
     assert_eq!((resigns(false).late, resigns(true).late), (3, 3));
 }
+
+#[test]
+fn a_stall_counts_as_the_only_reason_if_without_the_wait_for_a_processor_it_would_have_been_a_short_one() {
+    let by_stalls = |long: u64, ran: u64| {
+        let mut cell = Cell::new("naive", 1, 3, FaultKind::Partition);
+        cell.lasting(FaultKind::Partition, 2, &[], (20_000, 26_000));
+        let stall = Event::Stall { from: ms(22_000), to: ms(22_000 + long), ran_ns: ms(ran), program: false };
+        cell.host(1).push(stall);
+        let summary = cell.summary();
+        let stalls = check(&summary, "stalls");
+        assert_eq!(stalls.verdict, Inconclusive, "{stalls:?}");
+        stalls.by_stalls
+    };
+    assert_eq!([(500, 150), (500, 420), (1_000, 450)].map(|(long, ran)| by_stalls(long, ran)), [true, false, false]);
+}

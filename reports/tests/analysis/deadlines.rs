@@ -163,6 +163,25 @@ fn an_unplanned_handover_that_a_stalled_proxy_explains_says_so() {
 }
 
 #[test]
+fn short_stalls_explain_an_unplanned_handover_where_they_take_half_of_the_time_after_which_a_client_may_give_up() {
+    let verdict = |stall: fn(u64, u64) -> Event, host: Option<u16>, share: u64| {
+        let mut cell = false_failover();
+        // Each is shorter than T/10, and the lead is lost at 30 s.
+        let pieces = (1..=20).map(|piece| 30_000 - 100 * piece).map(|from| stall(from, from + share));
+        match host {
+            Some(host) => cell.host(host).extend(pieces),
+            None => cell.coordinator.extend(pieces),
+        }
+        cell.verdict("handovers")
+    };
+    let stall = |from, to| Event::Stall { from: ms(from), to: ms(to), ran_ns: 0, program: false };
+    let wait = |from, to| Event::ServerWait { from: ms(from), to: ms(to), server: 1 };
+    assert_eq!([40, 60].map(|share| verdict(stall, Some(0), share)), [Fail, Inconclusive]);
+    assert_eq!([40, 60].map(|share| verdict(wait, None, share)), [Fail, Inconclusive]);
+    assert_eq!(verdict(stall, Some(2), 60), Fail, "of a host that has no part in it");
+}
+
+#[test]
 fn a_stall_of_another_host_explains_no_unplanned_handover() {
     let verdict = |host: u16| {
         let mut cell = false_failover();

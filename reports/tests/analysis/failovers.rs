@@ -266,6 +266,36 @@ fn servers_that_count_otherwise_are_compared_with_the_harness() {
 }
 
 #[test]
+fn the_answer_to_a_watch_that_was_set_again_is_counted_by_no_server_however_long_stalls_held_it_up() {
+    let verdict = |told: u64, stalled: bool| {
+        let mut cell = Cell::new("naive", 1, 4, FaultKind::None);
+        cell.reconnects(3, cell.session(0, 3), (20_000, 20_050));
+        cell.notify(0, 3, "n_x", told);
+        if stalled {
+            cell.coordinator.push(Event::ServerWait { from: ms(20_060), to: ms(20_360), server: 2 });
+        }
+        // They counted none: it was deleted while the session had no connection.
+        cell.servers_differ = -1;
+        cell.verdict("servers")
+    };
+    assert_eq!([20_200, 20_500, 20_900].map(|told| verdict(told, false)), [Pass, Inconclusive, Inconclusive]);
+    assert_eq!([20_200, 20_500, 20_900].map(|told| verdict(told, true)), [Pass, Pass, Inconclusive]);
+}
+
+#[test]
+fn where_the_harness_contradicts_itself_a_long_stall_makes_a_repetition_worth_while() {
+    let miscounted = |stall: u64| {
+        let mut cell = Cell::new("naive", 1, 4, FaultKind::None);
+        cell.servers_differ = 2;
+        cell.host(2).push(Event::Stall { from: ms(30_000), to: ms(30_000 + stall), ran_ns: 0, program: false });
+        let summary = cell.summary();
+        let servers = check(&summary, "servers");
+        (servers.verdict, servers.by_stalls)
+    };
+    assert_eq!([350, 450].map(miscounted), [(Inconclusive, false), (Inconclusive, true)]);
+}
+
+#[test]
 fn a_server_may_fire_too_for_a_client_that_it_is_cut_off_from_and_that_has_gone_on_to_another() {
     let verdict = |until: u64, differ: i64| {
         let mut cell = Cell::new("naive", 1, 4, FaultKind::Partition);

@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use hustings_record::{Departure, Event, Nanos, Token};
+use hustings_record::numbers::nanos;
+use hustings_record::{Departure, Event, Token};
 
 use super::sessions::{Process, Sessions, unless_stopped};
 use crate::coordination::Session as _;
@@ -75,7 +76,7 @@ async fn one_session<S: Slot>(
             Departure::Resigned { .. } => slot.rejoin_after(),
             Departure::Failed(_) => AFTER_FAILURE,
         };
-        let until = slot.now() + pause.as_nanos() as Nanos;
+        let until = slot.now() + nanos(pause);
         if unless_stopped(&*sessions.process, slot.sleep_until(until)).await.is_none() {
             return true;
         }
@@ -85,7 +86,7 @@ async fn one_session<S: Slot>(
 /// A leader's work: writes at once and then at every intended time, until the belief numbered `change` is over.
 /// Intended times that pass while it is busy or stopped are skipped, as a busy leader would.
 pub async fn work<S: Slot>(slot: &S, token: Token, change: u64) {
-    let interval = (slot.work_interval().as_nanos() as Nanos).max(1);
+    let interval = nanos(slot.work_interval()).max(1);
     let mut next = slot.now();
     loop {
         slot.sleep_until(next).await;

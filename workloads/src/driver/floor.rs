@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use hustings_record::numbers::nanos;
 use hustings_record::{Event, Nanos};
 
 use super::backend::Backend;
@@ -23,7 +24,7 @@ const PAIRS_AT_MOST: Duration = Duration::from_secs(30);
 
 /// Makes pairs of hosts take this many samples in all, and records them, including failed ones.
 pub(super) async fn measure<B: Backend>(backend: &B, samples: u32) {
-    let until = backend.now() + PAIRS_AT_MOST.as_nanos() as Nanos;
+    let until = backend.now() + nanos(PAIRS_AT_MOST);
     for pair in 0..samples.div_ceil(OF_A_PAIR) {
         let one = FloorPair { pair, samples: OF_A_PAIR.min(samples - pair * OF_A_PAIR) };
         let ends = ends(&backend.running(), pair).filter(|_| backend.now() < until);
@@ -62,7 +63,7 @@ pub async fn take_floor<P: Process>(
                 FloorPart::Watch => watch(process, session, &path, listed).await,
             }
         };
-        let until = process.now() + SAMPLE_AT_MOST.as_nanos() as Nanos;
+        let until = process.now() + nanos(SAMPLE_AT_MOST);
         let done = run_until_cancelled(process.sleep_until(until), work).await;
         let stamp = match done {
             Some(Ok(stamp)) => stamp,
@@ -112,7 +113,7 @@ async fn delete<P: Process>(process: &P, session: &P::Session, path: &str) -> Re
     }
     // Disarmed before the deletion, so that only the other host is notified of it.
     drop(watch);
-    process.sleep_until(process.now() + BETWEEN.as_nanos() as Nanos).await;
+    process.sleep_until(process.now() + nanos(BETWEEN)).await;
     let deleted = process.now();
     session.delete(path, None).await?;
     Ok(Ok((deleted, deleted)))

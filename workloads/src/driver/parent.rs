@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use hustings_record::Nanos;
+use hustings_record::numbers::nanos;
 
 use super::backend::Backend;
 use super::cancellation::run_until_cancelled;
@@ -23,7 +24,7 @@ pub async fn delete_parent<B: Backend>(backend: &B, hit: &ResolvedTarget) -> Inj
         None => Err("there was no leader to hit".to_owned()),
         Some(group) => {
             let path = format!("{}{}", backend.chroot(), state.cell.path(group));
-            let until = asked + AT_MOST.as_nanos() as Nanos;
+            let until = asked + nanos(AT_MOST);
             let renewed = run_until_cancelled(backend.sleep_until(until), renew(backend, &path)).await;
             renewed.unwrap_or_else(|| Err(format!("not done within {} s", AT_MOST.as_secs())))
         }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use futures::future::{Either, select};
+use hustings_record::numbers::nanos;
 use hustings_record::{Event, FaultKind, Nanos, Phase, WindowEdge};
 
 use super::backend::{Backend, EnrolmentProgress};
@@ -104,7 +105,7 @@ fn note<B: Backend>(backend: &B, text: &str) {
 }
 
 async fn quiet<B: Backend>(backend: &B) {
-    backend.sleep_until(backend.now() + QUIET.as_nanos() as Nanos).await;
+    backend.sleep_until(backend.now() + nanos(QUIET)).await;
 }
 
 /// Waits until every candidate is enrolled and every group is led, or reports how far it came.

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use hustings_record::numbers::nanos;
 use hustings_record::{Event, Nanos};
 
 use super::backend::Backend;
@@ -11,9 +12,7 @@ use super::repeating::RepeatingTasks;
 /// none if the backend has no load to report.
 pub(super) fn begin<B: Backend>(backend: &Rc<B>) -> RepeatingTasks {
     let Some(every) = backend.load_every() else { return RepeatingTasks::default() };
-    RepeatingTasks::for_each_server(&**backend, |server| {
-        ask_forever(backend.clone(), server, every.as_nanos() as Nanos)
-    })
+    RepeatingTasks::for_each_server(&**backend, |server| ask_forever(backend.clone(), server, nanos(every)))
 }
 
 async fn ask_forever<B: Backend>(backend: Rc<B>, server: u32, every: Nanos) {

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use hustings_record::numbers::nanos;
 use hustings_record::{Event, Nanos};
 
 use super::backend::Backend;
@@ -22,7 +23,7 @@ impl<B: Backend> RunningServerWatch<B> {
     /// Begins to watch all servers, each asked again `every` after its last answer. Returns once every server has been
     /// observed.
     pub(super) async fn begin(backend: &Rc<B>, every: Duration) -> Self {
-        let every_ns = every.as_nanos() as Nanos;
+        let every_ns = nanos(every);
         backend.record(Event::ServerWatch { t: backend.now(), every_ns });
         let looking =
             RepeatingTasks::for_each_server(&**backend, |server| look_forever(backend.clone(), server, every_ns));

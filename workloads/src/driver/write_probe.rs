@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
+use hustings_record::numbers::nanos;
 use hustings_record::{Event, Nanos};
 
 use super::backend::Backend;
@@ -35,7 +36,7 @@ impl<B: Backend> WriteProbe<B> {
     /// Begins to write through each server.
     pub(super) fn begin(backend: &Rc<B>) -> Self {
         let path = format!("{}/written", backend.chroot());
-        let (t, every_ns) = (backend.now(), EVERY.as_nanos() as Nanos);
+        let (t, every_ns) = (backend.now(), nanos(EVERY));
         backend.record(Event::WriteProbe { t, every_ns });
         let shared = Rc::new(ProbeShared {
             backend: backend.clone(),
@@ -109,12 +110,12 @@ impl<B: Backend> ProbeShared<B> {
 }
 
 async fn pause<B: Backend>(backend: &B) {
-    backend.sleep_until(backend.now() + EVERY.as_nanos() as Nanos).await;
+    backend.sleep_until(backend.now() + nanos(EVERY)).await;
 }
 
 /// The result of `what`, or `None` if it takes longer than `at_most`.
 async fn in_time<B: Backend, T>(backend: &B, at_most: Duration, what: impl Future<Output = T>) -> Option<T> {
-    let until = backend.now() + at_most.as_nanos() as Nanos;
+    let until = backend.now() + nanos(at_most);
     run_until_cancelled(backend.sleep_until(until), what).await
 }
 

@@ -1,5 +1,6 @@
 //! How long a fault lasts: as a scenario gives it, and in milliseconds.
 
+use hustings_record::numbers::whole;
 use serde::{Deserialize, Serialize};
 
 /// How long a control lasts by default.
@@ -26,7 +27,7 @@ impl FaultDuration {
     /// The duration under a session timeout; `None` if none is given.
     #[must_use]
     pub fn ms(&self, timeout_ms: u64) -> Option<Ms> {
-        let of_t = || self.for_t.map(|multiples| (multiples * timeout_ms as f64).round() as u64);
+        let of_t = || self.for_t.map(|multiples| whole((multiples * timeout_ms as f64).round()));
         self.for_ms.or_else(of_t).map(|for_ms| Ms { for_ms })
     }
 

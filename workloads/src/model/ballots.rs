@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hustings_record::numbers::to_u32;
 use hustings_record::{ServerLine, ServerState};
 
 use super::interface::Server;
@@ -80,7 +81,7 @@ impl Ballots {
     }
 
     fn vote(&self, from: Server, zxid: Zxid) -> ServerLine {
-        ServerLine::Vote { from: from as u32 + 1, round: self.round, epoch: zxid >> 32, zxid }
+        ServerLine::Vote { from: to_u32(from) + 1, round: self.round, epoch: zxid >> 32, zxid }
     }
 }
 

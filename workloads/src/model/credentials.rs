@@ -9,7 +9,7 @@ use super::op::{Micros, SessionId};
 /// The lowest id that this server assigns from now on: its own id in the top byte, below it the milliseconds, and room
 /// for a count.
 pub(super) fn first_session(server: Server, now: Micros, epoch_ms: i64) -> SessionId {
-    let ms = epoch_ms.wrapping_add((now / 1_000) as i64) as u64;
+    let ms = epoch_ms.cast_unsigned().wrapping_add(now / 1_000);
     (((server as u64 + 1) << 56) | ((ms << 24) >> 8)) as i64
 }
 

@@ -42,7 +42,7 @@ impl Tracker {
 
     /// The last touch plus T, rounded up to a tick, and always to a later one than that sum.
     fn expires(&self, now: Micros, timeout_ms: i32) -> u64 {
-        ((now / 1_000 + timeout_ms.max(0) as u64) / self.tick_ms + 1) * self.tick_ms
+        ((now / 1_000 + u64::try_from(timeout_ms).unwrap_or(0)) / self.tick_ms + 1) * self.tick_ms
     }
 
     /// Contact with the session. False when it has ended or is about to.

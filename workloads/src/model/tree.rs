@@ -6,6 +6,7 @@ use std::hash::BuildHasher;
 use std::sync::{Arc, LazyLock};
 
 use hashbrown::HashTable;
+use hustings_record::numbers::to_i32;
 use rustc_hash::FxBuildHasher;
 
 use super::acl;
@@ -365,7 +366,7 @@ impl Node {
             aversion: self.aversion,
             // The marks of containers and TTLs are hidden.
             ephemeral_owner: if life::is_session(self.owner) { self.owner } else { 0 },
-            data_length: self.data.len() as i32,
+            data_length: to_i32(self.data.len()),
             num_children: self.children as i32,
             pzxid: self.pzxid,
         }

@@ -234,7 +234,7 @@ impl<'a, S: Session, H: Host> Candidate<'a, S, H> {
     /// All consequences of the notifications so far are done.
     pub(super) fn settle(&mut self) {
         if std::mem::take(&mut self.unsettled) {
-            let requests = (self.session.requests() - self.requests_before) as u32;
+            let requests = u32::try_from(self.session.requests() - self.requests_before).unwrap_or(u32::MAX);
             self.record(|t, cand, session| Event::Settled { t, cand, session, requests });
         }
     }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use hustings_record::numbers::to_u32;
 use hustings_record::{ComparisonSide, PairMember};
 use rand::RngExt as _;
 
@@ -59,7 +60,7 @@ pub fn sides(base: &[Cell], new: &[Cell]) -> Result<PairedCells, Problem> {
         }
         let contest = |side| Some(PairMember { pair: one.name.clone(), side });
         pairs.push(Cell { contest: contest(ComparisonSide::Base), ..one.clone() });
-        pairs.push(Cell { contest: contest(ComparisonSide::New), name, index: places + at as u32, ..other.clone() });
+        pairs.push(Cell { contest: contest(ComparisonSide::New), name, index: places + to_u32(at), ..other.clone() });
     }
     Ok(pairs)
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use futures::channel::oneshot;
+use hustings_record::numbers::{millis, to_u16};
 use hustings_record::{Event, Holdings, Nanos, ServerLine, ServerMetrics, ServerState};
 
 use super::event_sink::Writer;
@@ -73,7 +74,7 @@ impl Backend for SimCell {
         }
         let until = self.now() + cell.phases.enrol_max_ms * 1_000_000;
         (0..cell.hosts).for_each(|host| self.start_host(host));
-        for cand in 0..cell.candidates() as u32 {
+        for cand in 0..u32::try_from(cell.candidates()).unwrap_or(u32::MAX) {
             self.enrol(cand);
             while self.schedule.is_some() && self.standing.get() <= u64::from(cand) && self.now() < until {
                 self.changed(until).await;
@@ -100,7 +101,7 @@ impl Backend for SimCell {
     }
 
     async fn connect_to(&self, server: u32) -> Option<SimSession> {
-        let client = self.world.open_at(ClientOwner::NOBODY, TIMEOUT.as_millis() as u64, &[server as usize - 1]);
+        let client = self.world.open_at(ClientOwner::NOBODY, millis(TIMEOUT), &[server as usize - 1]);
         // On drop before the session exists, the client stops dialling.
         let mut dialling = UnconnectedClient { world: &self.world, client, done: false };
         let session = SimSession::of(&self.world, client).await;
@@ -114,7 +115,7 @@ impl Backend for SimCell {
 
     fn running(&self) -> Vec<u16> {
         let hosts = self.world.network.hosts.borrow();
-        (0..hosts.len() as u16).filter(|host| hosts[usize::from(*host)].alive).collect()
+        (0..to_u16(hosts.len())).filter(|host| hosts[usize::from(*host)].alive).collect()
     }
 
     async fn look(&self, server: u32) -> (ServerState, Option<i64>) {

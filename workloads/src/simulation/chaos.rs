@@ -3,6 +3,7 @@
 //! smallest one with the same effect.
 
 use hustings_record::Direction;
+use hustings_record::numbers::to_u16;
 use rand::RngExt as _;
 use rand::seq::IndexedRandom as _;
 use rand_chacha::ChaCha8Rng;
@@ -69,13 +70,13 @@ fn sized(cell: &Cell, rng: &mut ChaCha8Rng) -> Cell {
         lot = lot.saturating_sub(*weight);
         here
     });
-    cell.candidates_per_group = drawn.map_or(1, |place| place as u32 + 1);
-    cell.hosts = cell.candidates_per_group as u16;
+    cell.hosts = drawn.map_or(1, |place| to_u16(place) + 1);
+    cell.candidates_per_group = u32::from(cell.hosts);
     cell.host_names = (0..cell.hosts).map(|host| format!("h{host}")).collect();
     cell.servers = if rng.random_bool(0.3) { 5 } else { 3 };
     let ticks = cell.timeout_granted_ms() / SYNC_LIMIT_PER_T / cell.tick_ms.max(1);
     let limit = cell.sync_limit_ms().min(ticks.max(1) * cell.tick_ms) / cell.tick_ms.max(1);
-    cell.sync_limit = Some(limit as u32);
+    cell.sync_limit = Some(u32::try_from(limit).unwrap_or(u32::MAX));
     cell
 }
 

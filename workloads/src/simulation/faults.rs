@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use hustings_record::numbers::to_u32;
 use hustings_record::{Direction, Evidence, ModelledLink, Nanos, ProcessFate, Touch};
 
 use super::session::SimSession;
@@ -41,7 +42,7 @@ impl SimCell {
     /// The state of the links from these hosts to these servers, or to all if none are given.
     pub(super) fn links(&self, hosts: &[u16], servers: &[u32]) -> Vec<ModelledLink> {
         let sides = self.world.network.hosts.borrow();
-        let ids = || (1..=self.world.servers.count() as u32).filter(|id| servers.is_empty() || servers.contains(id));
+        let ids = || (1..=to_u32(self.world.servers.count())).filter(|id| servers.is_empty() || servers.contains(id));
         let of = |host: u16, server: u32| {
             let link = &sides[usize::from(host)].link;
             let place = server as usize - 1;
@@ -113,7 +114,7 @@ impl SimCell {
                 let conn = of(cand).and_then(|slot| slot.client.get());
                 let conn = conn.and_then(|client| world.clients.borrow()[client as usize].conn);
                 if let Some(conn) = conn {
-                    let server = world.network.connections.borrow()[conn as usize].server;
+                    let server = world.network.server_of(conn);
                     world.servers.sides.borrow_mut()[server].lag_us = by_ms * 1_000;
                 }
             }
@@ -148,7 +149,7 @@ impl SimCell {
                     ServerOutageKind::Pause => Fault::ServerPause { lasts },
                     ServerOutageKind::Part => Fault::ServerPartition { lasts },
                 };
-                let leader = || world.servers.ensemble.borrow().leader().map(|server| server as u32 + 1);
+                let leader = || world.servers.ensemble.borrow().leader().map(|server| to_u32(server) + 1);
                 let id = if id == SERVER_LEADER { leader() } else { Some(id) };
                 self.fault_on_servers(fault, id.into_iter().collect());
             }

@@ -1,6 +1,7 @@
 //! Patterns that random steps alone rarely produce: faults that last or coincide. Some schedules have one in addition.
 
 use hustings_record::Direction;
+use hustings_record::numbers::to_usize;
 use rand::RngExt as _;
 use rand::seq::{IndexedRandom as _, SliceRandom as _};
 use rand_chacha::ChaCha8Rng;
@@ -60,7 +61,7 @@ fn vanishing(cands: &[u32], begin_ms: u64, t_ms: u64, rng: &mut ChaCha8Rng) -> V
     let late_ms = rng.random_range(1..t_ms / 10);
     let round = |round: u64| {
         let at_ms = begin_ms + round * round_ms;
-        let other = if in_turn { others[0] } else { others[round as usize % others.len()] };
+        let other = if in_turn { others[0] } else { others[to_usize(round) % others.len()] };
         let (looks, goes) = if in_turn && round % 2 == 1 { (other, first) } else { (first, other) };
         let asked = StepTrigger::Sent { cand: looks, kind, part: "", nth: 1, after_ms: Some(at_ms) };
         [

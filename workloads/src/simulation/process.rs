@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use hustings_record::numbers::nanos;
 use hustings_record::{Event, Nanos};
 
 use super::event_sink::Writer;
@@ -47,6 +48,6 @@ impl Process for SimProcess {
     }
 
     async fn close(&self, session: SimSession, at_most: Duration) -> bool {
-        session.close(at_most.as_micros() as u64).await
+        session.close(nanos(at_most) / 1_000).await
     }
 }

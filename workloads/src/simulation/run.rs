@@ -108,9 +108,10 @@ fn set_up(simulation: &Simulation, recipe: RecipeKind, world: &Rc<SimWorld>) -> 
     let Simulation { cell, seed, schedule, .. } = simulation;
     let placed: Vec<(u32, u16)> = match schedule {
         None => placement(cell, *seed),
-        Some(_) => (0..cell.candidates() as u32)
-            .map(|cand| (cand / cell.candidates_per_group.max(1), (cand % u32::from(cell.hosts.max(1))) as u16))
-            .collect(),
+        Some(_) => {
+            let members = |group: u32| std::iter::repeat_n(group, cell.candidates_per_group as usize);
+            (0..cell.groups).flat_map(members).zip((0..cell.hosts.max(1)).cycle()).collect()
+        }
     };
     let slots = placed.iter().zip(0..).map(|(&(group, host), cand)| SimSlot::new(cand, group, host)).collect();
     let host = |host| SimHost { generation: Cell::new(0), sessions: RefCell::new(sessions(world, cell, host)) };

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use hustings_record::numbers::{nanos, to_u32};
 use hustings_record::{Evidence, Nanos, ServerState};
 
 use super::session::SimSession;
@@ -68,8 +69,9 @@ impl SimCell {
         };
         let ways = |server: &Server| {
             let others = (0..world.servers.count()).filter(|other| world.servers.are_parted(*server, *other));
-            let (server, id) = (*server as u32 + 1, |other: Server| other as u32 + 1);
-            others.flat_map(move |other| [(server, id(other)), (id(other), server)]).collect::<Vec<_>>()
+            let id = |server: Server| to_u32(server) + 1;
+            let own = id(*server);
+            others.flat_map(move |other| [(own, id(other)), (id(other), own)]).collect::<Vec<_>>()
         };
         let seen = Some(Evidence::Apart { ways: servers.iter().flat_map(ways).collect(), bytes: None });
         let proof =
@@ -160,7 +162,7 @@ impl SimCell {
     async fn start_in_order(self: &Rc<Self>, ids: &[u32], gap: Duration, empty: bool) {
         for (place, server) in places(ids).into_iter().enumerate() {
             if place > 0 {
-                self.world.clock.sleep_until(COORDINATOR, self.world.clock.now() + gap.as_micros() as Micros).await;
+                self.world.clock.sleep_until(COORDINATOR, self.world.clock.now() + nanos(gap) / 1_000).await;
             }
             if empty {
                 self.world.servers.ensemble.borrow_mut().wipe(server);

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hustings_record::Evidence;
+use hustings_record::numbers::nanos;
 use hustings_workloads::driver::{Effect, InjectedFault, Remedy, Verification};
 use hustings_workloads::plan::ResolvedTarget;
 
@@ -21,7 +22,7 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &ResolvedTarget, effect: &E
     let (to, remedy) = (clock::now(), Remedy::Take(hit.hosts.clone()));
     effect.took((from, to), remedy.clone());
     let kept = || hit.hosts.iter().map(|host| (*host, cell.hung.kept(*host).unwrap_or(0) as u64)).collect::<Vec<_>>();
-    let until = from + WRITES_WITHIN.as_nanos() as u64;
+    let until = from + nanos(WRITES_WITHIN);
     while kept().iter().any(|(_, writes)| *writes == 0) && clock::now() < until && !cell.status.is_stopping() {
         tokio::time::sleep(LOOK_AGAIN).await;
     }

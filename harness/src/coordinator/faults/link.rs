@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hustings_record::Direction;
+use hustings_record::numbers::nanos;
 use hustings_workloads::driver::{Backend as _, Effect, InjectedFault, Remedy, Verification};
 use hustings_workloads::faults::LinkSlowdown;
 use hustings_workloads::plan::ResolvedTarget;
@@ -67,7 +68,7 @@ async fn on_links(
 pub(super) async fn lose_replies(cell: &Rc<LiveCell>, hit: &ResolvedTarget, for_ms: u64) -> InjectedFault {
     let until = clock::now() + for_ms * 1_000_000;
     let goes_on = async |wait: Duration| {
-        let at = (clock::now() + wait.as_nanos() as u64).min(until);
+        let at = (clock::now() + nanos(wait)).min(until);
         cell.goes_on_until(at).await && clock::now() < until
     };
     on_links(cell, Remedy::Links(hit.hosts.clone()), async |links| links.lose_replies(&hit.hosts, goes_on).await).await

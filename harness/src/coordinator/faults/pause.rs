@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::rc::Rc;
 use std::time::Duration;
 
+use hustings_record::numbers::nanos;
 use hustings_record::{Evidence, Nanos, ProcessFate};
 use hustings_workloads::driver::{Effect, InjectedFault, Remedy, StoppedHost, Verification};
 use hustings_workloads::plan::ResolvedTarget;
@@ -91,7 +92,7 @@ impl SignalResults {
 }
 
 async fn wait_for_state(pid: u32, stopped: bool) -> Option<char> {
-    let until = clock::now() + SEEN_AT_MOST.as_nanos() as u64;
+    let until = clock::now() + nanos(SEEN_AT_MOST);
     loop {
         let state = process_state(pid);
         if state.is_none_or(|state| (state == 'T') == stopped) || clock::now() > until {

@@ -144,9 +144,8 @@ fn free(count: usize, attempt: u32) -> io::Result<Vec<u16>> {
 /// Ports of `range`, each once. The start differs between processes and attempts, so that concurrent runs do not try
 /// the same ports.
 fn candidates(range: &Range<u16>, attempt: u32) -> impl Iterator<Item = u16> {
-    let (start, span) = (range.start, u64::from(range.end - range.start));
-    let skip = (u64::from(std::process::id()) * 37 + u64::from(attempt) * 1_009) % span.max(1);
-    (0..span).map(move |i| start + ((skip + i) % span) as u16)
+    let skip = (std::process::id() as usize * 37 + attempt as usize * 1_009) % range.len().max(1);
+    range.clone().cycle().skip(skip).take(range.len())
 }
 
 /// From [`LOWEST`] to the beginning of the ports for outgoing connections; empty if they begin below.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use hustings_record::numbers::to_u32;
 use hustings_record::{EvidenceSource, Nanos};
 
 use super::super::message::{Ability, FromProgram};
@@ -226,6 +227,6 @@ impl<'a> Examination<'a> {
 
 /// All slots that a program with this number may take.
 pub(super) fn guest_slots(number: usize) -> impl Iterator<Item = u32> {
-    let first = number as u32 * ELECTIONS;
+    let first = to_u32(number) * ELECTIONS;
     first..first + ELECTIONS
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use hustings_record::numbers::nanos;
 use hustings_record::{EvidenceSource, Nanos};
 
 use super::super::beliefs::{HeldZnodes, ProgramBeliefs};
@@ -115,7 +116,7 @@ impl Examination<'_> {
     /// verification.
     pub(super) fn write_tokens(&mut self) {
         const NAME: &str = "writes_bear_its_own_token";
-        let on_its_way = LINES_WITHIN.as_nanos() as Nanos;
+        let on_its_way = nanos(LINES_WITHIN);
         let writes = self.stage.facts(|fact| match &fact.what {
             StageEventKind::Wrote { slot, said, own, .. } => Some((fact.t, *slot, *said, own.clone())),
             _ => None,
@@ -184,7 +185,7 @@ impl Examination<'_> {
     /// Lines that arrived long after their timestamps. Even with correct timestamps, a late reader learns of a term too
     /// late.
     fn delayed(&self, guest: usize) -> Vec<String> {
-        let most = LINES_WITHIN.as_nanos() as Nanos;
+        let most = nanos(LINES_WITHIN);
         let stopped = |span: (Nanos, Nanos)| {
             self.stopped.iter().any(|(of, stop)| *of == guest && stop.0 <= span.1 && span.0 <= stop.1 + most)
         };
@@ -218,9 +219,9 @@ impl Examination<'_> {
             _ => None,
         });
         let led = |sent: Nanos| said.iter().rev().find(|report| report.1 <= sent).is_some_and(|report| report.2);
-        let on_its_way = LINES_WITHIN.as_nanos() as Nanos;
+        let on_its_way = nanos(LINES_WITHIN);
         let sent_in_time = |sent: Nanos, t: Nanos| sent <= t && t <= sent + on_its_way && led(sent);
-        let slack = WAYS_DIFFER.as_nanos() as Nanos;
+        let slack = nanos(WAYS_DIFFER);
         let leads = |t: Nanos| {
             let before = said.iter().rev().find(|(heard, ..)| *heard <= t);
             before.is_some_and(|(heard, _, leads)| *leads || t <= heard + slack)

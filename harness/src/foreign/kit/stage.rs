@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use hustings_record::numbers::nanos;
 use hustings_record::{Nanos, StepDown, Token};
 use hustings_workloads::coordination::{CreateMode, Session as _};
 use hustings_workloads::resource::{LedgerResult, Resource};
@@ -169,7 +170,7 @@ impl Stage {
 
     /// Waits until it holds. False: it did not within that time.
     pub(super) async fn until(&self, at_most: Duration, holds: impl Fn() -> bool) -> bool {
-        let end = clock::now() + at_most.as_nanos() as Nanos;
+        let end = clock::now() + nanos(at_most);
         while !holds() {
             if clock::now() > end {
                 return false;

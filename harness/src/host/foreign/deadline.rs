@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use hustings_record::numbers::nanos;
 use hustings_record::words::duration;
 use hustings_record::{Nanos, STOP_AT_MOST};
 
@@ -11,7 +12,7 @@ pub(super) const LOOK: Duration = Duration::from_millis(10);
 /// The wait ends here however little the program could run: the coordinator waits for this process in turn.
 const WAIT_AT_MOST: Duration = Duration::from_secs(20);
 /// Of the time between two checks no more than this counts: a longer one is a stall of this process.
-const COUNTED_NS_MAX: Nanos = 2 * LOOK.as_nanos() as Nanos;
+const COUNTED_NS_MAX: Nanos = 2 * nanos(LOOK);
 
 /// An order to end, and how much of the time since then the program could use.
 pub(super) struct StopDeadline {
@@ -33,7 +34,7 @@ impl StopDeadline {
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.usable >= STOP_AT_MOST.as_nanos() as Nanos || self.waited() >= WAIT_AT_MOST.as_nanos() as Nanos
+        self.usable >= nanos(STOP_AT_MOST) || self.waited() >= nanos(WAIT_AT_MOST)
     }
 
     /// From the order until the last check.

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use hustings_record::numbers::to_u32;
 use hustings_record::{Event, Misbehaviour, Nanos};
 use rustix::process::Signal;
 use tokio::sync::{mpsc, oneshot};
@@ -389,7 +390,7 @@ impl HostedProgram {
     pub(super) fn closed(&self) -> (u32, u32) {
         let slots = self.slots.borrow();
         let closed = slots.sessions().filter(|(_, seen)| seen.over).count();
-        (closed as u32, (slots.sessions().count() - closed) as u32)
+        (to_u32(closed), to_u32(slots.sessions().count() - closed))
     }
 
     /// A sentence with the last lines of the program's log.

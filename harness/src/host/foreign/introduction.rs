@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hustings_record::numbers::nanos;
 use hustings_record::{Event, EvidenceSource, Misbehaviour, Nanos};
 
 use crate::foreign::clocks::{ProgramClock, ROUNDS, Round, judge, same_namespace};
@@ -56,7 +57,7 @@ pub(super) struct HandshakeResult {
 }
 
 fn within(limit: Duration) -> Nanos {
-    clock::now() + limit.as_nanos() as Nanos
+    clock::now() + nanos(limit)
 }
 
 impl Introduction {
@@ -132,8 +133,7 @@ impl Introduction {
             return Err(HandshakeError { text, rule: None, since: None });
         }
         let now = clock::now();
-        let hello_is_due =
-            matches!(self.step, IntroductionStep::Hello { since } if now > since + HELLO_WITHIN.as_nanos() as Nanos);
+        let hello_is_due = matches!(self.step, IntroductionStep::Hello { since } if now > since + nanos(HELLO_WITHIN));
         if hello_is_due && let Some(error) = self.missing_hello(program) {
             return Err(error);
         }

@@ -147,6 +147,22 @@ fn what_is_done_of_a_plan_that_nobody_made_is_refused() {
 }
 
 #[test]
+fn orders_of_one_number_are_refused() {
+    let order = |id, planned| {
+        let Event::Fault(order) = ordered(FaultKind::Resign, planned, &[0]) else { panic!("it is an order") };
+        Event::Fault(Box::new(FaultOrder { id, ..*order }))
+    };
+    let of = |events: &[Event]| {
+        let plan = planned(&[FaultKind::Resign, FaultKind::Resign]);
+        record_of(CellInfo { fault_kind: FaultKind::Resign, ..one_of_each() }, &[&[plan], events].concat())
+    };
+    // A fault of the plan that hits several groups is one order for each.
+    assert!(of(&[order(0, Some(0)), order(1, Some(0)), order(2, Some(1)), order(3, None)]).read().is_ok());
+    assert_refused(&of(&[order(0, Some(0)), order(0, Some(1))]), "two orders are fault 0");
+    assert_refused(&of(&[order(3, None), order(3, None)]), "two orders are fault 3");
+}
+
+#[test]
 fn a_verified_crash_after_which_no_process_has_ended_is_refused() {
     let verified = |verified| {
         Event::Verification(Box::new(VerificationEvent {

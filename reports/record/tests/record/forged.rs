@@ -24,7 +24,7 @@ impl SealedRecord {
         Self::with(&[parameters()])
     }
 
-    /// All writers of its cells tell of this.
+    /// The coordinators of its cells tell of this, and the observers of the parameters among it.
     fn with(events: &[Event]) -> Self {
         let mut manifest = Folder::new(SCHEMA).read().unwrap().manifest;
         let dir = tempfile::tempdir().unwrap();
@@ -37,8 +37,10 @@ impl SealedRecord {
                 Event::Cell { t: *t, info: Box::new(info) }
             };
             let own: Vec<Event> = events.iter().map(own).collect();
-            let segments =
-                ["coordinator", "observer"].map(|writer| segment(dir.path(), index, (writer, None, 0), &own));
+            let observed: Vec<Event> =
+                own.iter().filter(|event| matches!(event, Event::Cell { .. })).cloned().collect();
+            let segments = [("coordinator", own), ("observer", observed)]
+                .map(|(writer, events)| segment(dir.path(), index, (writer, None, 0), &events));
             CellEntry { index, name, complete: true, segments: segments.to_vec() }
         });
         manifest.cells = cells.collect();

@@ -3,6 +3,7 @@
 use super::*;
 use crate::check::participation::Participation;
 use crate::check::tolerance::recovery_deadline;
+use hustings_record::numbers::to_u32;
 
 pub(in crate::mutations) const DROPS_OUT: Mutation = Mutation::fails::<Participation>(
     "drops-out",
@@ -24,15 +25,14 @@ fn sites(scene: &IndexedCell<'_>) -> Sites {
             recovery_deadline(scene.index)(at) + rejoins_after < scene.end_of_whole_drain(),
         )
         .keep("every candidate led after the measuring began", |&cand| {
-            let terms = scene.index.terms.by_cand.get(&(cand as u32)).into_iter().flatten();
+            let terms = scene.index.terms.by_cand.get(&to_u32(cand)).into_iter().flatten();
             terms.into_iter().all(|&term| scene.term(term).ended.1 < at)
         })
         .keep("every follower was hit, or its process died", |&cand| {
-            let host = scene.index.candidates.all[&(cand as u32)].host;
+            let cand = to_u32(cand);
+            let host = scene.index.candidates.all[&cand].host;
             let dead = scene.index.presence.dead.get(&host).is_some_and(|dead| dead.0 < window.1);
-            !dead
-                && scene.calm(cand as u32, (at, at + 1)).is_some()
-                && scene.index.faults.of_cand(cand as u32).next().is_none()
+            !dead && scene.calm(cand, (at, at + 1)).is_some() && scene.index.faults.of_cand(cand).next().is_none()
         })
         .only_if(
             "servers were hit, or out",
@@ -45,7 +45,7 @@ fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     let at = scene.index.window().map_or(0, |window| window.0) + 1;
     let mut edits = Edits::default();
     let gone = |cand: u32| sites.contains(&(cand as usize));
-    for cand in sites.iter().map(|&cand| cand as u32) {
+    for cand in sites.iter().map(|&cand| to_u32(cand)) {
         if let (Some(stand), Some(segment)) = (scene.index.candidates.standing(cand, at), scene.segment_at(cand, at)) {
             let how = Departure::Resigned { delete: Some((at, at)) };
             edits.add(segment, at, Event::Left { t: at, cand, session: stand.session, how });

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::check::enrolment::Enrolment;
+use hustings_record::numbers::to_u32;
 
 pub(in crate::mutations) const GROUP_NEVER_LED: Mutation = Mutation {
     name: "group-never-led",
@@ -17,7 +18,7 @@ pub(in crate::mutations) const GROUP_NEVER_LED: Mutation = Mutation {
 
 fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     let of_group = |cand: u32| scene.index.candidates.all.get(&cand).map(|candidate| candidate.group);
-    let first = sites.first().map(|&group| group as u32);
+    let first = sites.first().map(|&group| to_u32(group));
     let is_it = move |cand: u32| first.is_some() && of_group(cand) == first;
     Edits::default()
         .drop_if(move |_, event| match event {

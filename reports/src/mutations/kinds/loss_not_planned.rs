@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::check::handovers::Handovers;
+use crate::check::stall_confounder::kept_from_leading;
 
 pub(in crate::mutations) const LOSS_NOT_PLANNED: Mutation =
     Mutation::fails::<Handovers>("loss-not-planned", "a lead changes hands though no fault was ordered", sites, edit);
@@ -17,8 +18,9 @@ fn sites(scene: &IndexedCell<'_>) -> Sites {
         others.into_iter().all(|fault| !fault.explains((loss.effect, until)))
     };
     let stalled = |loss: &usize| {
-        let at = scene.losses()[*loss].effect;
-        index.confounding_stall(&[scene.loser(*loss).host], (at, scene.granted(*loss).unwrap_or(at))).is_some()
+        let (at, loser) = (scene.losses()[*loss].effect, scene.loser(*loss));
+        index.confounding_stall(&[loser.host], (at, scene.granted(*loss).unwrap_or(at))).is_some()
+            || [at, loser.ended.0, loser.ended.1].iter().any(|&at| kept_from_leading(index, loser.host, at).is_some())
     };
     // A record without any fault already shows that nothing was tried.
     scene

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::check::participation::Participation;
+use hustings_record::numbers::to_u32;
 
 pub(in crate::mutations) const NEVER_SETTLES: Mutation = Mutation::fails::<Participation>(
     "never-settles",
@@ -14,17 +15,16 @@ fn sites(scene: &IndexedCell<'_>) -> Sites {
     let Some(window) = scene.index.window() else {
         return Sites::Nowhere("the cell ended before its tear-down".into());
     };
+    let settled = |&cand: &usize| last_settled(scene, to_u32(cand));
     let long = 7 * scene.index.timeout_or_asked() / 5 + 4_000_000_000;
     SiteFilter::of(scene.index.candidates.all.keys().map(|&cand| cand as usize), "there are no candidates")
-        .keep("nobody settled after a notification and remained a follower", |&cand| {
-            last_settled(scene, cand as u32).is_some()
+        .keep("nobody settled after a notification and remained a follower", |cand| settled(cand).is_some())
+        .keep("the window ended too soon after every such moment", |cand| {
+            settled(cand).is_some_and(|(notified, _)| notified + long < scene.end_of_whole_drain())
         })
-        .keep("the window ended too soon after every such moment", |&cand| {
-            last_settled(scene, cand as u32).is_some_and(|(notified, _)| notified + long < scene.end_of_whole_drain())
-        })
-        .keep("a fault came after every such moment", |&cand| {
-            let from = last_settled(scene, cand as u32).map_or(0, |settled| settled.0);
-            scene.calm(cand as u32, (from, window.1.saturating_sub(1))).is_some()
+        .keep("a fault came after every such moment", |cand| {
+            let from = settled(cand).map_or(0, |settled| settled.0);
+            scene.calm(to_u32(*cand), (from, window.1.saturating_sub(1))).is_some()
         })
         .sites()
 }
@@ -46,8 +46,9 @@ fn last_settled(scene: &IndexedCell<'_>, cand: u32) -> Option<(Nanos, Nanos)> {
 
 fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
     let until = scene.index.observed_until();
+    let candidates = sites.iter().map(|&cand| to_u32(cand));
     let dropped: BTreeMap<u32, Nanos> =
-        sites.iter().filter_map(|&cand| Some((cand as u32, last_settled(scene, cand as u32)?.0))).collect();
+        candidates.filter_map(|cand| Some((cand, last_settled(scene, cand)?.0))).collect();
     Edits::default().later(scene.whole_drain()).drop_if(move |_, event| match event {
         Event::Settled { t, cand, .. } => dropped.get(cand).is_some_and(|from| t >= from && *t < until),
         _ => false,

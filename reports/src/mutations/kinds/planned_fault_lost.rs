@@ -2,13 +2,14 @@
 
 use super::faults_denied::FAULT_UNVERIFIED;
 use super::*;
+use hustings_record::numbers::to_u32;
 
 pub(in crate::mutations) const PLANNED_FAULT_LOST: Mutation = Mutation {
     name: "planned-fault-lost",
     about: "a planned fault vanishes: it is neither ordered nor withheld",
     sites: |scene| SiteFilter::of(planned(scene), "the record does not tell the plan of this cell").sites(),
     edit: |scene, sites| {
-        let gone: Vec<u32> = sites.iter().map(|&id| id as u32).collect();
+        let gone = numbers(sites);
         let is_gone = |planned: Option<u32>| planned.is_some_and(|id| gone.contains(&id));
         let faults = scene.index.faults.all.iter();
         let orders: Vec<u32> = faults.filter(|fault| is_gone(fault.planned)).map(|fault| fault.id).collect();
@@ -26,7 +27,7 @@ pub(in crate::mutations) const FAULT_NOT_OF_PLAN: Mutation = Mutation {
     name: "fault-not-of-plan",
     about: "a fault was ordered that the plan does not name",
     edit: |_, sites| {
-        let gone: Vec<u32> = sites.iter().map(|&id| id as u32).collect();
+        let gone = numbers(sites);
         Edits::default().replace(move |_, event| {
             let Event::FaultPlan { t, faults } = event else { return None };
             let faults = faults.iter().filter(|fault| !gone.contains(&fault.id)).cloned().collect();
@@ -39,4 +40,8 @@ pub(in crate::mutations) const FAULT_NOT_OF_PLAN: Mutation = Mutation {
 /// Numbers of planned faults.
 fn planned(scene: &IndexedCell<'_>) -> impl Iterator<Item = usize> {
     scene.index.plan.faults.iter().flat_map(|faults| faults.keys()).map(|&id| id as usize)
+}
+
+fn numbers(sites: &[usize]) -> Vec<u32> {
+    sites.iter().map(|&id| to_u32(id)).collect()
 }

@@ -4,6 +4,7 @@ use super::*;
 use crate::check::split_brain::SplitBrain;
 use crate::index::Ending;
 use crate::stats::spans::{Span, touches};
+use hustings_record::numbers::whole;
 
 pub(in crate::mutations) const BY_5_MS: Mutation = Mutation::fails::<SplitBrain>(
     "revoke-5-ms-late",
@@ -33,7 +34,7 @@ pub(super) fn forbidden_overlap(scene: &IndexedCell<'_>) -> Option<Nanos> {
     let (index, expect) = (scene.index, &scene.index.info.expect);
     let allowed = match (expect.overlap, expect.overlap_of_t_max) {
         (Expectation::None | Expectation::Excused, _) => 0,
-        (Expectation::Some | Expectation::Any, Some(share)) => (share * index.timeout_or_asked() as f64) as Nanos,
+        (Expectation::Some | Expectation::Any, Some(share)) => whole(share * index.timeout_or_asked() as f64),
         (Expectation::Some | Expectation::Any, None) => return None,
     };
     Some(allowed + index.epsilon + 1)

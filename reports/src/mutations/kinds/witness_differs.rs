@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::check::witness::Witness;
+use hustings_record::numbers::to_u32;
 
 pub(in crate::mutations) const WITNESS_DIFFERS: Mutation = Mutation::fails::<Witness>(
     "witness-differs",
@@ -17,7 +18,7 @@ pub(in crate::mutations) const WITNESS_DIFFERS: Mutation = Mutation::fails::<Wit
 );
 
 fn edit<'s>(_: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {
-    let cand = sites.first().map(|&cand| cand as u32);
+    let cand = sites.first().map(|&cand| to_u32(cand));
     Edits::default().rule(move |_, segment, event| {
         use crate::mutations::edits::EventEdit::{Keep, Replace};
         match event {

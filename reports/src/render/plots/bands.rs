@@ -3,6 +3,7 @@
 use super::canvas::{Align, Canvas, DrawResult, Stroke, text_width};
 use super::palette::ORANGE;
 use super::scale::Scale;
+use hustings_record::numbers::to_i32;
 use hustings_record::{FaultKind, Nanos};
 
 const BANDS_MAX: usize = 200;
@@ -57,7 +58,7 @@ impl Names {
         let name = kind.name();
         let at = from.min(self.right - text_width(name));
         if let Some(lane) = self.free_from.iter().position(|&free| at >= free) {
-            canvas.text((at, self.top - 12 - LINE * lane as i32), name, Align::Left, false)?;
+            canvas.text((at, self.top - 12 - LINE * to_i32(lane)), name, Align::Left, false)?;
             self.free_from[lane] = at + text_width(name) + 6;
         }
         Ok(())

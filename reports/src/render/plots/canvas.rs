@@ -13,6 +13,7 @@ use plotters::style::{Color, FontStyle, IntoFont, RGBColor, ShapeStyle, TextStyl
 
 use super::scale::Scale;
 use crate::render::{clean, format};
+use hustings_record::numbers::{to_usize, whole, whole_i32};
 
 /// The page's text colour.
 pub(crate) const INK: RGBColor = RGBColor(1, 1, 1);
@@ -96,17 +97,19 @@ pub(crate) struct Canvas<'a> {
 
 type Point = (i32, i32);
 
-/// Draws a figure of `size` pixels with `strokes`.
+/// Draws a figure of this width and height in pixels with `strokes`.
 pub(crate) fn figure(
     title: String,
     about: String,
-    size: (u32, u32),
+    (width, height): (i32, i32),
     strokes: impl FnOnce(&Canvas<'_>) -> DrawResult,
 ) -> Result<Figure, PlotError> {
+    let pixels = |length: i32| u32::try_from(length).unwrap_or(0);
+    let size = (pixels(width), pixels(height));
     let mut drawing = String::new();
     {
         let canvas = Canvas { area: SVGBackend::with_string(&mut drawing, size).into_drawing_area() };
-        canvas.text((0, 16), &clean::short(&title, title_chars(size.0)), Align::Left, true)?;
+        canvas.text((0, 16), &clean::short(&title, chars_of(TITLE_PX, width)), Align::Left, true)?;
         strokes(&canvas)?;
         canvas.area.present().map_err(failed)?;
     }
@@ -121,14 +124,14 @@ pub(crate) fn figure(
     Ok(Figure { title, about, size, body })
 }
 
-/// Characters of a title that fit into `width` pixels.
-fn title_chars(width: u32) -> usize {
-    (f64::from(width) / (f64::from(TITLE_PX) * CHAR_WIDTH)) as usize
-}
-
 /// Characters of text that fit into `width` pixels.
 pub(crate) fn chars_in(width: i32) -> usize {
-    (f64::from(width.max(0)) / (f64::from(TEXT_PX) * CHAR_WIDTH)) as usize
+    chars_of(TEXT_PX, width)
+}
+
+/// The same of text that is `px` pixels high.
+fn chars_of(px: i32, width: i32) -> usize {
+    to_usize(whole(f64::from(width) / (f64::from(px) * CHAR_WIDTH)))
 }
 
 impl Figure {
@@ -159,7 +162,7 @@ fn failed(error: impl std::fmt::Display) -> PlotError {
 
 /// Pixels that `text` takes at most, roughly.
 pub(crate) fn text_width(text: &str) -> i32 {
-    (text.chars().count() as f64 * f64::from(TEXT_PX) * CHAR_WIDTH).ceil() as i32
+    whole_i32((text.chars().count() as f64 * f64::from(TEXT_PX) * CHAR_WIDTH).ceil())
 }
 
 impl Canvas<'_> {

@@ -7,6 +7,7 @@ use super::palette::BLUE;
 use super::scale::{Scale, ScaleKind};
 use crate::render::{clean, format};
 use crate::summary::{CellSummary, CorrelatedExpiry};
+use hustings_record::numbers::{to_i32, whole_i32};
 
 pub(super) const CHART: Chart = Chart {
     heading: "Groups that fell together",
@@ -36,14 +37,14 @@ fn draw(cell: &CellSummary) -> Result<Vec<Figure>, PlotError> {
     }
     let bottom = TOP + LANE * i32::try_from(correlated_expiries.len()).unwrap_or(0);
     let title = "Groups that lost their leader to one injection".to_owned();
-    let figure = figure(title, words(&correlated_expiries), (WIDTH as u32, (bottom + 52) as u32), |canvas| {
+    let figure = figure(title, words(&correlated_expiries), (WIDTH, bottom + 52), |canvas| {
         let ends = correlated_expiries.iter().flat_map(|correlated_expiry| {
             correlated_expiry.noticed.iter().map(|&(tick, _)| (tick + 1) as f64 * correlated_expiry.tick as f64)
         });
         let x = Scale::new(ScaleKind::Linear, 0.0, ends.fold(1.0, f64::max), (LEFT, RIGHT));
         canvas.times(&x, (TOP, bottom))?;
         for (i, correlated_expiry) in correlated_expiries.iter().enumerate() {
-            lane(canvas, &x, correlated_expiry, TOP + LANE * i as i32)?;
+            lane(canvas, &x, correlated_expiry, TOP + LANE * to_i32(i))?;
         }
         canvas.foot((LEFT, RIGHT), bottom, "time since the first of these leads was lost")
     })?;
@@ -57,7 +58,7 @@ fn lane(canvas: &Canvas<'_>, x: &Scale, correlated_expiry: &CorrelatedExpiry, to
     canvas.text((LEFT - 8, foot - 10), &clean::short(&name, 18), Align::Right, false)?;
     for &(tick, groups) in &correlated_expiry.noticed {
         let at = |ticks: u64| x.at(ticks as f64 * correlated_expiry.tick as f64);
-        let height = (f64::from(BAR_MAX) * groups as f64 / correlated_expiry.groups.max(1) as f64).ceil() as i32;
+        let height = whole_i32((f64::from(BAR_MAX) * groups as f64 / correlated_expiry.groups.max(1) as f64).ceil());
         let (from, to) = (at(tick), at(tick.saturating_add(1)));
         canvas.bar((from, foot - height.clamp(1, BAR_MAX)), (to.max(from + 2), foot), BLUE, 1.0)?;
     }

@@ -35,7 +35,7 @@ impl Plot<'_> {
     pub(crate) fn draw(&self) -> Result<Figure, PlotError> {
         let rows: usize = self.curves.iter().map(|curve| curve.legend_rows().len()).sum();
         let height = BOTTOM + 56 + LEGEND_ROW * i32::try_from(rows).unwrap_or(0);
-        figure(self.title.clone(), self.words(), (WIDTH as u32, height as u32), |canvas| {
+        figure(self.title.clone(), self.words(), (WIDTH, height), |canvas| {
             let x = self.x_scale();
             let y = Scale::new(ScaleKind::Linear, 0.0, 1.0, (BOTTOM, TOP));
             self.axes(canvas, &x, &y)?;

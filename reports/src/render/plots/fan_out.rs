@@ -10,6 +10,7 @@ use super::palette::Palette;
 use super::scale::{Scale, ScaleKind};
 use crate::render::{clean, format};
 use crate::summary::Summary;
+use hustings_record::numbers::{to_i32, whole};
 
 pub(super) const CHART: Chart = Chart {
     heading: "Fan-out",
@@ -50,13 +51,14 @@ fn draw(summary: &Summary) -> Result<Vec<Figure>, PlotError> {
     let legend_rows = i32::try_from(recipes.len()).unwrap_or(0);
     let height = BOTTOM + 58 + 20 * legend_rows;
     let title = "Wake-ups per leader loss".to_owned();
-    let figure = figure(title, words(&recipes), (WIDTH as u32, height as u32), |canvas| {
+    let figure = figure(title, words(&recipes), (WIDTH, height), |canvas| {
         let sizes: BTreeSet<u32> = recipes.values().flat_map(|(_, points)| points).map(|p| p.size).collect();
         let (x, y) = scales(&recipes, &sizes);
         axes(canvas, &x, &y, &sizes)?;
         for (i, (name, (colour, points))) in recipes.iter().enumerate() {
-            let shift = DODGE * i as i32 - DODGE * (recipes.len() as i32 - 1) / 2;
-            let at = BOTTOM + 64 + 20 * i as i32;
+            let i = to_i32(i);
+            let shift = DODGE * i - DODGE * (legend_rows - 1) / 2;
+            let at = BOTTOM + 64 + 20 * i;
             canvas.dot((LEFT + 6, at), 5, *colour)?;
             canvas.text((LEFT + 20, at), &clean::short(name, 60), Align::Left, false)?;
             let path: Vec<(i32, i32)> =
@@ -113,7 +115,7 @@ fn scales(recipes: &BTreeMap<String, (RGBColor, Vec<Point>)>, sizes: &BTreeSet<u
 }
 
 fn axes(canvas: &Canvas<'_>, x: &Scale, y: &Scale, sizes: &BTreeSet<u32>) -> DrawResult {
-    let labelled = |tick: f64| (tick, format::count(tick as u64));
+    let labelled = |tick: f64| (tick, format::count(whole(tick)));
     canvas.levels(y, (LEFT, RIGHT), y.ticks().into_iter().map(labelled))?;
     let ticks: Vec<f64> =
         if sizes.len() <= SIZES_MAX { sizes.iter().map(|&size| f64::from(size)).collect() } else { x.ticks() };

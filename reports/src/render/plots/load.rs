@@ -8,6 +8,7 @@ use super::scale::{Scale, ScaleKind};
 use crate::render::format;
 use crate::summary::{CellSummary, Load, LoadPoint};
 use hustings_record::Nanos;
+use hustings_record::numbers::{to_i32, whole};
 use plotters::style::RGBColor;
 
 pub(super) const CHART: Chart = Chart {
@@ -57,19 +58,18 @@ fn draw(cell: &CellSummary) -> Result<Vec<Figure>, PlotError> {
     let told = |panel: &&Panel| load.servers.values().flatten().any(|point| (panel.of)(point).is_some());
     let panels: Vec<&Panel> = PANELS.iter().filter(told).collect();
     let bottom = TOP + (PANEL + GAP) * i32::try_from(panels.len()).unwrap_or(0);
-    let drawn =
-        figure("Load of the servers".into(), words(load, &panels), (WIDTH as u32, (bottom + 82) as u32), |canvas| {
-            let x = Scale::new(ScaleKind::Linear, 0.0, (load.to - load.from) as f64, (LEFT, RIGHT));
-            let bands = Bands { x: &x, window: (load.from, load.to), right: RIGHT, top: TOP, bottom };
-            bands.draw(canvas, load.faults.iter().map(|fault| (fault.kind, (fault.from, fault.to))))?;
-            canvas.times(&x, (TOP, bottom))?;
-            for (i, panel) in panels.iter().enumerate() {
-                let top = TOP + (PANEL + GAP) * i as i32;
-                self::panel(canvas, load, panel, &x, (top, top + PANEL))?;
-            }
-            canvas.foot((LEFT, RIGHT), bottom, "time since the servers were first asked")?;
-            legend(canvas, load, bottom + 64)
-        })?;
+    let drawn = figure("Load of the servers".into(), words(load, &panels), (WIDTH, bottom + 82), |canvas| {
+        let x = Scale::new(ScaleKind::Linear, 0.0, (load.to - load.from) as f64, (LEFT, RIGHT));
+        let bands = Bands { x: &x, window: (load.from, load.to), right: RIGHT, top: TOP, bottom };
+        bands.draw(canvas, load.faults.iter().map(|fault| (fault.kind, (fault.from, fault.to))))?;
+        canvas.times(&x, (TOP, bottom))?;
+        for (i, panel) in panels.iter().enumerate() {
+            let top = TOP + (PANEL + GAP) * to_i32(i);
+            self::panel(canvas, load, panel, &x, (top, top + PANEL))?;
+        }
+        canvas.foot((LEFT, RIGHT), bottom, "time since the servers were first asked")?;
+        legend(canvas, load, bottom + 64)
+    })?;
     Ok(vec![drawn])
 }
 
@@ -125,7 +125,7 @@ fn largest(load: &Load, panel: &Panel) -> f64 {
 }
 
 fn figure_of(value: f64) -> String {
-    format::count(value.round() as u64)
+    format::count(whole(value.round()))
 }
 
 fn words(load: &Load, panels: &[&Panel]) -> String {

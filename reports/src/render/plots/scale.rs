@@ -1,5 +1,7 @@
 //! Maps values to pixels, with ticks at round values.
 
+use hustings_record::numbers::whole_i32;
+
 /// How values are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScaleKind {
@@ -46,7 +48,7 @@ impl Scale {
         let (low, high) = (self.bent(self.from), self.bent(self.to));
         let share = ((self.bent(value) - low) / (high - low)).clamp(0.0, 1.0);
         let share = if share.is_finite() { share } else { 0.0 };
-        self.pixels.0 + (share * f64::from(self.pixels.1 - self.pixels.0)).round() as i32
+        self.pixels.0 + whole_i32((share * f64::from(self.pixels.1 - self.pixels.0)).round())
     }
 
     pub(crate) fn holds(&self, value: f64) -> bool {
@@ -67,14 +69,14 @@ impl Scale {
         let rough = (self.to - self.from) / room;
         let power = 10f64.powf(rough.log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|&step| step >= rough).unwrap_or(rough);
-        let first = (self.from / step).ceil() as i64;
-        (first..first + 24).map(|i| i as f64 * step).take_while(|&v| v <= self.to * (1.0 + 1e-9)).collect()
+        let first = (self.from / step).ceil();
+        (0..24).map(|i| (first + f64::from(i)) * step).take_while(|&v| v <= self.to * (1.0 + 1e-9)).collect()
     }
 
     fn decade_ticks(&self) -> Vec<f64> {
-        let (low, high) = (self.from.max(1.0).log10().floor() as i32, self.to.max(1.0).log10().ceil() as i32);
-        let decades = self.to.max(1.0).log10() - self.from.max(1.0).log10();
-        let steps: &[f64] = match decades {
+        let (from, to) = (self.from.max(1.0).log10(), self.to.max(1.0).log10());
+        let (low, high) = (whole_i32(from.floor()), whole_i32(to.ceil()));
+        let steps: &[f64] = match to - from {
             d if d <= 0.6 => &[1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0],
             d if d <= 1.2 => &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0],
             d if d <= 3.5 => &[1.0, 2.0, 5.0],

@@ -10,6 +10,7 @@ use super::scale::{Scale, ScaleKind};
 use crate::render::differing_parameters::{Axis, DifferingParameters};
 use crate::render::{clean, format};
 use crate::summary::{CellSummary, Summary};
+use hustings_record::numbers::{to_i32, whole};
 
 pub(super) const CHART: Chart = Chart {
     heading: "How it grows with the group",
@@ -51,7 +52,7 @@ const MEASURES: [ScalingMeasure; 2] = [
         title: "Requests per loss of a leader",
         kind: ScaleKind::LogWithZero,
         of: |cell| cell.fan_out.requests.map(|(median, most)| (median as f64, most as f64)),
-        written: |n| format::count(n as u64),
+        written: |n| format::count(whole(n)),
     },
 ];
 
@@ -132,7 +133,7 @@ fn draw_one(
     palette: &Palette,
 ) -> Result<Figure, PlotError> {
     let rows = i32::try_from(recipes.len()).unwrap_or(0);
-    let size = (WIDTH as u32, (BOTTOM + 58 + LEGEND_ROW * rows) as u32);
+    let size = (WIDTH, BOTTOM + 58 + LEGEND_ROW * rows);
     figure(title, words(measure, recipes), size, |canvas| {
         let dots = || recipes.values().flatten();
         let low = dots().map(|dot| dot.size).min().unwrap_or(1);
@@ -144,13 +145,14 @@ fn draw_one(
         let y = Scale::new(measure.kind, from, most * 1.3, (BOTTOM, TOP));
         axes(canvas, &x, &y, measure, dots().map(|dot| dot.size).collect())?;
         for (i, (name, dots)) in recipes.iter().enumerate() {
+            let i = to_i32(i);
             let colour = palette.recipe(name);
             let path: Vec<(i32, i32)> = line(dots).iter().map(|&(n, value)| (x.at(n.into()), y.at(value))).collect();
             if path.len() > 1 {
                 canvas.path(path, Stroke::new(colour, 2))?;
             }
             // Whiskers are drawn side by side, so that none hides another.
-            let shift = 4 * i as i32 - 2 * (rows - 1);
+            let shift = 4 * i - 2 * (rows - 1);
             for dot in dots {
                 let at = x.at(dot.size.into());
                 canvas.line(
@@ -160,7 +162,7 @@ fn draw_one(
                 )?;
                 canvas.dot((at, y.at(dot.median)), 4, colour)?;
             }
-            let at = BOTTOM + 62 + LEGEND_ROW * i as i32;
+            let at = BOTTOM + 62 + LEGEND_ROW * i;
             canvas.line((LEFT, at), (LEFT + 30, at), Stroke::new(colour, 2))?;
             canvas.dot((LEFT + 15, at), 4, colour)?;
             canvas.text((LEFT + 42, at), &clean::short(name, 60), Align::Left, false)?;

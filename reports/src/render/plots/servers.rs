@@ -9,6 +9,7 @@ use super::palette::{BLUE, GREEN, GREY, PURPLE, SKY};
 use super::scale::{Scale, ScaleKind};
 use crate::render::format;
 use crate::summary::{CellSummary, ServerBar, ServerWatchSection, WriteProbes};
+use hustings_record::numbers::{to_i32, whole_i32};
 use hustings_record::{Nanos, ServerState};
 
 pub(super) const CHART: Chart = Chart {
@@ -84,7 +85,7 @@ impl<'a> Lanes<'a> {
     /// Draws them from `top` on, with the times of the window laid out by `x` from 0 on.
     pub(super) fn draw(&self, canvas: &Canvas<'_>, x: &Scale, (left, right): (i32, i32), top: i32) -> DrawResult {
         for (i, &server) in self.servers.iter().enumerate() {
-            let top = top + LANE * i as i32;
+            let top = top + LANE * to_i32(i);
             canvas.line((0, top), (right, top), Stroke::grid())?;
             canvas.text((left - 10, top + LANE / 2), &format!("server {server}"), Align::Right, false)?;
             for bar in self.bars.iter().filter(|bar| bar.server == server) {
@@ -173,7 +174,7 @@ impl ServersView<'_> {
         let shares = groups > 0 && !self.watch.led.is_empty();
         let lanes_end = TOP + lanes.height();
         let bottom = if shares { lanes_end + SHARE + 14 } else { lanes_end };
-        figure(title, self.words(), (WIDTH as u32, (bottom + 82) as u32), |canvas| {
+        figure(title, self.words(), (WIDTH, bottom + 82), |canvas| {
             let length = self.window.1.saturating_sub(self.window.0);
             let x = Scale::new(ScaleKind::Linear, 0.0, length as f64, (LEFT, RIGHT));
             let bands = Bands { x: &x, window: self.window, right: RIGHT, top: TOP, bottom };
@@ -227,7 +228,7 @@ impl ServersView<'_> {
         let ends = led[first..].iter().copied().take_while(|step| step.0 < self.window.1);
         for (t, next) in ends.chain([(self.window.1, 0)]) {
             let at = |t: Nanos| x.at(t.saturating_sub(self.window.0) as f64);
-            let height = (f64::from(foot - top) * (now as f64 / groups as f64).min(1.0)).round() as i32;
+            let height = whole_i32((f64::from(foot - top) * (now as f64 / groups as f64).min(1.0)).round());
             if height > 0 && at(t) > at(from) {
                 canvas.bar((at(from), foot - height), (at(t), foot), GREEN, 0.5)?;
             }

@@ -12,6 +12,7 @@ use super::servers::Lanes;
 use crate::render::{clean, format};
 use crate::summary::{CellSummary, TermBar, Timeline};
 use hustings_record::Nanos;
+use hustings_record::numbers::to_i32;
 
 pub(super) const CHART: Chart = Chart {
     heading: "Beliefs over time",
@@ -78,13 +79,13 @@ impl TimelineView<'_> {
         let bottom = rows_end + lanes.height();
         let lines = if lanes.height() > 0 { 1 } else { 0 };
         let about = self.words(left_out);
-        figure(title, about, (WIDTH as u32, (bottom + 82 + 24 * lines) as u32), |canvas| {
+        figure(title, about, (WIDTH, bottom + 82 + 24 * lines), |canvas| {
             let length = self.to.saturating_sub(self.from);
             let x = Scale::new(ScaleKind::Linear, 0.0, length as f64, (LEFT, RIGHT));
             self.faults(canvas, &x, &rows, rows_end)?;
             canvas.times(&x, (TOP, bottom))?;
             for (i, &(host, candidate)) in rows.iter().enumerate() {
-                let top = TOP + ROW * i as i32;
+                let top = row_top(i);
                 canvas.line((0, top), (RIGHT, top), Stroke::grid())?;
                 canvas.text((LEFT - 10, top + ROW / 2), &self.row_name(host, candidate), Align::Right, false)?;
             }
@@ -97,7 +98,7 @@ impl TimelineView<'_> {
             canvas.foot((LEFT, RIGHT), bottom, &since)?;
             for term in self.timeline.terms.iter().take(TERMS_MAX) {
                 if let Some(row) = rows.iter().position(|&row| row == (term.host, Some(term.candidate))) {
-                    self.term(canvas, &x, term, TOP + ROW * row as i32 + (ROW - BAR) / 2)?;
+                    self.term(canvas, &x, term, row_top(row) + (ROW - BAR) / 2)?;
                 }
             }
             self.stale_writes(canvas, &x, &rows)?;
@@ -156,7 +157,7 @@ impl TimelineView<'_> {
             let Some((from, to)) = self.span(x, (fault.from, fault.to)) else { continue };
             let hit = |&(host, _): &TimelineRow| fault.host.is_none_or(|only| only == host);
             for (i, _) in rows.iter().enumerate().filter(|(_, row)| hit(row)) {
-                let top = TOP + ROW * i as i32;
+                let top = row_top(i);
                 FAULT.bar(canvas, (from, to), (top, top + ROW), 2)?;
             }
             names.begin(canvas, fault.kind, from, bottom)?;
@@ -202,10 +203,14 @@ impl TimelineView<'_> {
             }
         }
         for (px, row, fenced) in marks {
-            stale_mark(canvas, (px, TOP + ROW * row as i32 + ROW / 2), fenced)?;
+            stale_mark(canvas, (px, row_top(row) + ROW / 2), fenced)?;
         }
         Ok(())
     }
+}
+
+fn row_top(row: usize) -> i32 {
+    TOP + ROW * to_i32(row)
 }
 
 fn latent() -> BarFill {

@@ -7,6 +7,7 @@ use crate::render::advice::{TRADE_OFFS, rate, yours};
 use crate::render::clean;
 use crate::render::format::{duration, setting_ms, share};
 use crate::tune::{Advice, Band, ExpirySettings, TimeoutRow};
+use hustings_record::numbers::whole;
 
 const WIDTH: i32 = 860;
 const LEFT: i32 = 84;
@@ -34,7 +35,7 @@ pub(crate) fn expiry(advice: &Advice, measured: &[Band]) -> Result<Figure, PlotE
         if points.is_empty() { "nothing was measured".to_owned() } else { format!("measured: {}", points.join(", ")) };
     let about = format!("From none to all of them, half at {}; {told}.", of_t(midpoint));
     let rows = 1 + 2 * i32::from(!measured.is_empty());
-    figure(title, about, (WIDTH as u32, (BOTTOM + 58 + LEGEND_ROW * rows) as u32), |canvas| {
+    figure(title, about, (WIDTH, BOTTOM + 58 + LEGEND_ROW * rows), |canvas| {
         let x = Scale::new(ScaleKind::Linear, 0.0, OF_T_MAX, (LEFT, RIGHT));
         let y = Scale::new(ScaleKind::Linear, 0.0, 1.0, (BOTTOM, TOP));
         grid(canvas, &x, &y, of_t, share, "length of the pause, in T")?;
@@ -80,14 +81,14 @@ pub(crate) fn front(advice: &Advice) -> Result<Figure, PlotError> {
         setting_ms(advice.recommended.timeout_ms)
     );
     let rows = 4 + i32::from(advice.used.is_some());
-    figure(title, about, (WIDTH as u32, (BOTTOM + 58 + LEGEND_ROW * rows) as u32), |canvas| {
+    figure(title, about, (WIDTH, BOTTOM + 58 + LEGEND_ROW * rows), |canvas| {
         let most = |of: fn(&TimeoutRow) -> f64| advice.rows.iter().map(of).fold(0.0, f64::max) * THOUSAND;
         let right = most(|row| row.false_failovers.high).max(advice.acceptable_per_week * THOUSAND);
         let x = Scale::new(ScaleKind::LogWithZero, 0.0, right * 1.3, (LEFT, RIGHT));
         let least = advice.rows.iter().map(TimeoutRow::downtime_s_per_week).fold(f64::INFINITY, f64::min) * THOUSAND;
         let y = Scale::new(ScaleKind::Log, least / 1.5, most(TimeoutRow::downtime_s_per_week) * 1.5, (BOTTOM, TOP));
         let axis = "false failovers a week (logarithmic); upwards: time without a leader a week";
-        grid(canvas, &x, &y, |n| rate(n / THOUSAND), |ms| duration((ms * 1e6) as u64), axis)?;
+        grid(canvas, &x, &y, |n| rate(n / THOUSAND), |ms| duration(whole(ms * 1e6)), axis)?;
         let at = |row: &TimeoutRow| {
             (x.at(row.false_failovers.per_week * THOUSAND), y.at(row.downtime_s_per_week() * THOUSAND))
         };
@@ -133,7 +134,7 @@ pub(crate) fn front(advice: &Advice) -> Result<Figure, PlotError> {
 }
 
 fn lost(row: &TimeoutRow) -> String {
-    format!("{} without a leader", duration((row.downtime_s_per_week() * 1e9) as u64))
+    format!("{} without a leader", duration(whole(row.downtime_s_per_week() * 1e9)))
 }
 
 fn middle(band: &Band) -> f64 {

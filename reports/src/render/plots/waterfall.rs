@@ -14,6 +14,7 @@ use crate::render::differing_parameters::{Axis, DifferingParameters};
 use crate::render::{clean, format};
 use crate::summary::{CellSummary, FailoverTimeline, Summary};
 use hustings_record::Nanos;
+use hustings_record::numbers::{to_i32, whole, whole_i32};
 
 pub(super) const CHART: Chart = Chart {
     heading: "Where the time goes",
@@ -137,15 +138,15 @@ impl Block {
             steps.iter_mut().for_each(|step| (step.from, step.to) = (step.from - told, step.to - told));
             floor = None;
         }
-        let whole = match begin {
+        let label = match begin {
             AxisStart::Loss => {
                 let floor =
-                    floor.map_or_else(String::new, |floor| format!(", floor {}", format::duration(floor as u64)));
+                    floor.map_or_else(String::new, |floor| format!(", floor {}", format::duration(whole(floor))));
                 format!("{label}: {} to the grant{floor}", format::duration(timeline.granted))
             }
             AxisStart::Told => label,
         };
-        Self { label: whole, steps, floor }
+        Self { label, steps, floor }
     }
 }
 
@@ -219,7 +220,7 @@ impl WaterfallChart {
     fn draw(&self, title: String) -> Result<Figure, PlotError> {
         let rows = |block: &Block| HEAD + ROW * i32::try_from(block.steps.len()).unwrap_or(0) + GAP;
         let bottom = TOP + self.blocks.iter().map(rows).sum::<i32>();
-        figure(title, self.words(), (WIDTH as u32, (bottom + 52) as u32), |canvas| {
+        figure(title, self.words(), (WIDTH, bottom + 52), |canvas| {
             let clock = TimeAxis::new(&self.blocks);
             clock.ticks(canvas, bottom)?;
             let x_title = match self.begin {
@@ -247,7 +248,7 @@ impl WaterfallChart {
 }
 
 fn length(step: &WaterfallStep) -> String {
-    format::duration((step.to - step.from).max(0.0) as u64)
+    format::duration(whole(step.to - step.from))
 }
 
 /// Time from left to right; what came before the loss lies left of zero.
@@ -263,7 +264,7 @@ impl TimeAxis {
         let before = steps().map(|step| -step.from).fold(0.0, f64::max);
         let floors = blocks.iter().filter_map(|block| block.floor);
         let after = steps().map(|step| step.to).chain(floors).fold(1.0, f64::max);
-        let zero = LEFT + (f64::from(RIGHT - LEFT) * before / (before + after)).round() as i32;
+        let zero = LEFT + whole_i32((f64::from(RIGHT - LEFT) * before / (before + after)).round());
         let zero = zero.clamp(LEFT, RIGHT - 1);
         Self { after: Scale::new(ScaleKind::Linear, 0.0, after, (zero, RIGHT)), before, zero }
     }
@@ -273,7 +274,7 @@ impl TimeAxis {
             return self.after.at(t);
         }
         let share = (t / self.before.max(1.0)).clamp(-1.0, 0.0);
-        self.zero + (share * f64::from(self.zero - LEFT)).round() as i32
+        self.zero + whole_i32((share * f64::from(self.zero - LEFT)).round())
     }
 
     fn ticks(&self, canvas: &Canvas<'_>, bottom: i32) -> DrawResult {
@@ -299,7 +300,7 @@ impl Block {
             canvas.line((clock.at(tick), top + HEAD - 3), (clock.at(tick), bottom), Stroke::grid())?;
         }
         for (i, step) in self.steps.iter().enumerate() {
-            let at = top + HEAD + ROW * i as i32;
+            let at = top + HEAD + ROW * to_i32(i);
             let (from, to) = (clock.at(step.from), clock.at(step.to));
             canvas.text((LEFT - 8, at + BAR / 2), step.name, Align::Right, false)?;
             let fill = BarFill::Plain(step.colour, if step.hatched { 0.7 } else { 1.0 });

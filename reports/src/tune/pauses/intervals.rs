@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogHistogram, IntervalLogIterator, LogEntry};
-use hustings_record::Nanos;
+use hustings_record::numbers::{nanos, whole};
 use hustings_record::words::quoted;
 
 use super::clock::APART_NS;
@@ -135,11 +135,11 @@ impl Intervals {
         self.before = Some((from, to));
         self.watched = self.watched.saturating_add(lasted);
         if ms > 0.0 {
-            let (longest, at) = ((ms * UNIT_NS).round() as Nanos, whole(self.at));
+            let (longest, at) = (whole((ms * UNIT_NS).round()), nanos(self.at));
             self.kept.push(longest, Some(at), Some(mark(&line.text)));
             // It was over at some moment of the interval: at its beginning, if it left room for the next one.
-            let (began, ended) = (at.saturating_sub(longest), at.saturating_sub(whole(lasted)));
-            self.overlaps.take(line.number, (began, ended), (ROUNDED_SHARE * longest as f64) as Nanos);
+            let (began, ended) = (at.saturating_sub(longest), at.saturating_sub(nanos(lasted)));
+            self.overlaps.take(line.number, (began, ended), whole(ROUNDED_SHARE * longest as f64));
         }
         Ok(LineMeaning::Yes)
     }
@@ -149,7 +149,7 @@ impl Intervals {
         Ok(ReadPauses {
             shape: PauseLogFormat::Intervals,
             kept: self.kept,
-            coverage: Coverage { span: Some(whole(self.watched)), pieces: self.pieces, missing: 0 },
+            coverage: Coverage { span: Some(nanos(self.watched)), pieces: self.pieces, missing: 0 },
             unread: UnreadLines::default(),
             overlaps: self.overlaps.finish()?,
         })
@@ -168,8 +168,4 @@ fn check_unit(interval: &IntervalLogHistogram<'_>, ms: f64) -> Result<(), &'stat
         "its longest value in milliseconds is not that of the histogram inside, which is taken for nanoseconds: give the \
          pauses as a number of milliseconds a line",
     )
-}
-
-fn whole(time: Duration) -> Nanos {
-    Nanos::try_from(time.as_nanos()).unwrap_or(Nanos::MAX)
 }

@@ -1,6 +1,6 @@
 //! A number of milliseconds a line, and comments behind `#`.
 
-use hustings_record::Nanos;
+use hustings_record::numbers::whole;
 use hustings_record::words::quoted;
 
 use super::error::PauseError;
@@ -31,7 +31,7 @@ impl Milliseconds {
     pub(super) fn take(&mut self, line: &LogLine<'_>) -> Result<(), PauseError> {
         let ms = number(line.text).parse().ok().filter(|ms| (0.0..=MS_MAX).contains(ms));
         let ms = ms.ok_or_else(|| PauseError::NoNumber { line: line.number, text: quoted(line.text) })?;
-        self.kept.push((ms * 1e6_f64).round() as Nanos, None, None);
+        self.kept.push(whole((ms * 1e6_f64).round()), None, None);
         Ok(())
     }
 

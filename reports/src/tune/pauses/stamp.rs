@@ -1,6 +1,7 @@
 //! The times that a JVM writes before its lines: uptimes and dates, in brackets (unified logging) or bare (version 8).
 
 use hustings_record::Nanos;
+use hustings_record::numbers::whole;
 
 /// Nothing has been up for so long: ten years. It is a time since 1970.
 const UPTIME_MAX_NS: Nanos = 10 * 366 * 86_400_000_000_000;
@@ -94,7 +95,7 @@ pub(super) fn nanos(number: &str, unit: f64) -> Option<Nanos> {
     // Some locales have a comma for the point.
     let value: f64 = number.replace(',', ".").parse().ok().filter(|_| plain)?;
     let ns = (value * unit).round();
-    (0.0..1e19).contains(&ns).then_some(ns as Nanos)
+    (0.0..1e19).contains(&ns).then_some(whole(ns))
 }
 
 /// `2026-01-31T12:34:56.789+0100`, and the same with a colon in the offset or a Z.
@@ -113,7 +114,7 @@ fn date(word: &str) -> Option<Stamp> {
     if !fits || second > 61_000_000_000 {
         return None;
     }
-    let s = days(year, month, day) * 86_400 + hour * 3_600 + minute * 60 - offset_s;
+    let s = days(year, usize::try_from(month).ok()?, day) * 86_400 + hour * 3_600 + minute * 60 - offset_s;
     Some(Stamp::Date(u64::try_from(s).ok()?.checked_mul(1_000_000_000)?.checked_add(second)?))
 }
 
@@ -128,11 +129,11 @@ fn offset_s(offset: &str) -> Option<i64> {
 }
 
 /// Days since 1970-01-01 of a date of the Gregorian calendar.
-fn days(year: i64, month: i64, day: i64) -> i64 {
+fn days(year: i64, month: usize, day: i64) -> i64 {
     const BEFORE: [i64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
     let leap = |year: i64| year / 4 - year / 100 + year / 400;
     let this_leap = i64::from(month > 2 && (year % 4 == 0 && year % 100 != 0 || year % 400 == 0));
-    (year - 1970) * 365 + leap(year - 1) - leap(1969) + BEFORE[(month - 1) as usize] + this_leap + day - 1
+    (year - 1970) * 365 + leap(year - 1) - leap(1969) + BEFORE[month - 1] + this_leap + day - 1
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use crate::host::Predecessor;
 use crate::recipes::breadcrumb::{self, BreadcrumbWrite};
 
 /// As many tries as fit into the run, of each candidate.
-const TRIES: usize = 16;
-const CANDIDATES: usize = 3;
+const TRIES: u32 = 16;
+const CANDIDATES: u32 = 3;
+const STEPS: usize = 1 + (CANDIDATES * TRIES) as usize;
 
 pub(super) const CASE: Case = Case {
     wrong: "a write whose answer was lost is repeated, and what it did itself is taken for another's",
@@ -18,13 +19,13 @@ pub(super) const CASE: Case = Case {
 };
 
 /// A proxy that loses the answers of all first writes, for the whole run.
-const SCHEDULE: [Step; 1 + CANDIDATES * TRIES] = {
-    let mut steps = [at(1_000, Action::Expire(0)); 1 + CANDIDATES * TRIES];
+const SCHEDULE: [Step; STEPS] = {
+    let mut steps = [at(1_000, Action::Expire(0)); STEPS];
     let mut i = 0;
     while i < CANDIDATES * TRIES {
         // Every second write is a repetition.
-        let nth = 1 + 2 * (i / CANDIDATES) as u32;
-        steps[1 + i] = sent((i % CANDIDATES) as u32, ScheduledRequest::Set, names::BREADCRUMB, nth, Action::LoseReply);
+        let nth = 1 + 2 * (i / CANDIDATES);
+        steps[1 + i as usize] = sent(i % CANDIDATES, ScheduledRequest::Set, names::BREADCRUMB, nth, Action::LoseReply);
         i += 1;
     }
     steps

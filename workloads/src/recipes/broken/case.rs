@@ -66,9 +66,9 @@ pub(super) const NO_BUGS: Bugs = Bugs { keep_ephemerals: false, forget_missed_ev
 /// Three candidates resign in turn, twice each: for bugs that affect one lead in five.
 pub(super) const ROTATION: [Step; 6] = {
     let mut steps = [at(0, Action::Resign(0)); 6];
-    let mut i = 0;
-    while i < steps.len() {
-        steps[i] = at(1_000 + 7_000 * i as u64, Action::Resign(i as u32 % 3));
+    let mut i = 0_u32;
+    while (i as usize) < steps.len() {
+        steps[i as usize] = at(1_000 + 7_000 * i as u64, Action::Resign(i % 3));
         i += 1;
     }
     steps

@@ -3,6 +3,7 @@
 
 mod target;
 
+use hustings_record::numbers::whole;
 use hustings_record::{ElectionTrigger, Event, FanOut, FaultIntent, FaultKind, FaultOrder, Nanos};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -94,7 +95,7 @@ pub fn plan(cell: &Cell, seed: u64) -> Plan {
     // The shortest gap still leaves a fault and its handover enough time.
     let every_ms = match fault.every_ms {
         Some(every_ms) => every_ms.max(least_gap_ms(cell)),
-        None => (settled_ms as f64 / SHORTEST_GAP).ceil() as u64,
+        None => whole((settled_ms as f64 / SHORTEST_GAP).ceil()),
     };
     let mut rng = seed::rng(seed, &cell.round_variance(), "plan");
     // The first fault may hit at any phase of a tick.
@@ -102,7 +103,7 @@ pub fn plan(cell: &Cell, seed: u64) -> Plan {
     let mut faults = Vec::new();
     for id in 0..fault.repeat {
         if id > 0 {
-            at_ms += (every_ms as f64 * rng.random_range(SHORTEST_GAP..=1.0 + JITTER)).round() as u64;
+            at_ms += whole((every_ms as f64 * rng.random_range(SHORTEST_GAP..=1.0 + JITTER)).round());
         }
         faults.push(planned(cell, fault, id, at_ms));
         // The second fault's numbers follow the first's, so they do not change the targets drawn for the first.
@@ -135,7 +136,7 @@ fn least_gap_ms(cell: &Cell) -> u64 {
             return lasts_ms;
         }
         let over_ms = lasts_ms.max(cell.timeout_granted_ms() + cell.tick_ms * 3 / 2);
-        (over_ms as f64 / SHORTEST_GAP).ceil() as u64
+        whole((over_ms as f64 / SHORTEST_GAP).ceil())
     };
     std::iter::once(&cell.fault).chain(&cell.with).map(of).max().unwrap_or(0)
 }

@@ -1,5 +1,6 @@
 //! Resolves the target of a fault when it hits: pure, by the seed and the leaders at that moment.
 
+use hustings_record::numbers::{to_usize, whole};
 use hustings_record::{FaultKind, SessionUse, TargetClass, WithheldReason};
 use std::collections::BTreeSet;
 
@@ -143,7 +144,7 @@ impl TargetSelection<'_> {
     }
 
     fn share(share: f64, of: usize) -> usize {
-        ((share * of as f64).ceil() as usize).min(of)
+        to_usize(whole((share * of as f64).ceil())).min(of)
     }
 
     /// Hosts in the order in which to hit them, at most as many as allowed.

@@ -1,5 +1,7 @@
 //! Allows at most a minority of the hosts or servers out at a time, unless the scenario allows more.
 
+use hustings_record::numbers::whole;
+
 use super::add;
 use crate::faults::Moment;
 use crate::scenario::cell::Cell;
@@ -102,7 +104,7 @@ fn hosts_out(cell: &Cell, fault: &FaultSpec) -> Option<Outage> {
     }
     let (at_once, field) = match fault.target() {
         Target::HostLeadingMost { hosts } | Target::Host { hosts } => (u64::from(hosts), "hosts"),
-        Target::Share { share } => ((share * f64::from(cell.hosts)).ceil() as u64, "share"),
+        Target::Share { share } => (whole((share * f64::from(cell.hosts)).ceil()), "share"),
         Target::Leaders { .. } | Target::Followers { .. } => (1, "repeat"),
         Target::EnsembleLeader | Target::EnsembleFollower | Target::Servers { .. } | Target::AllServers => return None,
     };
@@ -132,7 +134,7 @@ fn servers_out(cell: &Cell, fault: &FaultSpec) -> Option<Outage> {
     let lasts = cell.fault_lasts_ms(fault);
     let times = match (lasts, cell.fault.every_ms) {
         (None, _) => repeat,
-        (Some(lasts), Some(every)) => repeat.min((lasts as f64 / (every as f64 * SHORTEST_GAP)).ceil() as u64),
+        (Some(lasts), Some(every)) => repeat.min(whole((lasts as f64 / (every as f64 * SHORTEST_GAP)).ceil())),
         (Some(_), None) => 1,
     };
     // A fault on listed ids hits the same servers again, not others.

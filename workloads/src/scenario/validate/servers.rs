@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use hustings_record::numbers::whole;
+
 use super::{add, within};
 use crate::faults::{Fault, Restart};
 use crate::scenario::error::Problem;
@@ -112,7 +114,7 @@ fn restart_all(servers: u32, name: &str, every_ms: Option<u64>, restart: &Restar
         add(found, &key("behind"), "has no meaning where all data is removed", "leave it out, or empty");
     }
     let starts_ms = u64::from(servers.saturating_sub(1)).saturating_mul(restart.gap_ms);
-    let least = (starts_ms as f64 / SHORTEST_GAP).ceil() as u64;
+    let least = whole((starts_ms as f64 / SHORTEST_GAP).ceil());
     if every_ms.is_some_and(|every| every < least) {
         let what = "hits again before all servers are started";
         add(found, &key("every_ms"), what, format!("use {least} at least, or a shorter gap_ms"));

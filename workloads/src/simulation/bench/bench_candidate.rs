@@ -69,10 +69,17 @@ impl BenchCandidate {
 
 /// A contender's slot as its recipe sees it.
 pub(super) struct BenchSlot {
-    pub(super) index: usize,
+    /// Of the contender, and of its host.
+    pub(super) number: u16,
     pub(super) world: Rc<SimWorld>,
     pub(super) state: Rc<BenchState>,
     pub(super) candidate: Rc<BenchCandidate>,
+}
+
+impl BenchSlot {
+    fn write_down(&self, entry: JournalEntry) {
+        self.state.write_down(usize::from(self.number), entry);
+    }
 }
 
 impl Host for BenchSlot {
@@ -81,15 +88,15 @@ impl Host for BenchSlot {
     }
 
     async fn sleep_until(&self, at: Nanos) {
-        self.world.clock.sleep_until(self.number(), micros(at)).await;
+        self.world.clock.sleep_until(self.number, micros(at)).await;
     }
 
     fn candidate(&self) -> u32 {
-        self.index as u32
+        u32::from(self.number)
     }
 
     fn number(&self) -> u16 {
-        self.index as u16
+        self.number
     }
 
     fn draw(&self) -> u64 {
@@ -97,19 +104,19 @@ impl Host for BenchSlot {
     }
 
     fn record(&self, event: Event) {
-        self.state.write_down(self.index, JournalEntry::Said(event));
+        self.write_down(JournalEntry::Said(event));
     }
 
     fn believe(&self, token: Option<Token>) {
-        self.state.believe(self.index, token.is_some());
-        self.state.write_down(self.index, JournalEntry::Believes(token));
+        self.state.believe(usize::from(self.number), token.is_some());
+        self.write_down(JournalEntry::Believes(token));
     }
 
     /// There is no leader's work on a bench.
     async fn work_done(&self) {}
 
     async fn fence(&self, old: &Predecessor, _: Token) -> Result<(), String> {
-        self.state.write_down(self.index, JournalEntry::Fences(old.clone()));
+        self.write_down(JournalEntry::Fences(old.clone()));
         if self.state.fencing_fails.get() { Err("the fence is down".into()) } else { Ok(()) }
     }
 

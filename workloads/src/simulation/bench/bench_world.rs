@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use hustings_record::Event;
+use hustings_record::numbers::{to_u16, to_usize, whole};
 
 use super::bench_candidate::{BenchCandidate, BenchSlot, BenchState, JournalEntry};
 use crate::coordination::{CreateMode, Session as _};
@@ -84,14 +85,15 @@ impl BenchWorld {
         let (world, state) = (self.world.clone(), self.state.clone());
         let (own, election) = (self.candidate(index), election.clone());
         self.world.spawn(async move {
-            let owner = ClientOwner { host: index as u16, cand: Some(index as u32), told: false };
+            let number = to_u16(index);
+            let owner = ClientOwner { host: number, cand: Some(number.into()), told: false };
             let session = match session {
                 Some(session) => session,
                 None => SimSession::connect(&world, owner, TIMEOUT_MS).await.expect("a session"),
             };
             let session = Rc::new(session);
             own.session.replace(Some(session.clone()));
-            let place = BenchSlot { index, world, state, candidate: own.clone() };
+            let place = BenchSlot { number, world, state, candidate: own.clone() };
             let how = stand(&*session, &place, &election, &own.lifecycle).await;
             own.departure.replace(Some(how));
         });
@@ -205,7 +207,7 @@ impl BenchWorld {
     #[must_use]
     pub fn watches(&self) -> usize {
         let ensemble = self.world.servers.ensemble.borrow();
-        (0..ensemble.servers()).map(|server| ensemble.metrics(server)["watch_count"] as usize).sum()
+        (0..ensemble.servers()).map(|server| to_usize(whole(ensemble.metrics(server)["watch_count"]))).sum()
     }
 
     // ---- actions from outside, executed with the next `run`
@@ -250,34 +252,34 @@ impl BenchWorld {
 
     /// The connection is lost, the client knows, and it cannot reconnect.
     pub fn disconnect(&self, index: usize) {
-        self.world.network.hold(index as u16, Direction::Both);
-        self.world.reset_host(index as u16);
+        self.hold(index, Direction::Both);
+        self.flap(index);
     }
 
     /// Everything passes again, and a client without a connection reconnects at once.
     pub fn reconnect(&self, index: usize) {
-        self.world.release(index as u16);
+        self.release(index);
         self.world.dial_anew(self.client(index));
     }
 
     /// The connection is lost and is back at once.
     pub fn flap(&self, index: usize) {
-        self.world.reset_host(index as u16);
+        self.world.reset_host(to_u16(index));
     }
 
     /// Nothing passes, and the client is not notified.
     pub fn silence(&self, index: usize) {
-        self.world.network.hold(index as u16, Direction::Both);
+        self.hold(index, Direction::Both);
     }
 
     /// Answers and notifications are held.
     pub fn hold_answers(&self, index: usize) {
-        self.world.network.hold(index as u16, Direction::Down);
+        self.hold(index, Direction::Down);
     }
 
     /// Held messages pass.
     pub fn release(&self, index: usize) {
-        self.world.release(index as u16);
+        self.world.release(to_u16(index));
     }
 
     /// The servers end the session, and its client is notified.
@@ -288,8 +290,12 @@ impl BenchWorld {
 
     /// The servers end the session, and its client is not notified before the next `reconnect`.
     pub fn expire_untold(&self, index: usize) {
-        self.world.network.hold(index as u16, Direction::Both);
+        self.hold(index, Direction::Both);
         self.world.end_session(self.session(index), Some(self.client(index)), |_| {});
+    }
+
+    fn hold(&self, index: usize, way: Direction) {
+        self.world.network.hold(to_u16(index), way);
     }
 
     fn candidate(&self, index: usize) -> Rc<BenchCandidate> {

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use hustings_record::Direction;
+use hustings_record::numbers::{to_u16, to_u32};
 
 use super::bench_world::BenchWorld;
 use crate::model::Micros;
@@ -28,19 +29,19 @@ impl BenchWorld {
 
     /// The request is executed; its answer and everything after it are held until the connection is lost.
     pub fn hold_reply(&self, index: usize, kind: ScheduledRequest, part: &str) {
-        let world = self.world.clone();
-        self.call_before(index, kind, part, move || world.network.hold(index as u16, Direction::Down));
+        let (world, host) = (self.world.clone(), to_u16(index));
+        self.call_before(index, kind, part, move || world.network.hold(host, Direction::Down));
     }
 
     /// The request is executed; then the connection is lost, and cannot be restored before the next `reconnect`.
     pub fn drop_reply(&self, index: usize, kind: ScheduledRequest, part: &str) {
-        let world = self.world.clone();
+        let (world, host) = (self.world.clone(), to_u16(index));
         self.call_before(index, kind, part, move || {
-            world.network.hold(index as u16, Direction::Down);
+            world.network.hold(host, Direction::Down);
             let own = world.clone();
             world.clock.later(world.clock.now() + LATE_US, move || {
-                own.network.hold(index as u16, Direction::Both);
-                own.reset_host(index as u16);
+                own.network.hold(host, Direction::Both);
+                own.reset_host(host);
             });
         });
     }
@@ -55,7 +56,7 @@ impl BenchWorld {
     }
 
     fn arm(&self, index: usize, kind: ScheduledRequest, part: &str, effect: SyncPointEffect) {
-        let (cand, part) = (index as u32, part.to_owned());
+        let (cand, part) = (to_u32(index), part.to_owned());
         self.world.sync_points.borrow_mut().arm(ArmedSyncPoint { cand, kind, part, left: 1, from: 0, effect });
     }
 

@@ -19,7 +19,7 @@ impl SimWorld {
 
     /// The servers that a client knows, in a new random order.
     pub(super) fn new_route(&self, knows: Option<&[u8]>) -> Vec<u8> {
-        let mut route = knows.map_or_else(|| (0..self.servers.count() as u8).collect(), <[u8]>::to_vec);
+        let mut route = knows.map_or_else(|| (0_u8..).take(self.servers.count()).collect(), <[u8]>::to_vec);
         route.shuffle(&mut *self.rng.borrow_mut());
         route
     }

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use hustings_record::Direction;
+use hustings_record::numbers::to_u32;
 
 use super::common::answer;
 use crate::coordination::{OpError, SessionEnd, SessionState};
@@ -28,7 +29,8 @@ impl SimWorld {
 
     /// A new client that knows only these servers.
     pub(crate) fn open_at(&self, owner: ClientOwner, timeout_ms: u64, servers: &[Server]) -> ClientId {
-        self.open_knowing(owner, timeout_ms, Some(servers.iter().map(|server| *server as u8).collect()))
+        let knows = servers.iter().map(|server| u8::try_from(*server).unwrap_or(u8::MAX)).collect();
+        self.open_knowing(owner, timeout_ms, Some(knows))
     }
 
     fn open_knowing(&self, owner: ClientOwner, timeout_ms: u64, knows: Option<Rc<[u8]>>) -> ClientId {
@@ -37,7 +39,7 @@ impl SimWorld {
         let id = {
             let mut clients = self.clients.borrow_mut();
             clients.push(client);
-            (clients.len() - 1) as ClientId
+            to_u32(clients.len() - 1)
         };
         if owner.host != COORDINATOR {
             self.network.hosts.borrow_mut()[usize::from(owner.host)].clients.push(id);
@@ -72,7 +74,7 @@ impl SimWorld {
     fn dial_next(&self, id: ClientId) {
         let now = self.clock.now();
         let (attempt, give_up_at, era) = self.with(id, |client| (client.attempt, client.give_up_at, client.era));
-        let servers = self.with(id, |client| client.route.len()) as u32;
+        let servers = to_u32(self.with(id, |client| client.route.len()));
         let (round, place) = (attempt / servers, Micros::from(attempt % servers));
         let wait = match (round, place) {
             _ if self.with(id, |client| client.closes_at_once) => self.draw(AGAIN_US),
@@ -143,7 +145,7 @@ impl SimWorld {
             let ask = Connect {
                 session: client.session,
                 password: client.password,
-                timeout_ms: client.timeout_us().div_euclid(1_000) as i32,
+                timeout_ms: i32::try_from(client.timeout_us().div_euclid(1_000)).unwrap_or(i32::MAX),
                 last_zxid_seen: client.last_zxid,
                 read_only: false,
             };
@@ -186,8 +188,7 @@ impl SimWorld {
     /// The connection is over, and this end knows.
     pub(crate) fn connection_gone(&self, conn: Conn) {
         let id = {
-            let mut connections = self.network.connections.borrow_mut();
-            let connection = &mut connections[conn as usize];
+            let mut connection = self.network.connection_mut(conn);
             connection.client_open = false;
             connection.client
         };

@@ -37,7 +37,7 @@ impl SimWorld {
     /// Closes this end of the connection, if it is open.
     pub(super) fn hang_up(&self, id: ClientId, conn: Option<Conn>) {
         let Some(conn) = conn else { return };
-        let open = std::mem::replace(&mut self.network.connections.borrow_mut()[conn as usize].client_open, false);
+        let open = std::mem::replace(&mut self.network.connection_mut(conn).client_open, false);
         if open {
             self.send_up(id, conn, FromClient::Closed, 0);
         }

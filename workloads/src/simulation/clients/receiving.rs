@@ -51,8 +51,7 @@ impl SimWorld {
     /// A message that the client's host has taken reaches the client.
     pub(crate) fn taken(&self, conn: Conn, down: ToClient) {
         let (id, open) = {
-            let connections = self.network.connections.borrow();
-            let connection = &connections[conn as usize];
+            let connection = self.network.connection(conn);
             (connection.client, connection.client_open)
         };
         if !open || self.with(id, |client| client.conn) != Some(conn) {
@@ -84,7 +83,7 @@ impl SimWorld {
             let new = client.session == 0;
             client.session = answer.session;
             client.password = answer.password;
-            client.timeout_ms = answer.timeout_ms as u32;
+            client.timeout_ms = u32::try_from(answer.timeout_ms).unwrap_or(0);
             client.ping_out = true;
             let asked = u64::from(client.asked_ms);
             let took_us = now - client.begun;

@@ -18,7 +18,7 @@ impl SimWorld {
     /// Resets a connection; both ends notice at once, even over a held link.
     pub(crate) fn reset(&self, conn: Conn) {
         let (server, loses) = {
-            let connection = &mut self.network.connections.borrow_mut()[conn as usize];
+            let mut connection = self.network.connection_mut(conn);
             if !std::mem::replace(&mut connection.client_open, false) {
                 return;
             }

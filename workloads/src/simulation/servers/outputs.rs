@@ -66,7 +66,7 @@ impl SimWorld {
                 self.send_down(at, conn, ToClient::Event(Box::new(event)));
             }
             Output::Close { server, conn } => {
-                self.network.connections.borrow_mut()[conn as usize].server_open = false;
+                self.network.connection_mut(conn).server_open = false;
                 self.send_down(free_at(server), conn, ToClient::Closed);
             }
             Output::Forward { server, ticket, writes } => self.forward(server, ticket, writes, free_at(server)),

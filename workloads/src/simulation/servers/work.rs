@@ -7,8 +7,7 @@ impl SimWorld {
     /// A message of a client reaches its server.
     pub(crate) fn reaches_server(&self, conn: Conn, up: FromClient) {
         let (host, server, open) = {
-            let connections = self.network.connections.borrow();
-            let connection = &connections[conn as usize];
+            let connection = self.network.connection(conn);
             (connection.host, connection.server, connection.server_open)
         };
         if !open {
@@ -106,7 +105,7 @@ impl SimWorld {
             FromClient::Request(xid, request) => ensemble.request(now, server, conn, xid, *request),
             FromClient::Closed => {
                 ensemble.disconnected(now, server, conn);
-                self.network.connections.borrow_mut()[conn as usize].server_open = false;
+                self.network.connection_mut(conn).server_open = false;
             }
         }
     }
@@ -114,8 +113,7 @@ impl SimWorld {
     /// Handles a ping directly if nothing delays it: it touches its session and has no other effect.
     pub(crate) fn ping_at_once(&self, conn: Conn) -> bool {
         let (host, server) = {
-            let connections = self.network.connections.borrow();
-            let connection = &connections[conn as usize];
+            let connection = self.network.connection(conn);
             if !connection.server_open || connection.up_at > self.clock.now() {
                 return false;
             }

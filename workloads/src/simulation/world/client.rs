@@ -94,7 +94,7 @@ impl Client {
         Self {
             host,
             cand,
-            asked_ms: timeout_ms as u32,
+            asked_ms: u32::try_from(timeout_ms).unwrap_or(u32::MAX),
             timeout_ms: 0,
             session: 0,
             password: [0; 16],

@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use hustings_record::numbers::to_usize;
+
 use crate::model::Micros;
 
 pub(crate) struct Cores {
@@ -13,7 +15,7 @@ pub(crate) struct Cores {
 
 impl Cores {
     pub(super) fn new(count: u64) -> Self {
-        Self { free_at: RefCell::new(BinaryHeap::from(vec![Reverse(0); count as usize])) }
+        Self { free_at: RefCell::new(BinaryHeap::from(vec![Reverse(0); to_usize(count)])) }
     }
 
     /// When a server or host that is free at `free_at` has done this much work. Shared cores delay it until they have

@@ -1,9 +1,10 @@
 //! The machine side of a world's hosts, with their links and connections.
 
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell, RefMut};
 use std::collections::VecDeque;
 
 use hustings_record::Direction;
+use hustings_record::numbers::to_usize;
 
 use super::due::{COORDINATOR, ClientId, ScheduledEvent};
 use super::link::{Link, ServerSet};
@@ -48,8 +49,16 @@ impl Network {
         self.hosts.borrow()[usize::from(host)].alive
     }
 
+    pub(crate) fn connection(&self, conn: Conn) -> Ref<'_, SimConnection> {
+        Ref::map(self.connections.borrow(), |connections| &connections[to_usize(conn)])
+    }
+
+    pub(crate) fn connection_mut(&self, conn: Conn) -> RefMut<'_, SimConnection> {
+        RefMut::map(self.connections.borrow_mut(), |connections| &mut connections[to_usize(conn)])
+    }
+
     pub(crate) fn host_of(&self, conn: Conn) -> u16 {
-        self.connections.borrow()[conn as usize].host
+        self.connection(conn).host
     }
 
     /// Reads or changes a host's link; the coordinator has none and gets the default.
@@ -77,14 +86,14 @@ impl Network {
 
     /// The arrival this way of a message that alone would arrive `at`, after those sent before it on the connection.
     pub(crate) fn in_turn(&self, conn: Conn, way: Direction, at: Micros, line_us: Micros) -> Micros {
-        let connection = &mut self.connections.borrow_mut()[conn as usize];
+        let mut connection = self.connection_mut(conn);
         let last = if way.is_up() { &mut connection.up_at } else { &mut connection.down_at };
         *last = (*last).max(at) + line_us;
         *last
     }
 
     pub(crate) fn server_of(&self, conn: Conn) -> Server {
-        self.connections.borrow()[conn as usize].server
+        self.connection(conn).server
     }
 
     /// Nothing passes from now on; messages are held.

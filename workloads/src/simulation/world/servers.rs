@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 
+use hustings_record::numbers::to_u32;
 use hustings_record::{Holdings, ServerState};
 
 use super::due::{Job, ScheduledEvent};
@@ -87,7 +88,7 @@ impl SimServers {
     pub(crate) fn holdings(&self) -> BTreeMap<u32, Holdings> {
         let ensemble = self.ensemble.borrow();
         let serving = (0..self.count()).filter(|server| self.serves(*server));
-        serving.map(|server| (server as u32 + 1, ensemble.holdings(server))).collect()
+        serving.map(|server| (to_u32(server) + 1, ensemble.holdings(server))).collect()
     }
 
     /// Counters of every running server, by id.
@@ -99,6 +100,6 @@ impl SimServers {
             self.watch.borrow().count(server, &mut metrics);
             metrics
         };
-        running.map(|server| (server as u32 + 1, of(server))).collect()
+        running.map(|server| (to_u32(server) + 1, of(server))).collect()
     }
 }
