@@ -41,7 +41,9 @@ pub struct Stall {
     pub host: Option<u16>,
     pub from: Nanos,
     pub to: Nanos,
-    /// Without the parts in which the process was stopped by a fault.
+    /// Its parts in which the process was not stopped by a fault, in order.
+    pub parts: Vec<Span>,
+    /// The length of these parts.
     pub own: Nanos,
     /// How much of that its thread did not run at all. For the rest it was busy.
     pub waited: Nanos,
@@ -106,11 +108,12 @@ impl WriterProcesses {
                         Some(host) if *program => faults.stops_of(host),
                         host => lives.stops_of(faults, host),
                     };
-                    let own = total(&without((*from, *to), stops));
+                    let parts = without((*from, *to), stops);
+                    let own = total(&parts);
                     let waited = own.saturating_sub(*ran_ns);
                     let whose = if *program { "the program on " } else { "" };
                     let (who, host) = (format!("{whose}{}", segment.writer), segment.host);
-                    lives.stalls.push(Stall { who, host, from: *from, to: *to, own, waited });
+                    lives.stalls.push(Stall { who, host, from: *from, to: *to, parts, own, waited });
                 }
             }
             lives.all.push(life);
@@ -171,11 +174,11 @@ impl WriterProcesses {
         self.lately.within(span).map(|place| &self.stalls[place]).filter(theirs)
     }
 
-    /// When these hosts, or a process that is no host, stalled at some moment of `span`: sorted and disjoint.
+    /// When these hosts, or a process that is no host, stalled, of stalls that overlap `span`: sorted and disjoint. Times in
+    /// which a fault stopped them are none of it.
     #[must_use]
     pub fn stall_spans(&self, hosts: &[u16], span: Span) -> Vec<Span> {
-        let own = self.stalls_in(hosts, span).filter(|stall| stall.own > 0);
-        union(own.map(|stall| (stall.from, stall.to)).collect())
+        union(self.stalls_in(hosts, span).flat_map(|stall| stall.parts.iter().copied()).collect())
     }
 
     /// For how long within `span` these hosts, or a process that is no host, stalled.
@@ -251,7 +254,7 @@ fn outages<'a>(few: &[PlacedEvent<'a>], end: Nanos) -> Vec<Stall> {
 
 /// A stall of a process that is no host.
 fn stall_of(who: &str, (from, to): Span) -> Stall {
-    Stall { who: who.to_owned(), host: None, from, to, own: to - from, waited: to - from }
+    Stall { who: who.to_owned(), host: None, from, to, parts: vec![(from, to)], own: to - from, waited: to - from }
 }
 
 /// When each life of a host was observed to be gone, and whether that was intended.

@@ -138,6 +138,15 @@ fn belief_while_stopped_is_latent_and_apart_from_what_follows() {
     assert_eq!(summary.stalls.over_limit, 0);
 }
 
+#[test]
+fn the_time_for_which_a_fault_stopped_a_leader_is_no_stall_that_explains_why_it_lost_the_lead() {
+    let mut cell = pause(30_005, &[]);
+    // It is seen to stand still a little longer than it was stopped.
+    cell.host(0).push(Event::Stall { from: ms(20_000), to: ms(30_004), ran_ns: 0, program: false });
+    cell.info.expect.handovers = Some(Expectation::None);
+    assert_eq!(cell.verdict("handovers"), Fail);
+}
+
 /// The overlaps excused by waking, and those excused by a forced expiry.
 fn excused(cell: Cell) -> (u64, u64) {
     let split = cell.summary().split_brain;
