@@ -28,5 +28,6 @@ DEFINITIONS = {
     "ensemble": "served: one server certainly leads, no other may, and a majority certainly serves",
     "pools": "of all samples and all injections of the repetitions that ended in order, as those of one cell",
     "pools[].medians": "least and most of the medians of the repetitions that had a failover",
-    "injections": "of the leads lost to what was intended for one moment: medians and longest by Kaplan and Meier",
+    "injections": "of the leads lost to what was intended for one moment: medians and longest by Kaplan and Meier; "
+    "each failover that ended",
 }

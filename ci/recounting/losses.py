@@ -202,8 +202,28 @@ def unexplained(cell, planned):
 
 def may_have_cost(cell, fault, term, begin, end):
     """Whether the fault explains that the lead was lost between these times."""
+    if not fault.event["t"] <= end or not begin <= fault.explains_until or is_younger(cell, term, fault):
+        return False
     past = outlived_at(cell, fault, term)
-    return fault.event["t"] <= end and begin <= fault.explains_until and (past is None or begin <= past)
+    return past is None or begin <= past
+
+
+def is_younger(cell, term, fault):
+    """Whether the lead is younger than a fault that is known to be over: won after it, and under a session that was not there before.
+    What costs every lead costs none that was won later; where its victims may not know of it at once, none of a znode that they
+    had after it."""
+    if not fault.is_seen_to_act or fault.healed and not fault.healed["verified"] or term.asked <= fault.over:
+        return False
+    begun = min([e["t"] for e in cell.events("session") if e["session"] == term.session], default=0)
+    if begun > fault.over or fault.always_costs and fault.kind not in excuses.FORCES:
+        return True
+    own = [e["t"] for e in cell.joined[term.cand] if term.czxid != -1 and czxid_of(cell, e) == term.czxid]
+    return fault.always_costs and min(own, default=0) > fault.over
+
+
+def czxid_of(cell, joined):
+    """That of the znode that a candidate joined with; where it was not told, that of the only znode of its name and session."""
+    return cell.token_of(joined | {"czxid": -1}) if joined["czxid"] is None else joined["czxid"]
 
 
 def is_late(cell, loss):

@@ -81,15 +81,22 @@ def figures(cell):
 
 def undisturbed(cell):
     """The longest active overlap, each without the stalls of its two processes, or of one of no host, that did not run for the most of
-    them."""
-    stalls = list(zip(cell.own_stalls, cell.stall_spans, strict=True))
+    them; and without the times in which a server did not run."""
+    stalls, servers = list(zip(cell.own_stalls, cell.stall_spans, strict=True)), servers_halted(cell)
 
     def left(overlap):
         hosts = {None} | {term.host for term in overlap.terms}
         kept = [span for (host, parts, waited), (_, span) in stalls if host in hosts and 2 * waited > spans.total(parts)]
-        return spans.total(spans.minus(overlap.left, spans.union(kept)))
+        return spans.total(spans.minus(overlap.left, spans.union(kept + servers)))
 
     return max((left(overlap) for overlap in find(cell) if overlap.active > 0), default=0)
+
+
+def servers_halted(cell):
+    """When a thread of a server waited for a processor, or a server's log says that it had paused until then."""
+    waited = [(event["from"], event["to"]) for event in cell.events("server_wait")]
+    logged = [(event["t"], event["line"]) for event in cell.events("server_log")]
+    return waited + [(max(0, t - line["ms"] * 1_000_000), t) for t, line in logged if line["says"] == "paused"]
 
 
 def lengths_of(active):

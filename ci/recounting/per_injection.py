@@ -19,6 +19,7 @@ def injection(cell, after, losses):
         "lost": len(losses),
         "censored": sum(loss.next is None for loss in losses),
         "failover": reduced(samples["whole"]),
+        "failovers": sorted(samples["whole"].ended),
         "until_write": reduced(samples["until_write"]),
         "over_floor": reduced(excess.seen_of(cell, losses)["over_floor"]),
         "woken": None if phases.wakes(cell) == "none" else woken[(len(woken) - 1) // 2],

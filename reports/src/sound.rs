@@ -64,13 +64,34 @@ pub(crate) fn round(cell: &CellSummary) -> u32 {
     cell.info.repetition.as_ref().map_or(1, |repetition| repetition.number)
 }
 
+/// The name of its configuration, which both sides share where a run has two.
+pub(crate) fn configuration_name(cell: &CellSummary) -> &str {
+    cell.info.contest.as_ref().map_or(cell.info.configuration(), |contest| &contest.pair)
+}
+
+/// Whether two sides are compared in this run.
+pub(crate) fn has_sides(summary: &Summary) -> bool {
+    summary.cells.iter().any(|cell| cell.info.contest.is_some())
+}
+
+/// Whether it is of the side with which a run compares the new one.
+pub(crate) fn is_of_base(cell: &CellSummary) -> bool {
+    cell.info.contest.as_ref().is_some_and(|contest| contest.side == ComparisonSide::Base)
+}
+
+/// What this verdict, on the cell or on a check of it, counts for in the verdict on the run. A base that fails does not
+/// fail the run: the new side may repair it. Nothing can be compared with it, so the run is inconclusive.
+pub(crate) fn counted_verdict(cell: &CellSummary, verdict: Verdict) -> Verdict {
+    if is_of_base(cell) { verdict.min(Verdict::Inconclusive) } else { verdict }
+}
+
 /// The configurations of a run, in its order, of one side where it has two. Excluded are self-tests, which are about
 /// the harness, and cells without candidates, which have no leaders to lose.
 pub(crate) fn configurations(summary: &Summary, side: Option<ComparisonSide>) -> Vec<Configuration<'_>> {
     let mut found: Vec<Configuration<'_>> = Vec::new();
     let judged = summary.cells.iter().filter(|cell| !cell.info.self_test && cell.info.has_candidates());
     for cell in judged.filter(|cell| cell.info.contest.as_ref().map(|contest| contest.side) == side) {
-        let name = cell.info.contest.as_ref().map_or(cell.info.configuration(), |contest| &contest.pair);
+        let name = configuration_name(cell);
         match found.iter_mut().find(|one| one.name == name) {
             Some(one) => one.cells.push(cell),
             None => found.push(Configuration { name, cells: vec![cell], left_out: Vec::new() }),
@@ -81,8 +102,7 @@ pub(crate) fn configurations(summary: &Summary, side: Option<ComparisonSide>) ->
 
 /// The configurations that a run is about: where it compares two sides, those of the new one.
 pub(crate) fn of_new_side(summary: &Summary) -> Vec<Configuration<'_>> {
-    let contest = summary.cells.iter().any(|cell| cell.info.contest.is_some());
-    configurations(summary, contest.then_some(ComparisonSide::New))
+    configurations(summary, has_sides(summary).then_some(ComparisonSide::New))
 }
 
 /// The configurations of both sides, where a run has two.
@@ -92,19 +112,34 @@ pub(crate) fn of_all_sides(summary: &Summary) -> impl Iterator<Item = Configurat
         .flat_map(|side| configurations(summary, side))
 }
 
-/// The record's verdict without repetitions that are left out.
+/// The record's verdict without repetitions that are left out. Of two sides, only the new one can fail it.
 #[must_use]
 pub fn decided(summary: &Summary) -> Verdict {
     let left_out: BTreeSet<u32> =
         of_all_sides(summary).flat_map(|one| one.left_out).map(|cell| cell.info.index).collect();
     let asked = summary.cells.iter().filter(|cell| !cell.info.self_test && !left_out.contains(&cell.info.index));
-    asked.map(|cell| cell.verdict).fold(summary.whole, Verdict::merge)
+    asked.map(|cell| counted_verdict(cell, cell.verdict)).fold(summary.whole, Verdict::merge)
+}
+
+/// Why the run fails whatever further rounds show: a repetition failed, of the new side where the run has two. A base
+/// that fails alone leaves the run inconclusive at most. None: no such failure so far.
+#[must_use]
+pub fn certain_failure(summary: &Summary) -> Option<String> {
+    let mut asked = summary.cells.iter().filter(|cell| !cell.info.self_test && !is_of_base(cell));
+    let cell = asked.find(|cell| cell.verdict == Verdict::Fail)?;
+    let check = cell.checks.iter().find(|check| check.verdict == Verdict::Fail);
+    let why = check.map_or_else(String::new, |check| format!(" ({}: {})", check.name, check.reason()));
+    Some(format!("cell {} failed{why}", cell.info.name))
 }
 
 /// Cells to run again, by their names in the scenario. Fewer repetitions of their configuration are sound than planned,
-/// or at most half, and only stalls prevent a pass. Of two sides both are named: they are run again in turn.
+/// or at most half, and only stalls prevent a pass. Of two sides both are named: they are run again in turn. None if
+/// the run fails for certain.
 #[must_use]
 pub fn cells_to_repeat(summary: &Summary) -> BTreeSet<String> {
+    if certain_failure(summary).is_some() {
+        return BTreeSet::new();
+    }
     let mut pairs: BTreeMap<&str, Vec<&CellSummary>> = BTreeMap::new();
     for one in of_all_sides(summary) {
         pairs.entry(one.name).or_default().extend(one.all());

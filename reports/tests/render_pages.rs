@@ -300,12 +300,12 @@ fn a_race_of_milliseconds_that_is_allowed_is_a_pass_and_no_headline() {
     let summary = fenced_and_unfenced();
     let page = page(&summary);
     assert!(page.contains("<section class=\"banner pass\"") && !page.contains("unsafe, as expected</span>"));
-    assert!(page.contains("in 6 of these two led at once for moments (8 ms at most), as the scenario allows"));
+    assert!(page.contains("in 6 cells two candidates led at once, for 8 ms at most, as the scenario allows"));
     assert!(!page.contains("class=\"rate seen\""), "it is not shown in red");
     let mut long = summary;
     long.cells[0].split_brain.active_max_ns = 800_000_000;
     let page = page_of(&long);
-    assert!(page.contains("for a while (800 ms at most)"), "0.8 s of two leaders are no moment");
+    assert!(page.contains("two candidates led at once, for 800 ms at most, as the scenario allows"));
     assert_eq!(page.matches("class=\"rate seen\"").count(), 1);
 }
 

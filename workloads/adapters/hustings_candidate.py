@@ -27,7 +27,7 @@ class Slot:
 
     def __init__(self, order):
         self.order, self.number = order, order["slot"]
-        self.term, self.leads, self.stopped, self.away_until = 0, threading.Event(), False, 0.0
+        self.term, self.leads, self.stopped, self.resigns = 0, threading.Event(), False, False
         self._leaves, self._ending, self._writing = False, threading.Lock(), threading.Lock()
 
     def grant(self, t0, node=None, token=None, session=None):
@@ -57,8 +57,10 @@ class Slot:
             return now()
 
     def rest(self):
-        """Whoever has resigned stays away for a while."""
-        time.sleep(max(0.0, self.away_until - time.monotonic()))
+        """Whoever has resigned stays away for a while, which counts from here: its place is given back."""
+        while self.resigns:
+            self.resigns = False
+            time.sleep(self.order["rejoin_after_ms"] / 1000)
         with self._ending:
             self._leaves = self.stopped
 
@@ -86,7 +88,7 @@ class Slot:
         return self.finish(reason)
 
     def _resign(self, fault):
-        self.away_until = time.monotonic() + self.order["rejoin_after_ms"] / 1000
+        self.resigns = True
         t0 = self._leave("resigned")
         self.leave()
         say("resigned", slot=self.number, fault=fault, t0=t0, t1=now())

@@ -13,7 +13,7 @@ fn summaries_name_the_duration_that_a_dry_run_estimates() {
         ("in a minute and a half", 90.0),
         ("in three minutes", 180.0),
         ("in three and a half minutes", 210.0),
-        ("in seven and a half minutes", 450.0),
+        ("in twelve minutes", 720.0),
         ("in ten minutes", 600.0),
     ];
     for shipped in SHIPPED {

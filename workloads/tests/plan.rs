@@ -102,8 +102,9 @@ fn hosts_are_taken_out_one_after_the_other_however_long_the_session_timeout_is()
     assert_eq!(gaps, [("crash", lengthened), ("partition", lengthened), ("expire", None), ("resign", None)]);
     for seed in 0..50 {
         let faults = plan(&cells[0], seed).faults;
-        assert_eq!((faults.len(), faults[0].for_ms()), (2, Some(15_000)));
-        assert!(faults[1].at_ms - faults[0].at_ms >= 15_000, "the first host is back, seed {seed}");
+        assert_eq!((faults.len(), faults[0].for_ms()), (4, Some(15_000)));
+        let gaps = faults.windows(2).map(|pair| pair[1].at_ms - pair[0].at_ms);
+        assert!(gaps.min() >= Some(15_000), "the first host is back, seed {seed}");
     }
     // For good: T is 4 s, a tick 500 ms.
     let gone = host_world("kind = \"crash\"\nrepeat = 2\nevery_ms = 1000").cell;

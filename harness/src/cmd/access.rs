@@ -11,7 +11,7 @@ use crate::files::bounded;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "External ensemble")]
 pub(super) struct AccessArgs {
-    /// File with `user:password` of the scheme `digest`, whose alone the run's znodes are then [default: the environment's
+    /// File with a digest `user:password`; only this user has access to the run's znodes [default: the environment's
     /// HUSTINGS_AUTH, if there is one]
     #[arg(long, value_name = "FILE")]
     auth_file: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! `hustings candidate`: examines foreign programs, and runs this program as one.
+//! `hustings candidate`: checks external programs, and runs this program as one.
 
 use anyhow::{anyhow, bail};
 use hustings_record::StepDown;
@@ -18,7 +18,7 @@ use crate::foreign::own::{Flaw, OwnRecipe, stand};
 use crate::process::interrupt::Interrupt;
 use crate::process::working_directory;
 
-/// Examine any program that stands for election, or stand as one.
+/// Check an external program, or run as one
 #[derive(Debug, clap::Args)]
 #[command(after_help = with_codes("Examples:
   hustings candidate check -- python3 my_candidate.py        is it fit to take part, and what can be told of it?
@@ -53,7 +53,7 @@ enum CandidateAction {
     },
     /// Print the protocol by which a program takes part, for its author
     Protocol,
-    /// Stand by a recipe of this program's, as told on standard input
+    /// Run a built-in recipe as an external program, over the protocol
     Stand {
         /// The recipe, as `hustings list` has it
         #[arg(value_name = "RECIPE")]

@@ -14,7 +14,7 @@ use rand::TryRng as _;
 use rand::rngs::SysRng;
 use serde::Serialize;
 
-use crate::cmd::dry::{as_found, not_asked};
+use crate::cmd::dry::{announce_assumptions, as_found, not_asked};
 use crate::cmd::files::with_what_is_left;
 use crate::cmd::report;
 use crate::console::exit::{Exit, Failure};
@@ -143,6 +143,7 @@ pub(super) async fn dry(asked: &ChaosOptions<'_>, options: &RunOptions) -> Resul
         }
         // The rounds are shown all the same: most of them does not depend on the servers.
         Err(error) => {
+            announce_assumptions();
             for scenario in &rounds {
                 show(scenario, Some(&not_asked(external, scenario, &scenario.cells())))?;
             }

@@ -16,7 +16,7 @@ use crate::files::workdir::temp_root;
 #[command(after_help = with_codes("Examples:
   hustings clean --dry-run
   hustings clean
-  hustings clean --auth-file secret               of servers that know the killed run by that
+  hustings clean --auth-file secret               after a run with `--auth-file`
   HUSTINGS_TMP=/scratch hustings clean            where the killed run had its temporary files"))]
 pub(crate) struct CleanArgs {
     /// Only say what would be done.

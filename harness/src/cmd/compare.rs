@@ -34,8 +34,8 @@ pub(super) struct CompareArgs {
     /// Compare only the cells of this name; `*` stands for anything; may be given many times
     #[arg(long, value_name = "CELL")]
     only: Vec<String>,
-    /// What is no further apart than this share of the median is the same, as `5%` [default: 15%, or half a round trip to the
-    /// servers, where that is more]
+    /// Treat a difference of at most this share of the median (such as `5%`) as the same [default: 15%, or half a round trip to
+    /// the servers if that is more]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     delta: Option<f64>,
     /// How likely any of the comparisons is to be called worse or better by chance alone, as `5%`

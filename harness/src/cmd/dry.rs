@@ -4,13 +4,13 @@ use hustings_record::words::{first_few, plural};
 use hustings_workloads::scenario::{Cell, ExternalServers, PlanView, Scenario, explain_as};
 
 use crate::console::exit::{Exit, Failure};
-use crate::console::output::say;
+use crate::console::output::{inform, say};
 use crate::coordinator::{CellSelection, ComparisonBase, RunError, corrected_by};
 use crate::ensemble::external::{ReportedServers, connections_needed};
 use crate::ensemble::start::{EnsembleRequest, ExternalRequest};
 
-/// Shows the plan: a line for each cell, and if there is only one, or if `verbose`, when each fault hits. Servers of
-/// somebody else are asked about themselves first, and nothing is changed there. Of local ones the installation is looked for.
+/// Shows the plan: a line for each cell, and if there is only one, or if `verbose`, when each fault hits. External
+/// servers are asked about themselves first, and nothing is changed there. Of local ones the installation is looked for.
 pub(super) async fn dry(
     request: &EnsembleRequest,
     own: &CellSelection,
@@ -39,13 +39,14 @@ pub(super) async fn dry(
         }
         // The plan is shown all the same: most of it does not depend on the servers.
         Err(error) => {
+            announce_assumptions();
             show(&own.scenario, &cells, Some(&not_asked(external, &own.scenario, &cells)))?;
             Err(Failure::infrastructure(error))
         }
     }
 }
 
-/// A scenario as it would run on servers of somebody else that were asked, and their description.
+/// A scenario as it would run on external servers that were asked, and their description.
 pub(super) fn as_found(
     external: &ExternalRequest,
     asked: &Scenario,
@@ -56,10 +57,18 @@ pub(super) fn as_found(
     (scenario, ExternalServers { lines, warnings })
 }
 
-/// The description of servers of somebody else that were not asked.
+/// Says before a plan that it rests on assumptions. The reason follows as the error that ends the command.
+pub(super) fn announce_assumptions() {
+    inform!(
+        "! the servers could not be asked (the error at the end says why); this plan assumes that they have the scenario's tick and \
+         grant its session timeouts"
+    );
+}
+
+/// The description of external servers that were not asked.
 pub(super) fn not_asked(external: &ExternalRequest, scenario: &Scenario, cells: &[Cell]) -> ExternalServers {
     let line = format!(
-        "ensemble: {}, run by somebody else and not asked; the plan takes the scenario's tick for theirs, {} ms",
+        "ensemble: {}, external and not asked; the plan assumes the scenario's tick, {} ms",
         first_few(&external.connect),
         cells.first().map_or(scenario.ensemble.tick_ms, |cell| cell.tick_ms)
     );
@@ -70,7 +79,7 @@ fn reported(external: &ExternalRequest, servers: &ReportedServers) -> String {
     let (least, most) = servers.timeout_bounds_ms;
     let sync = if servers.count == 1 { "it syncs" } else { "they sync" };
     format!(
-        "ensemble: {} of ZooKeeper {} at {}, run by somebody else; tick {} ms, session timeouts from {least} to {most} ms; \
+        "ensemble: {} of ZooKeeper {} at {}, external; tick {} ms, session timeouts from {least} to {most} ms; \
          whether {sync} to disk is not known",
         plural(servers.count.into(), "server", "servers"),
         servers.version,
@@ -109,7 +118,7 @@ mod tests {
     #[test]
     fn a_plan_names_the_first_few_of_hundreds_of_servers_and_speaks_of_one_as_one() {
         for line in described(400) {
-            assert!(line.contains("zk8:2181 and 392 more, run by somebody else") && line.len() < 500, "{line}");
+            assert!(line.contains("zk8:2181 and 392 more, external") && line.len() < 500, "{line}");
         }
         let [_, one] = described(1);
         assert!(one.contains("1 server of ZooKeeper") && one.contains("whether it syncs to disk"), "{one}");

@@ -52,7 +52,7 @@ pub(super) struct EnsembleArgs {
     )]
     toxiproxy_image: String,
     /// Client addresses of all servers of an ensemble that runs already, and behind the last one the znode below which to
-    /// stay, as `zk1:2181,zk2:2181/some/path`. Nothing of it is touched but the run's own znodes
+    /// stay, as `zk1:2181,zk2:2181/some/path`. The run changes only its own znodes
     #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', value_parser = word, help_heading = "External ensemble")]
     connect: Vec<String>,
     #[command(flatten)]

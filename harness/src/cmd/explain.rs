@@ -104,13 +104,13 @@ fn fault(kind: FaultKind) -> String {
     let facts = kind.facts();
     let mut told = format!("fault {kind}: {}\n  verified when: {}", kind.about(), facts.proof);
     for (is_so, what) in [
-        (facts.lets_sessions_expire, "sessions of whom it hits are left to expire"),
+        (facts.lets_sessions_expire, "the affected sessions expire"),
         (
             facts.defeats_client_checks,
             "for a moment no recipe can know that it has lost the lead: stale writes are for a fence to stop",
         ),
         (kind.needs_links(), "needs links: hosts reach the servers through proxies"),
-        (kind.hits_servers(), "hits servers: refused on an ensemble that somebody else runs"),
+        (kind.hits_servers(), "hits servers: refused on an external ensemble"),
     ] {
         if is_so {
             told.push_str("\n  ");

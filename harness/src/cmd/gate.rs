@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use hustings_record::Damage;
-use hustings_reports::compare::{ComparisonReport, compare, sides_of};
+use hustings_reports::compare::{ComparisonReport, ComparisonRules, compare, sides_of};
 use hustings_reports::gate::{
     FIGURES, GateRequirements, GateResult, Limits, annotations, bencher, benchmark_action, gate, history, markdown,
 };
-use hustings_reports::render::{clean_json, side_names};
+use hustings_reports::render::{clean_json, margin, side_names};
 use hustings_reports::summary::Summary;
 use hustings_reports::verdict::Verdict;
 use wildmatch::WildMatch;
@@ -34,6 +34,9 @@ const LISTED_MAX: usize = 20;
 /// Check a record against limits and a baseline: 0 lets it through, 1 and 3 do not.
 ///
 /// The record's own checks count too: a failure, an unverified fault, an uncaught self-test or too few injections are never green.
+///
+/// Of a record with two sides, only the new one can fail. If a check fails on the base alone, nothing can be compared with it: that
+/// is inconclusive.
 #[derive(Debug, clap::Args)]
 #[command(after_help = with_codes("Examples:
   hustings gate runs/20260102-030405-gate --limits limits.toml
@@ -47,7 +50,7 @@ A limits file:
   allowed_regression_percent = 10      # against the baseline [default: 15]
   [cells.\"*\"]
   without_write_percent = 20
-  [cells.\"*-resign\"]
+  [cells.\"*-resign\"]                   # all repetitions, of the new side if there are two
   failover_p50_ms = 30"))]
 pub(super) struct GateArgs {
     /// Folder of the record
@@ -144,7 +147,12 @@ pub(super) fn run(args: &GateArgs) -> Result<Exit, Failure> {
         let file = args.limits.as_ref().map_or_else(String::new, |path| path.display().to_string());
         Failure::usage(anyhow::Error::new(error).context(file))
     };
-    let gated = gate(&summary, &asked, like).map_err(of_limits)?;
+    let mut gated = gate(&summary, &asked, like).map_err(of_limits)?;
+    // Only a run that may have further rounds decides how many by its margin.
+    let remark = comparing.as_ref().filter(|comparing| comparing.looks > 1);
+    if let Some(remark) = remark.and_then(|comparing| narrower_than_run(&summary.manifest.command, comparing.rules)) {
+        gated.remark_undecided(&remark);
+    }
     tell(&gated, comparing.as_ref());
     if args.json {
         say_json(serde_json::to_string_pretty(&gated).map_err(Failure::infrastructure)?)?;
@@ -152,6 +160,28 @@ pub(super) fn run(args: &GateArgs) -> Result<Exit, Failure> {
     write_all(args, &summary, &gated, comparing.as_ref())?;
     // An aborted run gives no verdict on cells that it did not run.
     Ok(Exit::of_run(gated.verdict, summary.manifest.state))
+}
+
+/// What to say of undecided figures if the run of this command line decided within a larger margin than is asked for
+/// here: it had no further rounds for the smaller one. None: its margin is no larger.
+fn narrower_than_run(command: &str, asked: ComparisonRules) -> Option<String> {
+    let of_run = rules(delta_of(command));
+    let is_narrower =
+        asked.delta < of_run.delta || asked.delta <= of_run.delta && asked.of_round_trip < of_run.of_round_trip;
+    let (within, wanted) = (margin(&of_run), asked.delta);
+    is_narrower.then(|| {
+        format!("the run had further rounds for {within} only; for more, run it with `hustings run … --delta {wanted}`")
+    })
+}
+
+/// The `--delta` of a command line, if it has one.
+fn delta_of(command: &str) -> Option<f64> {
+    let words = shlex::split(command)?;
+    let value = words.iter().enumerate().find_map(|(at, word)| match word.strip_prefix("--delta")? {
+        "" => words.get(at + 1).map(String::as_str),
+        rest => rest.strip_prefix('='),
+    });
+    share(value?).ok()
 }
 
 /// Accepts only text that a CSV field can contain.
@@ -241,4 +271,35 @@ fn tell(gated: &GateResult, comparing: Option<&ComparisonReport>) {
         gated.that_are(Verdict::Fail).count(),
         gated.that_are(Verdict::Inconclusive).count()
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_margin_of_a_run_is_read_from_its_command_line() {
+        for (command, delta) in [
+            ("hustings run gate --against-exe old", None),
+            ("hustings run gate --delta 10% --against-exe old", Some(0.1)),
+            ("hustings run gate --against-exe old --delta=0.05", Some(0.05)),
+            ("hustings run gate --candidate './mine --delta 20%' --against-candidate './old'", None),
+            ("hustings run gate --delta", None),
+        ] {
+            assert_eq!(delta_of(command), delta, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_gate_that_asks_for_a_smaller_margin_than_the_run_names_the_option() {
+        let narrower = |command: &str, delta: Option<f64>| narrower_than_run(command, rules(delta));
+        let told = narrower("hustings run gate --against-exe old", Some(0.1)).unwrap_or_default();
+        assert!(told.contains("half a round trip only") && told.ends_with("`hustings run … --delta 0.1`"), "{told}");
+        assert!(narrower("hustings run gate --delta 20%", None).is_some());
+        assert!(narrower("hustings run gate", Some(0.15)).is_some(), "without the half of a round trip");
+        assert_eq!(narrower("hustings run gate --delta 10%", Some(0.1)), None);
+        assert_eq!(narrower("hustings run gate --delta 5%", Some(0.1)), None);
+        assert_eq!(narrower("hustings run gate", None), None);
+        assert_eq!(narrower("hustings run gate", Some(0.2)), None);
+    }
 }

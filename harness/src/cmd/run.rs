@@ -11,7 +11,7 @@ use hustings_record::words::{as_typed, plural};
 use hustings_record::{Damage, FaultKind, REPETITIONS_MAX, RecordReader, RunState};
 use hustings_reports::analysis::{MutationTesting, summarise_read};
 use hustings_reports::compare::undecided;
-use hustings_reports::sound::cells_to_repeat;
+use hustings_reports::sound::{cells_to_repeat, certain_failure};
 use hustings_reports::summary::Summary;
 use hustings_workloads::plan::plan;
 use hustings_workloads::scenario::{
@@ -30,7 +30,9 @@ use crate::cmd::programs;
 use crate::cmd::report::{self, ReportOutput};
 use crate::console::exit::{Exit, Failure, with_codes};
 use crate::console::output::{inform, is_screen};
-use crate::coordinator::{CellSelection, ComparisonBase, RetrySelectors, RunError, RunOptions, run as perform};
+use crate::coordinator::{
+    CellSelection, ComparisonBase, RetrySelection, RetrySelectors, RunError, RunOptions, run as perform,
+};
 use crate::doctor::load_warning;
 use crate::ensemble::start::EnsembleRequest;
 use crate::files::bounded;
@@ -56,7 +58,7 @@ const CANDIDATE: &str = "candidate";
   hustings run my.toml --dry-run                  what a scenario of your own would do
   hustings run quick --json > summary.json        the summary for machines
   hustings run quick --ensemble docker            on containers
-  hustings run quick --chaos --for 2h             random faults on its recipes, until time is up or something shows
+  hustings run quick --chaos --for 2h             random faults on its recipes, until time is up or a check fails
   hustings run gate --against-exe old/hustings    candidates of this program against those of another, in turn
   hustings run gate --against-set election.session_timeout_ms=4000
                                                   the scenario as it is against one with a longer session timeout
@@ -71,7 +73,7 @@ const CANDIDATE: &str = "candidate";
   hustings run quick --candidate ./mine --chaos --for 2h
                                                   random faults on a program of yours
   hustings run quick --connect zk1:2181,zk2:2181,zk3:2181
-                                                  on servers that run already, of which only its own znodes are touched
+                                                  on servers that run already; it changes only its own znodes
   hustings run quick --connect zk1:2182,zk2:2182,zk3:2182/tests --tls-ca ca.pem --auth-file secret
                                                   the same below a znode of theirs, by TLS, as a user of theirs"))]
 #[command(group = clap::ArgGroup::new("sides").multiple(true).args(["against", "against_set", "against_exe", "against_candidate"]))]
@@ -89,9 +91,9 @@ pub(super) struct RunArgs {
     /// 1000]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = times)]
     repeat: Option<u32>,
-    /// Run cells again in at most N further rounds, where nothing but stalls of the harness spoils a repetition, or the planned
-    /// rounds do not tell the two sides of a comparison apart; 0: none. Needs two repetitions or more [default: the scenario's
-    /// `further_rounds`]
+    /// Repeat cells for at most as long as N further rounds of all cells take; 0: not at all. A cell is repeated if only stalls of
+    /// the harness spoil a repetition, or if the planned rounds do not tell two sides apart. Needs two repetitions or more
+    /// [default: the scenario's `further_rounds`]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = further_rounds)]
     further: Option<u32>,
     /// Use this program in place of the scenario's recipes; `hustings candidate check -- CMD` says whether it can take part. Words
@@ -103,10 +105,10 @@ pub(super) struct RunArgs {
     /// may be given many times
     #[arg(long, value_name = "KEY=VALUE", requires = "candidate")]
     candidate_set: Vec<String>,
-    /// Compare that program with this one, in turn on one ensemble: is the new one worse?
+    /// Baseline program: run it in turn with `--candidate` on one ensemble and compare
     #[arg(long, value_name = "CMD", requires = "candidate", conflicts_with = "chaos")]
     against_candidate: Option<String>,
-    /// What the program that it is compared with declares otherwise than --candidate-set says; may be given many times
+    /// What the baseline program declares otherwise than --candidate-set says; may be given many times
     #[arg(long, value_name = "KEY=VALUE", requires = "against_candidate")]
     against_candidate_set: Vec<String>,
     /// Seed of every random choice of victims, times and placement [default: the scenario's]
@@ -116,17 +118,17 @@ pub(super) struct RunArgs {
     /// same name are pairs, else they are paired in their order [default with the other --against-…: the scenario itself]
     #[arg(long, value_name = "SCENARIO", conflicts_with = "chaos")]
     against: Option<String>,
-    /// Change a parameter of what the cells are compared with, as --set does of them; may be given many times
+    /// Change a parameter of the baseline, as --set does of the scenario; may be given many times
     #[arg(long, value_name = "KEY=VALUE", conflicts_with = "chaos")]
     against_set: Vec<String>,
-    /// Hosts of what the cells are compared with are started from this program: another build of hustings
+    /// Start the baseline's hosts from this hustings binary
     #[arg(long, value_name = "FILE", conflicts_with = "chaos")]
     against_exe: Option<PathBuf>,
-    /// What is no further apart than this share of the median is the same, as `5%` [default: 15%, or half a round trip to the
-    /// servers, where that is more]
+    /// Treat a difference of at most this share of the median (such as `5%`) as the same [default: 15%, or half a round trip to
+    /// the servers if that is more]
     #[arg(long, value_name = "SHARE", value_parser = compare::share, requires = "sides")]
     delta: Option<f64>,
-    /// Run random scenarios, one after the other, until time is up or one shows what must not be. Recipes, policies and timeouts
+    /// Run random scenarios, one after the other, until time is up or one fails a check. Recipes, policies and timeouts
     /// are the scenario's; servers, sizes, faults and their times are drawn. Only records that do not pass are kept
     #[arg(long, conflicts_with_all = ["repeat", "further"])]
     chaos: bool,
@@ -189,6 +191,15 @@ fn so_far(record: &Path) -> anyhow::Result<Summary> {
     let mut reading = RecordReader::begin(record, Damage::Refused)?;
     reading.manifest.state = RunState::Completed;
     Ok(summarise_read(reading, MutationTesting::Nothing)?)
+}
+
+/// The cells to run again, by a choice from the record so far; none if the run fails for certain.
+fn selection(record: &Path, choose: impl FnOnce(&Summary) -> BTreeMap<String, u32>) -> anyhow::Result<RetrySelection> {
+    let summary = so_far(record)?;
+    Ok(match certain_failure(&summary) {
+        Some(why) => RetrySelection::CertainFailure(why),
+        None => RetrySelection::Cells(choose(&summary)),
+    })
 }
 
 /// Refuses faults on external servers, and cells that need different servers: their number and tick are fixed. `set`: the
@@ -396,11 +407,11 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
         exe,
         again: RetrySelectors {
             spoilt: Arc::new(|record| {
-                Ok(cells_to_repeat(&so_far(record)?).into_iter().map(|name| (name, u32::MAX)).collect())
+                selection(record, |summary| cells_to_repeat(summary).into_iter().map(|name| (name, 1)).collect())
             }),
             undecided: Arc::new(move |record| {
                 let duration_ms = |of: &str| durations_ms.get(of).copied().unwrap_or_default();
-                Ok(undecided(&so_far(record)?, rules, duration_ms))
+                selection(record, |summary| undecided(summary, rules, duration_ms))
             }),
         },
         command,

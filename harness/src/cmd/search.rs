@@ -218,7 +218,7 @@ fn tell(told: &SearchResult) -> Result<(), Failure> {
 /// Prints one line about the search.
 fn summed_up(cell: &Cell, searched: &SearchTotals, took_ns: u64) {
     inform!(
-        "{} {}: {} seeds in {} ({:.0} a second), {} handovers ({:.1} a seed), {} that show what must not be; excused: {} \
+        "{} {}: {} seeds in {} ({:.0} a second), {} handovers ({:.1} a seed), {} that fail a check; explained: {} \
          overlaps on waking, {} after a forced expiry unheard of, {} stale writes then, {} handovers while servers were hit; {} \
          did not enrol",
         cell.recipe,

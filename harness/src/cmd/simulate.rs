@@ -34,7 +34,7 @@ const DEFAULT_SEED: u64 = 1;
   hustings simulate herd --timing times.toml       with service times of your own
   hustings simulate quick --seeds 0..10000         random faults, delays and losses instead of the scenario's, seed by seed
   hustings simulate quick --seeds 0..100000 --set election.recipe=broken:no-relist
-                                                   until one shows what must not be; prints the least schedule that does
+                                                   until one fails a check; prints the least schedule that does
   hustings simulate quick --schedule 4711 --steps 0,3
                                                    one of those schedules again, to a record and a report
   hustings simulate --known no-guid                a bug of Curator's, on the schedule that shows it
@@ -67,8 +67,8 @@ pub(super) struct SimulateArgs {
     ///
     /// Varied by seed: one to seven candidates, three or five servers; faults on candidates, their hosts and the servers, by time,
     /// by request and by term; lost and late messages; lagging servers; sequence numbers; service times. Any failure of a checker
-    /// counts. Excused, one by one: what a leader does until T/5 after its process was woken, and until its client can have
-    /// been notified that its session was ended by force; handovers without a fault on the leader while servers are hit
+    /// counts. Explained, and only counted: what a leader does until T/5 after its process was woken, and until its client can
+    /// have been notified that its session was ended by force; handovers without a fault on the leader while servers are hit
     #[arg(long, value_name = "A..B", value_parser = range)]
     seeds: Option<std::ops::Range<u64>>,
     /// Go on after the first seed that shows something

@@ -49,8 +49,8 @@ const WIDTH: usize = 120;
 /// A timeout that is too short takes the lead from processes that only pause; one that is too long leaves groups without a leader
 /// after each crash. Give the pauses of your own processes; what pauses do to sessions is measured on a real ensemble (some nine
 /// minutes), read from the record of an earlier measurement, or modelled. Says how many false failovers a week each timeout costs,
-/// how far your logs can show that, and which one to take. Ends in 0 where they show it, in 3 where they are too short for
-/// that, in 1 where no timeout that the servers grant is long enough. With `--timeout-ms` the exit code is about that timeout.
+/// how far your logs can show that, and which one to take. The exit code is 0 if they show it, 3 if they are too short for that, and
+/// 1 if no timeout that the servers grant is long enough. With `--timeout-ms` it is about that timeout.
 #[derive(Debug, clap::Args)]
 #[command(after_help = with_codes("Examples:
   hustings tune --pauses safepoint.log                    measure, then answer
@@ -69,11 +69,11 @@ Pauses:
   an interval log of HdrHistogram, as jHiccup and `hustings doctor --watch` write it
   a number of milliseconds a line, # before comments"))]
 pub(super) struct TuneArgs {
-    /// Log of the pauses of your processes; what it is, is seen from its lines. `-` is standard input. Of several files, as of a
-    /// log that is rotated, each covers the time between its own first and last line
+    /// Log of the pauses of your processes; the format is detected. `-` is standard input. Of several files, as of a log that is
+    /// rotated, each covers the time between its own first and last line
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     pauses: Vec<PathBuf>,
-    /// How many weeks the pauses are of [default: by the times of the log]
+    /// For how many weeks the pauses were recorded [default: by the times of the log]
     #[arg(long, value_name = "WEEKS", allow_negative_numbers = true, value_parser = number)]
     weeks: Option<f64>,
     /// How often a leader really dies, a week: restarts, deployments and crashes
@@ -88,7 +88,7 @@ pub(super) struct TuneArgs {
     /// The tick of your servers, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = TICK_MS, allow_negative_numbers = true, value_parser = tick_ms)]
     tick_ms: u64,
-    /// The client library of your processes: rust, java (and Curator), python (kazoo), go
+    /// The client library of your processes: rust, java (or curator), python (or kazoo), go (or go-zookeeper), c
     #[arg(long, value_name = "NAME", default_value = "java", value_parser = client)]
     client: Client,
     /// The recipe that failovers are measured with, as `hustings list` has it
@@ -140,8 +140,7 @@ fn milliseconds(text: &str, most: u64) -> Result<u64, String> {
 }
 
 fn client(text: &str) -> Result<Client, String> {
-    let known = || Client::ALL.map(Client::name).join(", ");
-    Client::ALL.into_iter().find(|client| client.name() == text).ok_or_else(|| format!("there are {}", known()))
+    Client::find(text).ok_or_else(|| format!("there are {}", Client::ALL.map(Client::name).join(", ")))
 }
 
 fn recipe(text: &str) -> Result<RecipeKind, String> {
@@ -257,9 +256,9 @@ fn read(path: &Path) -> anyhow::Result<PauseLog> {
 fn weeks(args: &TuneArgs, log: &PauseLog) -> anyhow::Result<f64> {
     args.weeks.or(log.weeks().filter(|own| *own <= WEEKS_MAX)).ok_or_else(|| {
         let logs: Vec<String> = args.pauses.iter().map(|path| path.display().to_string()).collect();
-        let (do_not, are) = if logs.len() == 1 { ("it does not", "it is") } else { ("they do not", "they are") };
+        let do_not = if logs.len() == 1 { "it does not" } else { "they do not" };
         anyhow!(
-            "{}: {do_not} tell of how long a time {are} ({}): give --weeks, as in `--weeks 8`",
+            "{}: {do_not} say for how long pauses were recorded ({}): give --weeks, as in `--weeks 8`",
             first_few(&logs),
             log.shape.about()
         )

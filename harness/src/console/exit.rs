@@ -27,9 +27,9 @@ pub enum Exit {
 const CODES: &str = "Exit codes:
   0    pass; what was asked for is done
   1    a verdict failed; a search found something, or missed a known bug
-  2    the command line, a scenario or another file is wrong; an output would lie in a record
-  3    inconclusive: the evidence does not reach for a verdict
-  4    infrastructure: what a run needs is missing, a record unreadable, a file unwritable or taken
+  2    the command line, a scenario or another file is wrong; an output path is inside a record
+  3    inconclusive: the evidence is insufficient for a verdict
+  4    infrastructure: what a run needs is missing, a record is unreadable, a file is not writable or already exists
   130  interrupted: Ctrl-C, SIGTERM, SIGQUIT, or a closed terminal";
 
 /// A command's examples, followed by the exit codes.

@@ -6,20 +6,28 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use hustings_record::REPETITIONS_MAX;
 use hustings_record::words::plural;
 use hustings_workloads::scenario::Cell;
 
 use crate::console::progress::Progress;
 use crate::coordinator::interruption::CellInterruption;
 
-/// Selects the cells to repeat from the record in a folder: their names in the scenario, and the total number of rounds
-/// for each.
-type CellSelector = Arc<dyn Fn(&Path) -> anyhow::Result<BTreeMap<String, u32>> + Send + Sync>;
+/// The cells to repeat.
+pub enum RetrySelection {
+    /// Their names in the scenario, and the number of further rounds for each.
+    Cells(BTreeMap<String, u32>),
+    /// None, since the run fails whatever further rounds show, for this reason.
+    CertainFailure(String),
+}
+
+/// Selects the cells to repeat from the record in a folder.
+type CellSelector = Arc<dyn Fn(&Path) -> anyhow::Result<RetrySelection> + Send + Sync>;
 
 /// Selects cells to repeat.
 #[derive(Clone)]
 pub struct RetrySelectors {
-    /// Cells with repetitions spoilt by stalls of the harness: evaluated after each round.
+    /// Cells with repetitions spoilt by stalls of the harness: evaluated after each round, for the next one.
     pub spoilt: CellSelector,
     /// Cells whose two sides are indistinguishable so far: evaluated once, since every look may find a difference by
     /// chance.
@@ -38,8 +46,9 @@ pub(super) struct FurtherRounds<'a> {
 
 impl FurtherRounds<'_> {
     /// Repeats cells with repetitions spoilt by stalls until the planned number of unspoilt ones exists. Then repeats
-    /// cells whose sides are indistinguishable, for the rounds that the selection gives them. `run` runs some cells in the
-    /// rounds of these numbers, on one ensemble, because servers that have just started are slow.
+    /// cells whose sides are indistinguishable, for as many rounds as the selection gives them. `run` runs some cells
+    /// in the rounds of these numbers, on one ensemble, because servers that have just started are slow. A number is of
+    /// the run: cells that do not run in a round have no repetition of its number.
     pub(super) async fn run(
         self,
         mut left: RangeInclusive<u32>,
@@ -47,7 +56,8 @@ impl FurtherRounds<'_> {
     ) -> Result<(), CellInterruption> {
         let planned = left.start().saturating_sub(1);
         while !left.is_empty() {
-            let cells = self.choose(&self.again.spoilt, "looking for repetitions that stalls spoilt").await;
+            let chosen = self.choose(&self.again.spoilt, "looking for repetitions that stalls spoilt").await;
+            let Some(cells) = chosen else { return Ok(()) };
             if cells.is_empty() {
                 break;
             }
@@ -61,11 +71,16 @@ impl FurtherRounds<'_> {
         if !self.two_sides || left.is_empty() {
             return Ok(());
         }
-        let open = self.choose(&self.again.undecided, "comparing the two sides").await;
-        let mut from = *left.start();
-        let ends: BTreeSet<u32> = open.iter().map(|(_, rounds)| *rounds).collect();
-        for end in ends.range(from..).copied() {
-            let wanted = open.iter().filter(|(_, rounds)| *rounds >= end);
+        let Some(open) = self.choose(&self.again.undecided, "comparing the two sides").await else { return Ok(()) };
+        let first = *left.start();
+        let mut from = first;
+        let counts: BTreeSet<u32> = open.iter().map(|(_, rounds)| *rounds).collect();
+        for count in counts.range(1..).copied() {
+            let end = first.saturating_add(count - 1).min(REPETITIONS_MAX);
+            if from > end {
+                break;
+            }
+            let wanted = open.iter().filter(|(_, rounds)| *rounds >= count);
             let cells: Vec<Cell> = wanted.map(|(cell, _)| cell.clone()).collect();
             let limits = format!("{planned} planned");
             self.tell(&cells, &(from..=end), &limits, "the planned rounds do not tell how the two sides differ");
@@ -86,16 +101,24 @@ impl FurtherRounds<'_> {
         self.progress.more(many * rounds);
     }
 
-    /// Empty if the selection fails, which is reported: the results so far remain valid.
-    async fn choose(&self, choose: &CellSelector, doing: &str) -> Vec<(Cell, u32)> {
+    /// None if the run fails for certain, which is reported. Empty if the selection fails, which is reported too: the
+    /// results so far remain valid.
+    async fn choose(&self, choose: &CellSelector, doing: &str) -> Option<Vec<(Cell, u32)>> {
         self.progress.now(doing);
         let (folder, choose) = (self.folder.clone(), choose.clone());
-        let names = tokio::task::spawn_blocking(move || choose(&folder)).await.context("the thread broke off");
-        match names.and_then(|names| names) {
-            Ok(names) => self.cells.iter().filter_map(|cell| Some((cell.clone(), *names.get(&cell.name)?))).collect(),
+        let chosen = tokio::task::spawn_blocking(move || choose(&folder)).await.context("the thread broke off");
+        match chosen.and_then(|chosen| chosen) {
+            Ok(RetrySelection::Cells(names)) => {
+                let cells = self.cells.iter();
+                Some(cells.filter_map(|cell| Some((cell.clone(), *names.get(&cell.name)?))).collect())
+            }
+            Ok(RetrySelection::CertainFailure(why)) => {
+                self.progress.line(&format!("no further rounds, since none can make the run pass: {why}"));
+                None
+            }
             Err(error) => {
                 self.progress.line(&format!("warning: whether cells have to be run again cannot be told: {error:#}"));
-                Vec::new()
+                Some(Vec::new())
             }
         }
     }
@@ -109,6 +132,9 @@ mod tests {
     use hustings_workloads::scenario::ShippedScenario;
 
     use super::*;
+
+    /// Stands for a run that fails for certain.
+    const FAILS: &str = "fails";
 
     /// Which of these cells are run, and in which rounds.
     async fn ran(
@@ -127,15 +153,15 @@ mod tests {
         let spoilt = Mutex::new(spoilt.into_iter());
         let again = RetrySelectors {
             spoilt: Arc::new(move |_| {
-                Ok(spoilt
-                    .lock()
-                    .expect("one at a time")
-                    .next()
-                    .map(|name| (name.to_owned(), u32::MAX))
-                    .into_iter()
-                    .collect())
+                Ok(match spoilt.lock().expect("one at a time").next() {
+                    Some(FAILS) => RetrySelection::CertainFailure("cell a failed".to_owned()),
+                    name => RetrySelection::Cells(name.map(|name| (name.to_owned(), 1)).into_iter().collect()),
+                })
             }),
-            undecided: Arc::new(|_| Ok(undecided.iter().map(|(name, rounds)| ((*name).to_owned(), *rounds)).collect())),
+            undecided: Arc::new(|_| {
+                let cells = undecided.iter().map(|(name, rounds)| ((*name).to_owned(), *rounds));
+                Ok(RetrySelection::Cells(cells.collect()))
+            }),
         };
         let progress = Progress::new(0, "cells", false, true);
         let further = FurtherRounds { again, cells: &cells, folder: PathBuf::new(), two_sides, progress: &progress };
@@ -156,9 +182,22 @@ mod tests {
         };
         assert_eq!(ran(vec![], &[], true).await, is(&[]));
         assert_eq!(ran(vec!["b", "a"], &[], true).await, is(&[("b", 6, 6), ("a", 7, 7)]));
-        assert_eq!(ran(vec![], &[("a", 8), ("c", 99)], true).await, is(&[("ac", 6, 8), ("c", 9, 99)]));
-        assert_eq!(ran(vec!["b"], &[("a", 6), ("c", 7)], true).await, is(&[("b", 6, 6), ("c", 7, 7)]), "six there are");
+        assert_eq!(ran(vec![], &[("a", 3), ("c", 94)], true).await, is(&[("ac", 6, 8), ("c", 9, 99)]));
+        assert_eq!(ran(vec!["b"], &[("a", 1), ("c", 2)], true).await, is(&[("b", 6, 6), ("ac", 7, 7), ("c", 8, 8)]));
+        assert_eq!(ran(vec!["b"; 4], &[("a", 5), ("b", 0)], true).await[4..], is(&[("a", 10, 14)]), "a ran five times");
         assert_eq!(ran(vec!["b"; 9], &[("a", 9)], true).await.len(), 5, "there is no room for more");
         assert_eq!(ran(vec![], &[("a", 9)], false).await, is(&[]), "one side alone is compared with nothing");
+    }
+
+    #[tokio::test]
+    async fn numbers_of_rounds_end_where_those_of_repetitions_do() {
+        let told = ran(vec![], &[("a", REPETITIONS_MAX), ("b", 2), ("c", u32::MAX)], true).await;
+        assert_eq!(told, [("abc".to_owned(), 6, 7), ("ac".to_owned(), 8, REPETITIONS_MAX)]);
+    }
+
+    #[tokio::test]
+    async fn a_run_that_fails_for_certain_has_no_further_rounds() {
+        assert!(ran(vec![FAILS, "b"], &[("a", 3)], true).await.is_empty());
+        assert_eq!(ran(vec!["b", FAILS, "b"], &[("a", 3)], true).await, [("b".to_owned(), 6, 6)]);
     }
 }

@@ -36,7 +36,7 @@ pub mod warm;
 mod winner;
 
 pub(crate) use correction::corrected_by;
-pub use further::RetrySelectors;
+pub use further::{RetrySelection, RetrySelectors};
 pub use run::{RunError, RunOptions, RunOutcome, run};
 pub(crate) use run_links::most as links_of_largest_cell;
 pub use selection::{CellSelection, ComparisonBase};

@@ -65,6 +65,12 @@ pub enum Flaw {
     LeavesOnTerm,
     /// It does not end when it is told to stop.
     IgnoresStop,
+    /// It does not end on SIGTERM.
+    IgnoresTerm,
+    /// It neither resigns when it is told to nor answers.
+    IgnoresResign,
+    /// It enrols again at once after it has resigned.
+    RejoinsAtOnce,
 }
 
 /// Delay of a deliberately late report of a grant. Reports of a revoke are twice as late.
@@ -96,7 +102,7 @@ pub async fn stand(own: OwnRecipe) -> anyhow::Result<()> {
             () = clock::sleep_until(began + DIES_AFTER_NS), if own.flaw == Some(Flaw::Dies) => {
                 anyhow::bail!("it ends by itself, on purpose");
             }
-            () = interrupt.first() => {
+            () = interrupt.first(), if own.flaw != Some(Flaw::IgnoresTerm) => {
                 if own.flaw == Some(Flaw::LeavesOnTerm) {
                     return Ok(());
                 }
@@ -113,6 +119,7 @@ pub async fn stand(own: OwnRecipe) -> anyhow::Result<()> {
                 let stopping = stopping.clone();
                 lives.spawn_local(async move { slot.stand(own, stopping).await });
             }
+            ToProgram::Resign { .. } if own.flaw == Some(Flaw::IgnoresResign) => {}
             ToProgram::Resign { slot, fault } => match slots.get(&slot) {
                 Some((slot, orders)) if own.flaw == Some(Flaw::ResignsByWord) => {
                     let (t, slot, orders) = (clock::now(), slot.start.slot, orders.clone());
@@ -339,7 +346,8 @@ impl driver::Slot for OwnSlot {
     }
 
     fn rejoin_after(&self) -> Duration {
-        Duration::from_millis(self.start.rejoin_after_ms)
+        let is_to_rest = self.flaw != Some(Flaw::RejoinsAtOnce);
+        if is_to_rest { Duration::from_millis(self.start.rejoin_after_ms) } else { Duration::ZERO }
     }
 
     fn believes(&self, change: u64) -> bool {

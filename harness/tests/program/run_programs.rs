@@ -100,6 +100,9 @@ const BROKEN: &[(&str, &str)] = &[
     ("never-resign", "split-brain"),
     ("herd-resign", "fan-out"),
     ("rude-terminate", "programs"),
+    ("stubborn-terminate", "programs"),
+    ("silent-resign", "programs"),
+    ("hasty-resign", "programs"),
     ("ignores-session-loss", "split-brain"),
     ("writes-after-revoke", "stray-writes"),
 ];
@@ -129,6 +132,15 @@ follower_wakes = "one"
 [foreign.rude]
 command = ["{hustings}", "candidate", "stand", "--flaw", "leaves-on-term", "predecessor-watch"]
 
+[foreign.stubborn]
+command = ["{hustings}", "candidate", "stand", "--flaw", "ignores-term", "predecessor-watch"]
+
+[foreign.silent]
+command = ["{hustings}", "candidate", "stand", "--flaw", "ignores-resign", "predecessor-watch"]
+
+[foreign.hasty]
+command = ["{hustings}", "candidate", "stand", "--flaw", "rejoins-at-once", "predecessor-watch"]
+
 [faults.resign]
 kind = "resign"
 target = "leaders"
@@ -145,7 +157,10 @@ groups = 3
 kind = "terminate"
 
 [matrix]
-recipe = ["foreign:writes-on", "foreign:late", "foreign:never", "foreign:herd", "broken:writes-after-revoke"]
+recipe = [
+  "foreign:writes-on", "foreign:late", "foreign:never", "foreign:herd", "foreign:silent", "foreign:hasty",
+  "broken:writes-after-revoke",
+]
 fault = "resign"
 
 [[also]]
@@ -153,7 +168,7 @@ recipe = ["foreign:deaf", "broken:ignores-session-loss"]
 fault = "expire"
 
 [[also]]
-recipe = "foreign:rude"
+recipe = ["foreign:rude", "foreign:stubborn"]
 fault = "terminate"
 "#,
     );

@@ -184,7 +184,7 @@ fn logs_that_cannot_be_used_are_refused_by_the_line() {
         ("12\nsoon\n", "line 2: \"soon\" is no number of milliseconds"),
         ("2026-01-01 INFO hello\n", "line 1: \"2026-01-01 INFO hello\" is not understood"),
         ("", "it is empty"),
-        ("12\n", "log: it does not tell of how long a time it is (a file of milliseconds): give --weeks"),
+        ("12\n", "log: it does not say for how long pauses were recorded (a file of milliseconds): give --weeks"),
     ] {
         let file = bench.file("log", content).display().to_string();
         bench.run(&["tune", "--pauses", &file, "--model"]).expect(2).error(&["log", told]);
@@ -192,7 +192,7 @@ fn logs_that_cannot_be_used_are_refused_by_the_line() {
     let many: Vec<String> =
         (1..=12).map(|at| bench.file(&format!("{at}.txt"), &format!("{at}\n")).display().to_string()).collect();
     let many: Vec<&str> = ["tune", "--model", "--pauses"].into_iter().chain(many.iter().map(String::as_str)).collect();
-    bench.run(&many).expect(2).error(&["8.txt and 4 more: they do not tell of how long a time they are"]);
+    bench.run(&many).expect(2).error(&["8.txt and 4 more: they do not say for how long pauses were recorded"]);
     bench.run(&["tune", "--pauses", "no-such-file", "--model"]).expect(2).error(&["no-such-file"]);
     let file = bench.file("log", "12\n").display().to_string();
     for wrong in [

@@ -29,7 +29,12 @@ pub enum Evidence {
     /// A candidate carried out an order, and the servers answered.
     Obeyed { cand: u32, sent: Nanos, answered: Nanos },
     /// The processes of hosts, by what became of them.
-    Processes { hosts: Vec<(u16, ProcessFate)> },
+    Processes {
+        hosts: Vec<(u16, ProcessFate)>,
+        /// Hosts whose process did not end on SIGTERM, and was killed for that.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        killed: Vec<u16>,
+    },
     /// Writes of hosts that came in and were not taken: how many, by host. At the end of it: how many were let go.
     Withheld { hosts: Vec<(u16, u64)> },
     /// Wall clocks of hosts, as their processes tell them: by how many milliseconds each was ahead of this machine's, before and
@@ -200,7 +205,7 @@ impl Evidence {
                     Err("it was answered before it was sent".to_owned())
                 }
             }
-            (Self::Processes { hosts }, _) => {
+            (Self::Processes { hosts, .. }, _) => {
                 let wanted = if stage == VerificationStage::Injected { facts.process } else { ProcessFate::Kept };
                 all(hosts, |(host, fate)| match *fate == wanted {
                     true => Ok(()),
@@ -264,7 +269,7 @@ impl Evidence {
             Self::Slow { links, .. } => links.iter().map(|link| link.0).collect(),
             Self::Modelled { links } => links.iter().map(|link| link.host).collect(),
             Self::Lost { hosts, .. } => hosts.clone(),
-            Self::Processes { hosts } => hosts.iter().map(|host| host.0).collect(),
+            Self::Processes { hosts, .. } => hosts.iter().map(|host| host.0).collect(),
             Self::Withheld { hosts } => hosts.iter().map(|host| host.0).collect(),
             Self::WallClocks { hosts, .. } => hosts.iter().map(|host| host.0).collect(),
             Self::Obeyed { .. } | Self::Servers { .. } | Self::Apart { .. } => Vec::new(),

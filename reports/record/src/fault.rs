@@ -224,13 +224,13 @@ kinds! {
     /// No fault at all: a control.
     None = "none", "no fault", lasts: DurationRule::May; ..BLANK
 
-    /// The leader gives the lead back.
+    /// The leader releases leadership.
     Resign = "resign", "a resignation",
         hits: TargetClass::Candidates, leads: LeadLoss::Always,
         proof: "the deletion of its znode is answered";
         ..BLANK
 
-    /// The host's process is killed; its sessions are left to expire.
+    /// The host's process is killed; its sessions expire.
     Crash = "crash", "a crash",
         hits: TargetClass::Hosts, takes_out: true, links: LinkNeed::Useful, lasts: DurationRule::May, process: ProcessFate::Ended,
         leads: LeadLoss::Always, lets_sessions_expire: true,
@@ -259,7 +259,7 @@ kinds! {
         ..BLANK
 
     /// The connection is reset.
-    Disconnect = "disconnect", "a disconnect", proof: "connections that stood are seen to close"; ..ON_LINKS
+    Disconnect = "disconnect", "a disconnect", proof: "open connections are observed to close"; ..ON_LINKS
 
     /// A create is carried out, and the answer to it never arrives: its connection is closed instead.
     LostReply = "lost-reply", "a lost reply",
@@ -267,7 +267,7 @@ kinds! {
         proof: "the link held back the answer to a create that had been carried out, and closed its connection";
         ..ON_LINKS
 
-    /// Nothing passes, both ways, and nobody is told.
+    /// No traffic passes in either direction; no connection is closed.
     Partition = "partition", "a partition",
         cuts: Some(Direction::Both), leads: LeadLoss::IfLongerThanTimeout, lets_sessions_expire: true;
         ..PARTITION

@@ -64,7 +64,7 @@ pub use manifest::{
     BASE_BUILD, CellEntry, MANIFEST_FILE, Machine, Manifest, REPORT_FILE, RunState, SCHEMA, SUMMARY_FILE, SegmentEntry,
     UNFINISHED_PREFIX, sum_of,
 };
-pub use misbehaviour::{HELLO_AT_MOST, Misbehaviour, STOP_AT_MOST};
+pub use misbehaviour::{HELLO_AT_MOST, Misbehaviour, ORDER_AT_MOST, STOP_AT_MOST};
 pub use nanos::Nanos;
 pub use observed::{LeadOwner, ObserverWeight};
 pub use phase::Phase;

@@ -11,6 +11,8 @@ use crate::names::names;
 pub const STOP_AT_MOST: Duration = Duration::from_secs(5);
 /// The same to say hello after its start.
 pub const HELLO_AT_MOST: Duration = Duration::from_secs(20);
+/// How long the harness waits for the answer to an order about one candidate, and for the end of a process after SIGTERM.
+pub const ORDER_AT_MOST: Duration = Duration::from_secs(10);
 
 /// How a program breaks the rules by which it takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -36,13 +38,20 @@ pub enum Misbehaviour {
     StopIgnored,
     /// Something of it was left when it had ended in order: a session, a znode.
     LeftBehind,
+    /// It gave no answer to an order to resign. The record shows that; no event says it.
+    ResignIgnored,
+    /// It did not end on SIGTERM, and was killed. The record shows that; no event says it.
+    TerminateIgnored,
+    /// It enrolled again too soon after it had resigned. The record shows that; no event says it.
+    RejoinedEarly,
 }
 
 names! {
     Misbehaviour {
         Ended = "ended", Silent = "silent", Garbage = "garbage", TooMuch = "too-much", UnknownSlot = "unknown-seat",
         UnknownTerm = "unknown-term", WrongNode = "wrong-node", OutOfTime = "out-of-time", StopIgnored = "stop-ignored",
-        LeftBehind = "left-behind",
+        LeftBehind = "left-behind", ResignIgnored = "resign-ignored", TerminateIgnored = "terminate-ignored",
+        RejoinedEarly = "rejoined-early",
     }
 }
 
@@ -51,7 +60,8 @@ impl Misbehaviour {
     #[must_use]
     pub fn time_given(self) -> Option<Duration> {
         match self {
-            Self::StopIgnored => Some(STOP_AT_MOST),
+            // The harness waits longer for the last two, so that stalls of half of that time are no reason.
+            Self::StopIgnored | Self::ResignIgnored | Self::TerminateIgnored => Some(STOP_AT_MOST),
             Self::Silent => Some(HELLO_AT_MOST),
             Self::Ended
             | Self::Garbage
@@ -60,7 +70,8 @@ impl Misbehaviour {
             | Self::UnknownTerm
             | Self::WrongNode
             | Self::OutOfTime
-            | Self::LeftBehind => None,
+            | Self::LeftBehind
+            | Self::RejoinedEarly => None,
         }
     }
 }

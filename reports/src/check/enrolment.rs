@@ -31,7 +31,7 @@ pub struct Enrolment {
 
 impl Section for Enrolment {
     const NAME: &'static str = "enrolment";
-    const ABOUT: &'static str = "Did everybody come to stand before the measuring began, and how fast?";
+    const ABOUT: &'static str = "Did all candidates enrol before the measuring began, and how fast?";
     const RESTS_ON: &'static [EvidenceSource] = &[EvidenceSource::Wire];
 
     fn check(index: &Index<'_>) -> Finding<Self> {

@@ -3,7 +3,7 @@
 
 use super::finding::Finding;
 use super::sessions::{candidates_of_sessions, explained};
-use super::stall_confounder::fail_unless_stalled;
+use super::stall_confounder::kept_from_contact;
 use super::words::{moment, under_way};
 use crate::index::Index;
 use crate::stats::spans::Span;
@@ -26,19 +26,21 @@ pub(super) fn judge<S>(index: &Index<'_>, window: Span, finding: &mut Finding<S>
         if led || explained(index, session, Some(cands), at) || on_servers || index.servers.out_within(before) {
             continue;
         }
-        let host = index.candidates.sessions.get(&session).map_or_else(String::new, |&host| index.host_name(host));
+        let host = index.candidates.sessions.get(&session).copied();
+        let name = host.map_or_else(String::new, |host| index.host_name(host));
         let text = format!(
-            "session {session:#x} of a follower on {host} ended at {}, and nothing explains it{}",
+            "session {session:#x} of a follower on {name} ended at {}, and nothing explains it{}",
             moment(index, at),
             under_way(index.faults.on_servers_at(at)),
         );
         lost += 1;
-        let stall =
-            index.candidates.sessions.get(&session).and_then(|&host| index.confounding_stall(&[host], (at, at)));
-        if index.info.expect.unplanned.forbids_the_unexplained() {
-            fail_unless_stalled(finding, index, stall, text);
-        } else {
+        if !index.info.expect.unplanned.forbids_the_unexplained() {
             finding.note(text);
+            continue;
+        }
+        match host.and_then(|host| kept_from_contact(index, host, at)) {
+            Some(kept) => finding.inconclusive_by_stall(format!("{text}{kept}")),
+            None => finding.fail(text),
         }
     }
     lost

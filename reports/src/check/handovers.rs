@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::evidence::evidence;
 use super::finding::Finding;
 use super::section::Section;
-use super::stall_confounder::{kept_from_leading, kept_from_verification};
+use super::stall_confounder::{kept_from_contact, kept_from_verification};
 use super::words::{moment, under_way};
 use crate::index::{Ending, Fault, Index, LeaderChange, Loss, LossOutcome};
 use hustings_record::words::plural;
@@ -137,7 +137,7 @@ fn count(index: &Index<'_>) -> Handovers {
 /// those that an unverified server fault would explain.
 fn judge_unplanned(index: &Index<'_>, counts: &Handovers, finding: &mut Finding<Handovers>) {
     let (expected, unplanned) = (index.info.expect.unplanned, &index.losses.unplanned);
-    let kept = |change: &LeaderChange| kept_from_leading(index, index.terms.all[change.term].host, change.at);
+    let kept = |change: &LeaderChange| kept_from_leading(index, change);
     let (stalled, others): (Vec<&LeaderChange>, Vec<&LeaderChange>) =
         unplanned.iter().partition(|change| kept(change).is_some());
     let perhaps = |change: &&&LeaderChange| !is_excused(index, change) && was_cut_off(index, change, |_| true);
@@ -161,29 +161,65 @@ fn judge_unplanned(index: &Index<'_>, counts: &Handovers, finding: &mut Finding<
     }
 }
 
-/// A lost term, the time, and the fault that explains it.
-type LostLead = (usize, Nanos, Option<usize>);
+/// What may have cost the loser of an unplanned handover the lead, as it is added to a text: a stall of the harness, for which
+/// its client may have given its connection or its session up. None: nothing, or its client kept both.
+fn kept_from_leading(index: &Index<'_>, change: &LeaderChange) -> Option<String> {
+    let kept = kept_from_contact(index, index.terms.all[change.term].host, change.at)?;
+    may_have_lost_contact(index, change).then_some(kept)
+}
+
+/// Whether the loser had no connection or session within 2 T before it lost the lead or by the next grant, or by the end of its
+/// belief if it noticed later. A client that is never told that its session has gone learns of its expiry later. A client may
+/// have lost both if nobody reports its connections, or not for so long.
+fn may_have_lost_contact(index: &Index<'_>, change: &LeaderChange) -> bool {
+    let (lost, next) = (&index.terms.all[change.term], &index.terms.all[change.successor]);
+    let (candidates, life) = (&index.candidates, &index.lives.all[lost.life]);
+    let until = lost.ended.1.max(next.granted.unwrap_or(next.grant));
+    let is_read = candidates.established.contains_key(&lost.session) && !index.unread.contains(&lost.host);
+    if !is_read || life.end.is_none() && life.last < until {
+        return true;
+    }
+    candidates.out_of_touch(lost.session, (change.at.saturating_sub(index.stall_effect()), until))
+        || candidates.expired_within(lost.session, (until, until.saturating_add(index.stall_effect())))
+}
+
+/// A lead that was lost, with or without a fault that explains it.
+struct LostLead {
+    /// Place of the term.
+    term: usize,
+    /// The fault that explains it, as a place among the faults.
+    fault: Option<usize>,
+    /// A stall of the harness may have cost it.
+    is_by_stall: bool,
+}
 
 /// All lost terms, with or without an explanation: leadership went to another incarnation, or its znode was deleted.
 /// Excluded are those that only an unverified fault could explain.
 fn lost_leads(index: &Index<'_>) -> Vec<LostLead> {
     let losses = &index.losses;
+    let by_fault = |term: usize, at: Nanos, fault: usize| {
+        let is_by_stall = kept_from_contact(index, index.terms.all[term].host, at).is_some();
+        LostLead { term, fault: Some(fault), is_by_stall }
+    };
     let planned = losses.all.iter().filter(|loss| loss.outcome != LossOutcome::Survived);
-    let planned = planned.map(|loss| (loss.term, index.terms.all[loss.term].ended.0, Some(loss.fault)));
-    let explained = losses.explained.iter().map(|(change, fault)| (change.term, change.at, Some(*fault)));
-    let unplanned = losses.unplanned.iter().map(|change| (change.term, change.at, None));
+    let planned = planned.map(|loss| by_fault(loss.term, index.terms.all[loss.term].ended.0, loss.fault));
+    let explained = losses.explained.iter().map(|(change, fault)| by_fault(change.term, change.at, *fault));
+    let unplanned = losses.unplanned.iter().map(|change| {
+        let is_by_stall = kept_from_leading(index, change).is_some();
+        LostLead { term: change.term, fault: None, is_by_stall }
+    });
     planned.chain(explained).chain(unplanned).collect()
 }
 
 /// Compares the lost terms with the expectation. Those that a harness stall may explain do not count.
 fn judge_lost(index: &Index<'_>, expected: Expectation, finding: &mut Finding<Handovers>) {
-    let stalled = |lost: &LostLead| kept_from_leading(index, index.terms.all[lost.0].host, lost.1).is_some();
-    let (doubtful, certain): (Vec<LostLead>, Vec<LostLead>) = lost_leads(index).into_iter().partition(stalled);
+    let (doubtful, certain): (Vec<LostLead>, Vec<LostLead>) =
+        lost_leads(index).into_iter().partition(|lost| lost.is_by_stall);
     if !doubtful.is_empty() {
         finding.inconclusive_by_stall(format!("{} lost leads may have come of a process that stalled", doubtful.len()));
     }
     let overrun =
-        |lost: &LostLead| lost.2.is_some_and(|fault| may_end_sessions_by_overrun(index, &index.faults.all[fault]));
+        |lost: &LostLead| lost.fault.is_some_and(|fault| may_end_sessions_by_overrun(index, &index.faults.all[fault]));
     let (overrun, certain): (Vec<LostLead>, Vec<LostLead>) = certain.into_iter().partition(overrun);
     if !overrun.is_empty() {
         finding.inconclusive(format!("{} lost leads came of a fault that lasted longer than planned", overrun.len()));
@@ -192,8 +228,8 @@ fn judge_lost(index: &Index<'_>, expected: Expectation, finding: &mut Finding<Ha
         finding.judge(expected, certain.len() as u64, "lost leads", evidence(index));
     }
     if expected == Expectation::None {
-        certain.iter().filter_map(|lost| Some((lost, lost.2?))).take(LOST_LISTED_MAX).for_each(|(lost, fault)| {
-            let (term, fault) = (&index.terms.all[lost.0], &index.faults.all[fault]);
+        certain.iter().filter_map(|lost| Some((lost, lost.fault?))).take(LOST_LISTED_MAX).for_each(|(lost, fault)| {
+            let (term, fault) = (&index.terms.all[lost.term], &index.faults.all[fault]);
             finding.note(format!(
                 "{}: candidate {} on {} lost the lead by {} number {} ({})",
                 index.group_name(term.group),

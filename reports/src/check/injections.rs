@@ -1,5 +1,5 @@
 //! The cost of each injection, the unit in which two runs are compared. Handovers of one injection share circumstances
-//! and variance, so each injection contributes one figure, their median.
+//! and variance, so each injection contributes one figure of a kind: their median, or the share of slow ones.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,10 @@ pub struct InjectionCost {
     pub censored: u64,
     /// From the lead's loss to the next grant. None where stalls leave nothing to believe.
     pub failover: Option<KaplanMeier>,
+    /// The same in nanoseconds, lead by lead, of those that ended: in rising order, without censored and void ones.
+    /// Empty in older records.
+    #[serde(default)]
+    pub failovers: Vec<Nanos>,
     /// From the lead's loss to the next term's first accepted write.
     pub until_write: Option<KaplanMeier>,
     /// For sessions left to expire: detection above the floor of expiry.
@@ -85,11 +89,13 @@ impl Injection {
     fn seen(self, after_ns: Nanos) -> InjectionCost {
         let Self { mut phases, lost, censored, mut woken } = self;
         woken.sort_unstable();
+        let whole = phases.take(Whole);
         InjectionCost {
             after_ns,
             lost,
             censored,
-            failover: KaplanMeier::of(phases.take(Whole)),
+            failovers: whole.sorted_completed(),
+            failover: KaplanMeier::of(whole),
             until_write: KaplanMeier::of(phases.take(UntilWrite)),
             over_floor: KaplanMeier::of(phases.take(OverFloor)),
             woken: lower_median(&woken),

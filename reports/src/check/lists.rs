@@ -101,11 +101,14 @@ impl<'i, 'a> ListMatcher<'i, 'a> {
     fn candidates<S>(&mut self, kept: &LingeringCandidates<'_>, finding: &mut Finding<S>) {
         for &cand in self.index.candidates.all.keys().filter(|cand| !kept.contains_key(cand)) {
             let Some(stand) = self.calm(cand) else { continue };
-            let Some(what) = self.lacks(cand, stand) else {
+            let Some((what, cause)) = self.lacks(cand, stand) else {
                 (self.found.judged, self.found.matching) = (self.found.judged + 1, self.found.matching + 1);
                 continue;
             };
-            let stall = self.index.confounding_stall(&[self.index.candidates.all[&cand].host], self.listed.asked);
+            let host = self.index.candidates.all[&cand].host;
+            // Only its own process, and what is between it and the servers, can keep it from anything.
+            let explains = |stall: &Stall| stall.from <= cause.1 && cause.0 <= stall.to && !stall.is_of_coordinator();
+            let stall = self.index.confounding_stall_where(&[host], self.listed.asked, explains);
             self.found.judged += u64::from(stall.is_none());
             let text = format!("{} {what}, say the servers' lists", candidate(self.index, cand));
             fail_unless_stalled(finding, self.index, stall, text);
@@ -133,17 +136,19 @@ impl<'i, 'a> ListMatcher<'i, 'a> {
         (connected && !changed && !busy && !moved && !hit).then_some(stand)
     }
 
-    /// What a calm candidate should have but lacks.
-    fn lacks(&self, cand: u32, stand: &EnrolmentSpan<'_>) -> Option<String> {
+    /// What a calm candidate should have but lacks, and when a stall may have caused that.
+    fn lacks(&self, cand: u32, stand: &EnrolmentSpan<'_>) -> Option<(String, Span)> {
         let (index, holds) = (self.index, &self.listed.holds);
         let group = index.candidates.all[&cand].group;
+        // A session may end at any time, and its znode with it.
+        let always = (0, self.listed.asked.1);
         if !holds.sessions.contains(&stand.session) {
-            return Some(format!("stands under session {:#x}, which has ended", stand.session));
+            return Some((format!("stands under session {:#x}, which has ended", stand.session), always));
         }
         let leads = index.terms.held_by(cand, self.listed.asked.0).is_some();
         let own = stand.node.or(leads.then_some(LOCK));
         if let Some(own) = own.filter(|own| holds.ephemerals.get(&self.path(group, own)) != Some(&stand.session)) {
-            return Some(format!("stands by {own}, which is not there or another's"));
+            return Some((format!("stands by {own}, which is not there or another's"), always));
         }
         if leads {
             return None;
@@ -152,7 +157,23 @@ impl<'i, 'a> ListMatcher<'i, 'a> {
             holds.watches.get(&self.path(group, name)).is_some_and(|sessions| sessions.contains(&stand.session))
         };
         let missing = self.declared(group, stand)?.find(|name| !watches(name))?;
-        Some(format!("does not watch {missing}, as its recipe declares"))
+        Some((format!("does not watch {missing}, as its recipe declares"), self.delays_watches(cand, stand)))
+    }
+
+    /// When a stall may have kept a candidate from a watch: from its own last change until 2 T after that, or after the last change of
+    /// its group. It may not have been notified of that one yet, and be calm all the same.
+    fn delays_watches(&self, cand: u32, stand: &EnrolmentSpan<'_>) -> Span {
+        let (index, asked) = (self.index, self.listed.asked);
+        let settled = index.presence.unsettled.get(&cand).into_iter().flatten().map(|span| span.1);
+        let connected = index.candidates.reconnected_by(stand.session, asked.0);
+        let changed = settled.filter(|&t| t <= asked.0).chain(connected).fold(stand.from, Nanos::max);
+        let group = index.candidates.all[&cand].group;
+        let stands = index.candidates.of_group(group).iter().filter_map(|cand| index.candidates.stands.get(cand));
+        let stands = stands.flatten().flat_map(|stand| [stand.from, stand.to]);
+        let terms = index.terms.of_group(group).iter().map(|&place| &index.terms.all[place]);
+        let moves = stands.chain(terms.flat_map(|term| [term.grant, term.ended.1]));
+        let last = moves.filter(|&t| t <= asked.1).fold(changed, Nanos::max);
+        (changed, last + index.stall_effect())
     }
 
     /// Names of the znodes that a follower should watch; None: not known. If a leader's loss wakes all others, each
@@ -183,11 +204,9 @@ impl<'i, 'a> ListMatcher<'i, 'a> {
                 ));
             } else if self.listed.holds.sessions.contains(&session) {
                 self.found.sessions_left += 1;
-                self.nobodys_is(
-                    session,
-                    finding,
-                    format!("session {session:#x}, which {} left behind, is still there", candidate(self.index, *of)),
-                );
+                let user = candidate(self.index, of.cand);
+                let text = format!("session {session:#x}, which {user} left behind, is still there");
+                self.nobodys_is((session, Some(*of)), finding, text);
             }
         }
         for (&group, queue) in &self.queues {
@@ -197,9 +216,8 @@ impl<'i, 'a> ListMatcher<'i, 'a> {
             };
             for (name, session) in all.into_iter().filter(|(name, session)| !users.owns(group, name, *session)) {
                 self.found.znodes_left += 1;
-                let group = self.index.group_name(group);
-                let text = format!("{group}: nobody stands by {name} of session {session:#x}");
-                self.nobodys_is(session, finding, text);
+                let text = format!("{}: nobody stands by {name} of session {session:#x}", self.index.group_name(group));
+                self.nobodys_is((session, users.last_use(group, name, session)), finding, text);
             }
         }
         self.watches(&users, finding);
@@ -207,14 +225,22 @@ impl<'i, 'a> ListMatcher<'i, 'a> {
 
     /// A stall of the session's host, or of a process that is not a host, may explain the leftover. For a session that
     /// no host reported, any host counts.
-    fn nobodys_is<S>(&self, session: i64, finding: &mut Finding<S>, text: String) {
-        fail_unless_stalled(finding, self.index, self.stall_of(session), text);
+    fn nobodys_is<S>(&self, (session, last): (i64, Option<LastUse>), finding: &mut Finding<S>, text: String) {
+        fail_unless_stalled(finding, self.index, self.stall_of(session, last), text);
     }
 
-    fn stall_of(&self, session: i64) -> Option<&'i Stall> {
-        let host = self.index.candidates.sessions.get(&session);
-        let hosts = host.map_or_else(|| (0..to_u16(self.index.info.hosts.len())).collect(), |&host| vec![host]);
-        self.index.confounding_stall(&hosts, self.listed.asked)
+    /// The stall must begin before what was left was due to be gone: one that begins later did not keep it. It ends after the last use,
+    /// since what is left has been out of use for longer than a stall has effects.
+    fn stall_of(&self, session: i64, last: Option<LastUse>) -> Option<&'i Stall> {
+        let index = self.index;
+        let host = index.candidates.sessions.get(&session);
+        let hosts = host.map_or_else(|| (0..to_u16(index.info.hosts.len())).collect(), |&host| vec![host]);
+        let due = last.map_or(self.listed.asked.1, |last| last.until + index.session_expiry());
+        // The coordinator ends no session, and removes nothing. But it kills processes, and one that it is late to kill keeps its session
+        // for so much longer.
+        let killed = last.is_some_and(|last| last.died);
+        let explains = |stall: &Stall| stall.from <= due && (killed || !stall.is_of_coordinator());
+        index.confounding_stall_where(&hosts, self.listed.asked, explains)
     }
 
     fn watches<S>(&mut self, users: &Users<'_>, finding: &mut Finding<S>) {
@@ -244,10 +270,11 @@ impl<'i, 'a> ListMatcher<'i, 'a> {
             }
         }
         self.found.watches_left = left.len() as u64;
-        let calm = left.iter().find(|(_, session)| self.stall_of(*session).is_none());
+        let last = |session: &i64| users.over.get(session).copied();
+        let calm = left.iter().find(|(_, session)| self.stall_of(*session, last(session)).is_none());
         if let Some((path, session)) = calm.or(left.first()) {
             let text = format!("{} watches are nobody's, one of them on {path} by session {session:#x}", left.len());
-            self.nobodys_is(*session, finding, text);
+            self.nobodys_is((*session, last(session)), finding, text);
         }
     }
 
@@ -270,11 +297,17 @@ impl<'i, 'a> ListMatcher<'i, 'a> {
             let dead = index.presence.dead.get(&candidate.host).map(|dead| dead.0);
             for (place, &(_, session)) in incarnations.iter().enumerate() {
                 users.known.insert(session);
-                let until = incarnations.get(place + 1).map(|next| next.0).or(dead);
-                if until.is_none_or(|until| until >= settled_since) {
+                let next = incarnations.get(place + 1).map(|next| next.0);
+                let Some(until) = next.or(dead).filter(|&until| until < settled_since) else {
                     users.current.insert(session);
-                } else {
-                    users.over.insert(session, cand);
+                    continue;
+                };
+                // When its process died is known only as an interval.
+                let until = next.unwrap_or_else(|| index.lives.surely_dead(candidate.host, until));
+                let last = LastUse { cand, until, died: next.is_none() };
+                let latest = users.over.entry(session).or_insert(last);
+                if latest.until <= until {
+                    *latest = last;
                 }
             }
             let last = incarnations.last().map(|last| last.1);
@@ -284,9 +317,17 @@ impl<'i, 'a> ListMatcher<'i, 'a> {
             if came.into_iter().chain(went).any(joins) {
                 users.joining.extend(last.map(|session| (candidate.group, session)));
             }
-            let stands = index.candidates.stands.get(&cand).into_iter().flatten();
-            for stand in stands.filter(|stand| stand.to >= settled_since) {
-                users.stands.insert((candidate.group, stand.session, stand.node.unwrap_or(LOCK)), cand);
+            for stand in index.candidates.stands.get(&cand).into_iter().flatten() {
+                let znode = (candidate.group, stand.session, stand.node.unwrap_or(LOCK));
+                if stand.to >= settled_since {
+                    users.stands.insert(znode, cand);
+                } else {
+                    let last = LastUse { cand, until: stand.to, died: false };
+                    let latest = users.stood.entry(znode).or_insert(last);
+                    if latest.until <= stand.to {
+                        *latest = last;
+                    }
+                }
             }
             let left = index.candidates.departures.get(&cand).into_iter().flatten();
             let left = left.filter(|left| interrupted(index, cand, left));
@@ -308,15 +349,26 @@ impl<'i, 'a> ListMatcher<'i, 'a> {
     }
 }
 
+/// When a session or a znode was last used, and by which candidate.
+#[derive(Clone, Copy)]
+struct LastUse {
+    cand: u32,
+    until: Nanos,
+    /// Its process died.
+    died: bool,
+}
+
 /// The users of the sessions.
 #[derive(Default)]
 struct Users<'i> {
-    /// Sessions of this cell's candidates: all; those in use; those no longer used, with their last user.
+    /// Sessions of this cell's candidates: all; those in use; those no longer used.
     known: BTreeSet<i64>,
     current: BTreeSet<i64>,
-    over: BTreeMap<i64, u32>,
+    over: BTreeMap<i64, LastUse>,
     /// Enrolled candidates by group, session and znode.
     stands: BTreeMap<(u32, i64, &'i str), u32>,
+    /// Enrolments that are over, by the same.
+    stood: BTreeMap<(u32, i64, &'i str), LastUse>,
     /// Groups and sessions in which a candidate may be about to enrol.
     joining: BTreeSet<(u32, i64)>,
     /// Groups and sessions whose candidate was ordered to leave between request and response: a watch may remain until
@@ -327,6 +379,11 @@ struct Users<'i> {
 impl Users<'_> {
     fn owns(&self, group: u32, name: &str, session: i64) -> bool {
         self.stands.contains_key(&(group, session, name)) || self.joining.contains(&(group, session))
+    }
+
+    /// The last use of a znode without a user; None: not known. It goes with its session at the latest.
+    fn last_use(&self, group: u32, name: &str, session: i64) -> Option<LastUse> {
+        self.over.get(&session).or_else(|| self.stood.get(&(group, session, name))).copied()
     }
 
     fn standing(&self, group: u32, session: i64) -> impl Iterator<Item = u32> {

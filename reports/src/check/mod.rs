@@ -3,6 +3,7 @@
 //! pass.
 
 mod awareness;
+mod broken_rule;
 pub mod effect;
 pub mod enrolment;
 pub(crate) mod evidence;
@@ -22,6 +23,7 @@ mod notification_certainty;
 pub mod ownership;
 pub mod participation;
 pub mod phases;
+mod program_orders;
 pub mod programs;
 pub mod promptness;
 pub mod records;

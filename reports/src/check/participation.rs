@@ -62,7 +62,7 @@ impl Participation {
 impl Section for Participation {
     const NAME: &'static str = "participation";
     const ABOUT: &'static str =
-        "Does every candidate stand, with the session, znode and watch that its recipe calls for?";
+        "Is every candidate enrolled, with the session, znode and watch that its recipe calls for?";
     const RESTS_ON: &'static [EvidenceSource] = &[EvidenceSource::Wire];
 
     fn check(index: &Index<'_>) -> Finding<Self> {
@@ -89,7 +89,7 @@ impl Section for Participation {
             finding.section.late += aside.late + aside.dropped_out;
             finding.section.hung += aside.hung;
             // Whether it would have come back after that is unknown.
-            told.extend(of_it.into_iter().filter(|(is_certain, _)| *is_certain));
+            told.extend(of_it.into_iter().filter(|(certainty, _)| *certainty == AbsenceCertainty::Certain));
         }
         let Participation { candidates, dropped_out, hung, .. } = finding.section;
         for (count, what) in [(dropped_out, "had dropped out when the drain ended"), (hung, "hung")] {
@@ -97,8 +97,12 @@ impl Section for Participation {
                 finding.fail(format!("{count} of {candidates} candidates {what}"));
             }
         }
-        for (is_certain, text) in told {
-            if is_certain { finding.fail(text) } else { finding.inconclusive(text) }
+        for (certainty, text) in told {
+            match certainty {
+                AbsenceCertainty::Certain => finding.fail(text),
+                AbsenceCertainty::Stalled => finding.inconclusive_by_stall(text),
+                AbsenceCertainty::Unfinished => finding.inconclusive(text),
+            }
         }
         finding.section.sessions_lost += follower_sessions::judge(index, window, &mut finding);
         finding.section.begin =
@@ -122,7 +126,17 @@ impl Section for Participation {
     }
 }
 
-/// One candidate in the measured window. Each of its messages is certain or inconclusive.
+/// How certain it is that a candidate was absent or hung for too long.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum AbsenceCertainty {
+    Certain,
+    /// Stalls of the harness may have lengthened it beyond the limit.
+    Stalled,
+    /// The drain ended before the limit.
+    Unfinished,
+}
+
+/// One candidate in the measured window. Each of its messages has a certainty.
 struct ParticipationJudge<'i, 'a> {
     index: &'i Index<'a>,
     tolerance: &'i Tolerance<'i, 'a>,
@@ -131,7 +145,7 @@ struct ParticipationJudge<'i, 'a> {
 }
 
 impl ParticipationJudge<'_, '_> {
-    fn judge(&self, section: &mut Participation, told: &mut Vec<(bool, String)>) {
+    fn judge(&self, section: &mut Participation, told: &mut Vec<(AbsenceCertainty, String)>) {
         let Self { index, cand, window, .. } = *self;
         let host = index.candidates.all[&cand].host;
         let dead = index.presence.dead.get(&host).filter(|dead| dead.0 < window.1);
@@ -150,7 +164,7 @@ impl ParticipationJudge<'_, '_> {
         }
     }
 
-    fn away(&self, away: Span, dies: bool, section: &mut Participation, told: &mut Vec<(bool, String)>) {
+    fn away(&self, away: Span, dies: bool, section: &mut Participation, told: &mut Vec<(AbsenceCertainty, String)>) {
         let Self { index, window, .. } = *self;
         // If its process died, the start of its absence is known only as an interval.
         let since = index.lives.surely_dead(index.candidates.all[&self.cand].host, away.0).min(away.1);
@@ -159,7 +173,7 @@ impl ParticipationJudge<'_, '_> {
         if away.1 <= due {
             if gone {
                 told.push((
-                    false,
+                    AbsenceCertainty::Unfinished,
                     format!("{} was on its way back when the drain ended", candidate(self.index, self.cand)),
                 ));
             }
@@ -174,12 +188,12 @@ impl ParticipationJudge<'_, '_> {
             duration(away.1 - due),
         );
         if self.stalled(away) >= away.1 - due {
-            return told.push((false, format!("{text}; the harness stalled meanwhile")));
+            return told.push((AbsenceCertainty::Stalled, format!("{text}; the harness stalled meanwhile")));
         }
         let text = if gone { format!("{text}: it dropped out") } else { text };
         section.dropped_out += u64::from(gone);
         section.late += u64::from(!gone);
-        told.push((true, text));
+        told.push((AbsenceCertainty::Certain, text));
     }
 
     /// Total stall within `span` of its group's hosts and of processes that are not hosts.
@@ -187,7 +201,7 @@ impl ParticipationJudge<'_, '_> {
         self.tolerance.stalled(self.index.candidates.all[&self.cand].group, span)
     }
 
-    fn busy(&self, span: Span, section: &mut Participation, told: &mut Vec<(bool, String)>) {
+    fn busy(&self, span: Span, section: &mut Participation, told: &mut Vec<(AbsenceCertainty, String)>) {
         let due = self.due(span, 0);
         if span.1 <= due {
             return;
@@ -199,10 +213,10 @@ impl ParticipationJudge<'_, '_> {
             duration(span.1 - span.0),
         );
         if self.stalled(span) >= span.1 - due {
-            return told.push((false, format!("{text}; the harness stalled meanwhile")));
+            return told.push((AbsenceCertainty::Stalled, format!("{text}; the harness stalled meanwhile")));
         }
         section.hung += 1;
-        told.push((true, format!("{text}: it hangs")));
+        told.push((AbsenceCertainty::Certain, format!("{text}: it hangs")));
     }
 
     /// The deadline for an absence or a task that begins with `span`. Faults after it do not extend it.

@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::broken_rule::{BrokenRule, kept_from_it};
 use super::finding::Finding;
+use super::program_orders;
 use super::section::Section;
 use super::words::moment;
 use crate::index::Index;
-use crate::stats::spans::Span;
-use hustings_record::numbers::nanos;
 use hustings_record::words::{duration, plural};
-use hustings_record::{Event, EvidenceSource, Misbehaviour, Nanos};
+use hustings_record::{Event, EvidenceSource, Misbehaviour};
 
 /// Limit per kind of violations listed individually.
 const LISTED_MAX: usize = 3;
@@ -40,7 +40,7 @@ pub struct Programs {
 
 impl Section for Programs {
     const NAME: &'static str = "programs";
-    const ABOUT: &'static str = "Did programs of others keep to the rules by which they take part?";
+    const ABOUT: &'static str = "Did external programs keep to the rules by which they take part?";
     const RESTS_ON: &'static [EvidenceSource] = &[EvidenceSource::Process, EvidenceSource::Report];
 
     fn applies(index: &Index<'_>) -> bool {
@@ -51,18 +51,15 @@ impl Section for Programs {
         let mut finding = Finding::<Self>::default();
         let mut section = introduced(index);
         let mut seen: BTreeMap<Misbehaviour, Vec<String>> = BTreeMap::new();
-        for (segment, event) in &index.few {
-            let Event::Misbehaved { t, cand, since, what, text } = event else { continue };
-            let host = segment.host.map_or_else(|| segment.writer.clone(), |host| index.host_name(host));
+        for BrokenRule { t, host, cand, what, text, kept } in reported(index).chain(program_orders::broken(index)) {
             let whose = cand.map_or_else(String::new, |cand| format!(", candidate {cand}"));
-            let text = format!("{host}{whose}, at {}: {text}", moment(index, *t));
-            let kept = since.and_then(|since| kept_from_it(index, segment.host, *what, (since, *t)));
+            let text = format!("{host}{whose}, at {}: {text}", moment(index, t));
             match kept {
                 Some(kept) => finding.inconclusive_by_stall(format!(
                     "{what}: {text}; stalls of {} in that time may be why",
                     duration(kept)
                 )),
-                None => seen.entry(*what).or_default().push(text),
+                None => seen.entry(what).or_default().push(text),
             }
         }
         for &host in &index.unread {
@@ -97,19 +94,14 @@ impl Section for Programs {
     }
 }
 
-/// For how long stalls kept a program from doing in time what it had to since `span` began, if they may be why it did not: its own
-/// waits for a processor, stalls of the process beside it, and of those that its sessions depend on. Without them, more than T/10 of
-/// the time that the protocol gives has to be missing. A program that ends before that may have given up closing a session that more
-/// than T/10 of stalls held up: no program can wait for that as long as it takes.
-fn kept_from_it(index: &Index<'_>, host: Option<u16>, what: Misbehaviour, span: Span) -> Option<Nanos> {
-    let hosts: Vec<u16> = host.into_iter().collect();
-    let kept = index.lives.stalled_for(&hosts, span);
-    let missing = match what.time_given() {
-        Some(given) => (nanos(given) + kept).saturating_sub(span.1.saturating_sub(span.0)),
-        None if what == Misbehaviour::LeftBehind => kept,
-        None => 0,
-    };
-    (missing > index.stall_limit()).then_some(kept)
+/// What the processes beside programs reported of them.
+fn reported(index: &Index<'_>) -> impl Iterator<Item = BrokenRule> {
+    index.few.iter().filter_map(move |(segment, event)| {
+        let Event::Misbehaved { t, cand, since, what, text } = event else { return None };
+        let host = segment.host.map_or_else(|| segment.writer.clone(), |host| index.host_name(host));
+        let kept = since.and_then(|since| kept_from_it(index, segment.host, *what, (since, *t)));
+        Some(BrokenRule { t: *t, host, cand: *cand, what: *what, text: text.clone(), kept })
+    })
 }
 
 fn introduced(index: &Index<'_>) -> Programs {

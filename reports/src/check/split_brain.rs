@@ -223,18 +223,22 @@ fn judge(
         finding.unsafe_as_expected = false;
         finding.fail(text);
     } else {
-        finding.inconclusive_by_stall(format!("{text}; in {} at most, nothing stalled", duration(undisturbed)));
+        let ran = duration(undisturbed);
+        finding.inconclusive_by_stall(format!("{text}; in {ran} at most, nothing stalled and every server ran"));
     }
 }
 
 /// The longest overlap by what is left of each without any stall of either process, or of one that is no host: many short ones keep a
-/// leader from stepping down as a long one does. A process that was busy itself for most of a stall was kept from nothing.
+/// leader from stepping down as a long one does. A process that was busy itself for most of a stall was kept from nothing. Times in
+/// which a server did not run are left out too: it may be that of the leader that is to step down, since no event names that one.
 fn longest_undisturbed(index: &Index<'_>, active: &Pairs) -> Nanos {
     let left = |(terms, pair): (&(usize, usize), &TermPair)| -> Nanos {
         let hosts = [terms.0, terms.1].map(|term| index.terms.all[term].host);
         let left = pair.spans.iter().map(|&span| {
             let stalls = index.lives.stalls_in(&hosts, span).filter(|stall| 2 * stall.waited > stall.own);
-            total(&without(span, &union(stalls.map(|stall| (stall.from, stall.to)).collect())))
+            let stalls = stalls.map(|stall| (stall.from, stall.to));
+            let kept = stalls.chain(within(&index.servers.not_running, span)).collect();
+            total(&without(span, &union(kept)))
         });
         left.sum()
     };

@@ -190,10 +190,9 @@ impl<'i, 'a> Tolerance<'i, 'a> {
         last.filter(|_| span.1 <= due_again)
     }
 
-    /// Longest time that a session outlives its last touch: T, rounded up to a tick, plus half a tick until a follower
-    /// forwards it.
+    /// See [`Index::session_expiry`].
     pub(super) fn expiry(&self) -> Nanos {
-        self.index.timeout_or_asked() + 3 * self.index.tick / 2
+        self.index.session_expiry()
     }
 
     /// Longest time until a cut-off session has ended on both sides: its client gives it up after 7/5 T.

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
+use super::count::{MeanDifference, mean_difference};
 use super::measure::{Measure, Unit};
 use super::round_variance::{Prior, RoundVariance};
 use super::rounds::{RoundValues, mean, middle};
-use super::share;
+use super::share::{self, RoundsShowing};
 use crate::stats::rank_sum::{Shift, shift, smallest_p};
 use crate::verdict::Verdict;
-use hustings_record::numbers::whole;
+use hustings_record::numbers::{to_u32, whole};
 
 /// A need for more injections than this is impractical, and reported as none.
 const MORE_MAX: f64 = 10_000.0;
@@ -86,7 +87,8 @@ impl ComparisonRules {
 pub struct Figures {
     /// Injections that have the figure.
     pub injections: u64,
-    /// The median of their values, `null` in JSON where censoring hides it; for shares, the share over all of them.
+    /// The median of their values, `null` in JSON where censoring hides it. For shares, and for counts that are
+    /// compared by their means, the mean.
     pub typical: f64,
 }
 
@@ -97,7 +99,7 @@ pub struct Comparison {
     pub base: Figures,
     pub new: Figures,
     /// How far the new side's values lie above the base's, in the measure's unit: the median of all differences,
-    /// without round effects; for shares, the difference.
+    /// without round effects. For shares, and for counts that are compared by their means, the difference of the means.
     pub shift: f64,
     /// Its 1 − alpha interval: by the injections and, with several rounds, by the variation of the difference between
     /// rounds, the wider end of each. None with too few injections.
@@ -113,8 +115,9 @@ pub struct Comparison {
     /// Whether the interval ends within the margin: it may be better or the same, and is no worse.
     pub no_worse: bool,
     /// Rounds of this size that it takes to call equal sides the same in nine of ten runs, with all others of the call.
-    /// It depends on the variance of rounds and injections, not on the difference of the sides. None without several
-    /// rounds, and where no number suffices.
+    /// It depends on the variance of rounds and injections, not on the difference of the sides. `u32::MAX` where no
+    /// practical number suffices. Twice the present ones where too few rounds show a significant difference. None without
+    /// an estimate: of other shares, and of times with one round or with a round in which they are hidden.
     pub rounds_wanted: Option<u32>,
     /// If undecided: how many more injections per side would decide it, if they resemble the present ones. None if no
     /// practical number would.
@@ -131,39 +134,51 @@ pub(super) struct InjectionValues {
     /// From values without round effects.
     found: Shift,
     round_variance: Option<RoundVariance>,
-    /// Whether most rounds show the difference that all of them together show.
-    steady: bool,
+    /// Of counts.
+    means: Option<MeanDifference>,
+    /// Rounds that both sides have.
+    rounds: usize,
+    /// Which rounds show the difference that all of them together show; of times the round variance tells.
+    showing: RoundsShowing,
+}
+
+/// The difference by which the sides are called the same or not.
+struct DecidingShift {
+    estimate: f64,
+    interval: Option<(f64, f64)>,
+    margin: f64,
+    /// The typical value of a side.
+    typical: fn(&[f64]) -> f64,
 }
 
 impl InjectionValues {
-    /// From the injections of each round. None if a side lacks the figure, or if no injection of either is slow, or
-    /// censored.
+    /// From the injections of each round. None if a side lacks the figure, or if no lead of either is slow, or censored.
     pub(super) fn new(
         measure: Measure,
         values: &RoundValues,
         round_trip: Option<f64>,
         rules: &ComparisonRules,
     ) -> Option<Self> {
-        if measure.unit() == Unit::Share {
-            let (values, found) = share::found(measure, values, rules.alpha)?;
-            let (base, new) = values.all();
-            return Some(Self {
-                measure,
-                base,
-                new,
-                round_trip: None,
-                found,
-                round_variance: None,
-                steady: share::is_steady(&values, found.estimate),
-            });
-        }
-        let timed = measure.unit() == Unit::Nanoseconds;
-        let round_variance = timed.then(|| RoundVariance::of(values)).flatten();
         let (base, new) = values.all();
-        let aligned = if timed { values.aligned().all() } else { values.all() };
-        let found = shift(&aligned.0, &aligned.1, rules.alpha)?;
-        let round_trip = round_trip.filter(|_| timed);
-        Some(Self { measure, base, new, round_trip, found, round_variance, steady: true })
+        let rounds = values.means().count();
+        let (found, round_variance, means, showing) = match measure.unit() {
+            Unit::Nanoseconds => {
+                let (base, new) = values.aligned().all();
+                (shift(&base, &new, rules.alpha)?, RoundVariance::of(values), None, RoundsShowing::Most)
+            }
+            Unit::Share => {
+                let found = share::found(values, rules.alpha)?;
+                (found, None, None, share::rounds_showing(values, found.estimate))
+            }
+            Unit::Count => {
+                let found = shift(&base, &new, rules.alpha)?;
+                let means = mean_difference(&base, &new, rules.alpha);
+                let estimate = means.map_or(found.estimate, |means| means.estimate);
+                (found, None, means, share::rounds_showing(values, estimate))
+            }
+        };
+        let round_trip = round_trip.filter(|_| measure.unit() == Unit::Nanoseconds);
+        Some(Self { measure, base, new, round_trip, found, round_variance, means, rounds, showing })
     }
 
     /// Whether the values could show a difference. If all are equal they cannot, and do not count as an attempt.
@@ -184,15 +199,49 @@ impl InjectionValues {
         Some((low.min(median * rounds.0), high.max(median * rounds.1)))
     }
 
-    /// As [`Comparison::rounds_wanted`].
-    fn rounds_wanted(&self, others: &Prior, (margin, room): (f64, f64), rules: &ComparisonRules) -> Option<u32> {
-        let (round_variance, (low, high)) = (self.round_variance?, self.found.interval?);
-        let by_injections =
-            round_variance.rounds() * ((high - low) / 2.0 / margin * (1.0 + room / z(rules.alpha / 2.0))).powi(2);
-        let by_rounds =
-            round_variance.rounds_wanted(others, ((margin / middle(&self.base)).ln_1p(), room), rules.alpha)?;
-        // A margin of zero needs infinitely many rounds.
-        let wanted = Some(by_injections.max(by_rounds)).filter(|wanted| wanted.is_finite())?;
+    /// The median of all differences does not show what happens to fewer than half of the injections. So counts that are
+    /// significantly more or less are compared by their means, if these differ by more than the margin; else the answer
+    /// could be *same*.
+    fn deciding(&self, others: &Prior, is_significant: bool, rules: &ComparisonRules) -> DecidingShift {
+        let by_means = self.means.filter(|_| is_significant).map(|means| DecidingShift {
+            estimate: means.estimate,
+            interval: self.found.interval.map(|_| means.interval),
+            margin: mean(&self.base) * rules.delta,
+            typical: mean,
+        });
+        by_means.filter(|by_means| by_means.estimate.abs() > by_means.margin).unwrap_or_else(|| {
+            let is_share = self.measure.unit() == Unit::Share;
+            DecidingShift {
+                estimate: self.found.estimate,
+                interval: self.interval(others, rules),
+                margin: if is_share { 0.0 } else { self.margin(rules) },
+                typical: if is_share { mean } else { middle },
+            }
+        })
+    }
+
+    /// As [`Comparison::rounds_wanted`], if the difference is not one that too few rounds show.
+    fn rounds_wanted(
+        &self,
+        others: &Prior,
+        deciding: &DecidingShift,
+        room: f64,
+        rules: &ComparisonRules,
+    ) -> Option<u32> {
+        let margin = deciding.margin;
+        let by_injections = |(low, high): (f64, f64)| {
+            self.rounds as f64 * ((high - low) / 2.0 / margin * (1.0 + room / z(rules.alpha / 2.0))).powi(2)
+        };
+        let wanted = match self.measure.unit() {
+            Unit::Nanoseconds => {
+                let margin = (margin / middle(&self.base)).ln_1p();
+                let by_rounds = self.round_variance?.rounds_wanted(others, (margin, room), rules.alpha);
+                // Infinite where no practical number of rounds suffices, as with a margin of zero.
+                by_injections(self.found.interval?).max(by_rounds.unwrap_or(f64::INFINITY))
+            }
+            Unit::Count => Some(by_injections(deciding.interval?)).filter(|wanted| wanted.is_finite())?,
+            Unit::Share => return None,
+        };
         Some(u32::try_from(whole(wanted.ceil())).unwrap_or(u32::MAX))
     }
 
@@ -205,16 +254,16 @@ impl InjectionValues {
 }
 
 impl Comparison {
-    /// How far apart the sides are, as a share of the base's median; None where that is 0, or either is hidden.
+    /// How far apart the sides are, as a share of the base's typical value; None where that is 0, or either is hidden.
     #[must_use]
     pub fn relative(&self) -> Option<f64> {
         Some(self.shift / self.base.typical).filter(|share| share.is_finite())
     }
 }
 
-/// Decides on all comparisons of a call at once. A share without a clear difference gives none: rare events seldom show
-/// sameness. `looks` is how often a run may look at its sides before it ends: each look may find a difference by
-/// chance.
+/// Decides on all comparisons of a call at once. A share without a significant difference gives none, nor does one that
+/// is lower in too few rounds: rare events seldom show sameness. `looks` is how often a run may look at its sides before
+/// it ends: each look may find a difference by chance.
 pub(super) fn decide(asked: Vec<InjectionValues>, rules: &ComparisonRules, looks: u32) -> Vec<Option<Comparison>> {
     let mut variances: BTreeMap<Measure, Vec<RoundVariance>> = BTreeMap::new();
     for asked in &asked {
@@ -274,14 +323,19 @@ fn holm(p: f64, family: &[f64]) -> f64 {
 
 fn one(asked: &InjectionValues, others: &Prior, family: &Family, rules: &ComparisonRules) -> Option<Comparison> {
     let of_shares = asked.measure.unit() == Unit::Share;
-    let margin = if of_shares { 0.0 } else { asked.margin(rules) };
-    let (p, estimate, interval) = (asked.p(others), asked.found.estimate, asked.interval(others, rules));
+    let p = asked.p(others);
     let p_holm = if asked.can_differ() { family.level(p) } else { 1.0 };
-    let differs = p_holm < rules.alpha && asked.steady;
-    if of_shares && !differs {
+    let is_significant = p_holm < rules.alpha;
+    let deciding = asked.deciding(others, is_significant, rules);
+    let DecidingShift { estimate, interval, margin, typical } = deciding;
+    let differs = is_significant && asked.showing == RoundsShowing::Most;
+    // A few rounds with more slow or censored leads show no difference, and no sameness.
+    let is_unsteady = is_significant && asked.showing == RoundsShowing::Few && estimate > margin;
+    if of_shares && !differs && !is_unsteady {
         return None;
     }
     let answer = match interval {
+        _ if is_unsteady => ComparisonVerdict::CannotTell,
         _ if of_shares && estimate > 0.0 => ComparisonVerdict::Worse,
         _ if of_shares => ComparisonVerdict::Better,
         Some((low, _)) if differs && estimate > margin && low > 0.0 => ComparisonVerdict::Worse,
@@ -289,11 +343,17 @@ fn one(asked: &InjectionValues, others: &Prior, family: &Family, rules: &Compari
         Some((low, high)) if -margin <= low && high <= margin => ComparisonVerdict::Same,
         _ => ComparisonVerdict::CannotTell,
     };
-    let needs = (answer == ComparisonVerdict::CannotTell)
-        .then(|| more(asked, interval, margin, family.least(rules.alpha)))
-        .flatten();
-    let typical = if of_shares { mean } else { middle };
-    let rounds_wanted = asked.rounds_wanted(others, (margin, family.room()), rules);
+    let needs = match answer {
+        // Further rounds tell whether the present ones are outliers.
+        ComparisonVerdict::CannotTell if is_unsteady => Some(asked.base.len().min(asked.new.len()) as u64),
+        ComparisonVerdict::CannotTell => more(asked, &deciding, family.least(rules.alpha)),
+        ComparisonVerdict::Same | ComparisonVerdict::Better | ComparisonVerdict::Worse => None,
+    };
+    let rounds_wanted = if is_unsteady {
+        Some(to_u32(asked.rounds).saturating_mul(2))
+    } else {
+        asked.rounds_wanted(others, &deciding, family.room(), rules)
+    };
     let side = |values: &[f64]| Figures { injections: values.len() as u64, typical: typical(values) };
     Some(Comparison {
         measure: asked.measure,
@@ -313,11 +373,11 @@ fn one(asked: &InjectionValues, others: &Prior, family: &Family, rules: &Compari
 
 /// How many more injections per side would decide it. The smallest possible p-value must be significant among all
 /// others, and the interval narrow enough: it narrows with the square root of the number of injections.
-fn more(asked: &InjectionValues, interval: Option<(f64, f64)>, margin: f64, level: f64) -> Option<u64> {
+fn more(asked: &InjectionValues, deciding: &DecidingShift, level: f64) -> Option<u64> {
     let there = asked.base.len().min(asked.new.len()) as f64;
     let least = (1..64).find(|&n| smallest_p(n, n) < level)? as f64;
-    let estimate = asked.found.estimate.abs();
-    let wanted = match interval {
+    let (estimate, margin) = (deciding.estimate.abs(), deciding.margin);
+    let wanted = match deciding.interval {
         None => least,
         Some((low, high)) => {
             let room = if estimate > margin { estimate } else { margin - estimate };

@@ -7,20 +7,18 @@ use serde::Serialize;
 use super::answer::{Comparison, ComparisonRules, ComparisonVerdict, InjectionValues, decide};
 use super::differences::{Difference, of_cells, of_runs};
 use super::measure::Measure;
-use super::rounds::RoundValues;
 use super::side_names::side_name;
-use super::sides::{ComparisonRefusal, list, round_trip, values};
-use crate::sound::{Configuration, configurations, decided, of_new_side, round};
+use super::sides::{ComparisonRefusal, SideCells, list, round_trip, values};
+use crate::sound::{Configuration, configurations, decided, has_sides, of_new_side, round};
 use crate::stats::proportions::more_often;
 use crate::summary::Summary;
 use crate::verdict::Verdict;
 use hustings_record::ComparisonSide as Place;
 use hustings_record::words::first_few;
 
-/// The new side stalls more often if the probability by chance is below this: over all pairs and, below, in one of
-/// them.
+/// The new side stalls more often if the probability by chance is below this: over all pairs, or in one of them times
+/// their number (Bonferroni). Weak evidence suffices: to miss it is the worse error, and further rounds settle a doubt.
 const STALLS_ALPHA: f64 = 0.1;
-const STALLS_ALPHA_OF_ONE: f64 = 0.05;
 
 /// Everything that a comparison found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -159,10 +157,15 @@ pub fn compared_sides(summary: &Summary) -> Option<ComparisonReport> {
 }
 
 /// The verdict on a run, which the exit code and the headline of its report give. If it has two sides: on the
-/// repetitions that are not left out, and on the comparison.
+/// repetitions that are not left out, and on the comparison. A base that fails alone leaves it inconclusive.
 #[must_use]
 pub fn overall(summary: &Summary, comparing: Option<&ComparisonReport>) -> Verdict {
-    comparing.map_or(summary.verdict, |comparing| decided(summary).merge(comparing.answer.verdict()))
+    match comparing {
+        Some(comparing) => decided(summary).merge(comparing.answer.verdict()),
+        // A run that ended early may have one of its two sides alone.
+        None if has_sides(summary) => decided(summary),
+        None => summary.verdict,
+    }
 }
 
 fn held(
@@ -177,9 +180,10 @@ fn held(
     for (at, (one, other)) in both.iter().enumerate() {
         // Sides run in turn share the conditions of a round: both leave it out.
         let of_turn = |other: &Configuration<'_>| if in_turn { other.rounds_left_out() } else { BTreeSet::new() };
-        let (but, other_but) = (of_turn(other), of_turn(one));
+        let base_cells = SideCells { cells: &one.cells, but: of_turn(other) };
+        let new_cells = SideCells { cells: &other.cells, but: of_turn(one) };
         for measure in Measure::ALL {
-            let values = RoundValues::new(values(&one.cells, measure, &but), values(&other.cells, measure, &other_but));
+            let values = values(measure, &base_cells, &new_cells);
             let found = InjectionValues::new(measure, &values, round_trip(&one.cells), &rules);
             of_pair.extend(found.is_some().then_some(at));
             asked.extend(found);
@@ -196,9 +200,8 @@ fn held(
         pairs.push(pair(one, other, own, few));
     }
     let run = |summary: &Summary, of_turn: Place| {
-        let has_sides = summary.cells.iter().any(|cell| cell.info.contest.is_some());
         // Of two runs with two sides each, the new ones are compared.
-        let side = if in_turn { Some(of_turn) } else { has_sides.then_some(Place::New) };
+        let side = if in_turn { Some(of_turn) } else { has_sides(summary).then_some(Place::New) };
         SideRun {
             run: summary.manifest.run.clone(),
             scenario: summary.manifest.scenario.clone(),
@@ -236,7 +239,7 @@ fn few_rounds(one: &Configuration<'_>, other: &Configuration<'_>) -> Option<Stri
 }
 
 /// Whether the new side stalls more often than the base, over all pairs or in one: it may cause the stalls that are
-/// left out. To miss that is the worse error, so weak evidence suffices.
+/// left out.
 fn stalls(both: &[(&Configuration<'_>, &Configuration<'_>)]) -> Option<String> {
     type SpoiltCounts = (u64, u64);
     let sum = |all: SpoiltCounts, one: SpoiltCounts| (all.0 + one.0, all.1 + one.1);
@@ -251,7 +254,7 @@ fn stalls(both: &[(&Configuration<'_>, &Configuration<'_>)]) -> Option<String> {
     let mut of_one = None;
     for (name, of_base, of_new) in of_pairs {
         (base, new) = (sum(base, of_base), sum(new, of_new));
-        if more_often(of_base, of_new) < STALLS_ALPHA_OF_ONE {
+        if more_often(of_base, of_new) * (both.len() as f64) < STALLS_ALPHA {
             of_one.get_or_insert_with(|| told(&format!(" of {name}"), of_base, of_new));
         }
     }

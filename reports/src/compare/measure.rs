@@ -15,6 +15,15 @@ pub enum Measure {
     Woken,
 }
 
+/// What an injection gives to a measure.
+pub(super) enum MeasureSource {
+    /// Its value: infinite where censoring hides it, None without one.
+    Value(fn(&InjectionCost) -> Option<f64>),
+    /// The times of its leads, infinite where censoring hides them; None without any. Its value is the share of slow
+    /// ones, which depends on the other injections.
+    LeadTimes(fn(&InjectionCost) -> Option<Vec<f64>>),
+}
+
 /// The unit of a measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -46,7 +55,8 @@ impl Measure {
             Self::Failover => "from the lead's loss to the next grant, the median of the injection's leads",
             Self::UntilWrite => "from the lead's loss to the next accepted write, the median of the injection's leads",
             Self::Slow => {
-                "share of injections whose failover took more than twice what nine tenths of the quicker side's take"
+                "share of the lost leads whose failover took more than twice what nine tenths of the quicker side's \
+                 take, or did not end"
             }
             Self::Censored => "share of the lost leads that had no new leader before the end",
             Self::Woken => "candidates that the loss of a lead woke, the median of the injection's leads",
@@ -62,15 +72,30 @@ impl Measure {
         }
     }
 
-    /// Its value in an injection: infinite where censoring hides it, None without one. For *slow* it is the failover,
-    /// since slowness depends on the other values.
-    pub(super) fn value(self, injection: &InjectionCost) -> Option<f64> {
-        let median = |reduced: &KaplanMeier| reduced.p50.map_or(f64::INFINITY, |ns| ns as f64);
+    /// What it takes from an injection.
+    pub(super) fn source(self) -> MeasureSource {
         match self {
-            Self::Failover | Self::Slow => injection.failover.as_ref().map(median),
-            Self::UntilWrite => injection.until_write.as_ref().map(median),
-            Self::Censored => (injection.lost > 0).then(|| injection.censored as f64 / injection.lost as f64),
-            Self::Woken => injection.woken.map(|woken| woken as f64),
+            Self::Failover => MeasureSource::Value(|injection| injection.failover.as_ref().map(median)),
+            Self::UntilWrite => MeasureSource::Value(|injection| injection.until_write.as_ref().map(median)),
+            Self::Slow => MeasureSource::LeadTimes(failovers),
+            Self::Censored => MeasureSource::Value(|injection| {
+                (injection.lost > 0).then(|| injection.censored as f64 / injection.lost as f64)
+            }),
+            Self::Woken => MeasureSource::Value(|injection| injection.woken.map(|woken| woken as f64)),
         }
     }
+}
+
+fn median(reduced: &KaplanMeier) -> f64 {
+    reduced.p50.map_or(f64::INFINITY, |ns| ns as f64)
+}
+
+/// An older record has the median alone, which stands for all leads of the injection.
+fn failovers(injection: &InjectionCost) -> Option<Vec<f64>> {
+    let reduced = injection.failover.as_ref()?;
+    if injection.failovers.len() as u64 != reduced.n {
+        return Some(vec![median(reduced)]);
+    }
+    let ended = injection.failovers.iter().map(|&ns| ns as f64);
+    Some(ended.chain((0..reduced.censored).map(|_| f64::INFINITY)).collect())
 }

@@ -3,6 +3,7 @@
 
 mod answer;
 mod contest;
+mod count;
 mod differences;
 mod measure;
 mod noise;

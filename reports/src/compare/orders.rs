@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use super::answer::{ComparisonRules, ComparisonVerdict, InjectionValues, decide};
 use super::measure::Measure;
-use super::rounds::RoundValues;
-use super::sides::values;
+use super::sides::{SideCells, values};
 use crate::check::CellSummary;
 
 /// The repetitions of one configuration, or a cell alone.
@@ -15,11 +14,11 @@ pub type Repetitions<'a> = Vec<&'a CellSummary>;
 /// are one call.
 #[must_use]
 pub fn orders(pairs: &[(Repetitions<'_>, Repetitions<'_>)], rules: &ComparisonRules) -> Vec<ComparisonVerdict> {
-    let values = |cells: &Repetitions<'_>| values(cells, Measure::Failover, &BTreeSet::new());
     let asked: Vec<Option<InjectionValues>> = pairs
         .iter()
         .map(|(one, other)| {
-            InjectionValues::new(Measure::Failover, &RoundValues::new(values(one), values(other)), None, rules)
+            let [one, other] = [one, other].map(|cells| SideCells { cells, but: BTreeSet::new() });
+            InjectionValues::new(Measure::Failover, &values(Measure::Failover, &one, &other), None, rules)
         })
         .collect();
     let can_tell: Vec<bool> = asked.iter().map(Option::is_some).collect();

@@ -52,10 +52,6 @@ impl RoundVariance {
         StudentsT::new(0.0, 1.0, freedom).map_or(1.0, |t| 2.0 * t.sf((self.mean / error).abs()))
     }
 
-    pub(super) fn rounds(&self) -> f64 {
-        self.rounds
-    }
-
     /// The number of rounds of this variance that gives an interval within `margin`, a logarithm, with room for a shift
     /// of `room` standard errors. None: an impractical number.
     pub(super) fn rounds_wanted(&self, others: &Prior, (margin, room): (f64, f64), alpha: f64) -> Option<f64> {
@@ -76,7 +72,7 @@ impl RoundVariance {
 }
 
 /// The two-sided critical value of Student's t at alpha.
-fn two_sided(freedom: f64, alpha: f64) -> f64 {
+pub(super) fn two_sided(freedom: f64, alpha: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - alpha / 2.0))
 }
 

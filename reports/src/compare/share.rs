@@ -1,28 +1,84 @@
-//! Shares of injections, which medians do not show: for example, one injection in five that became slow or ended
-//! leaderless.
+//! Shares of the leads of injections, which medians do not show: for example, one lead in five that is taken over slowly
+//! or by nobody.
 
-use super::measure::Measure;
-use super::rounds::{RoundValues, mean};
-use crate::stats::proportions::{difference, fisher};
+use super::rounds::{ROUNDING, RoundValues, mean};
+use crate::stats::proportions::{difference, sign_test};
 use crate::stats::rank_sum::{Shift, shift};
 
-/// The shares, and the difference of the sides. None where a side has no injections, or all values are 0.
-pub(super) fn found(measure: Measure, values: &RoundValues, alpha: f64) -> Option<(RoundValues, Shift)> {
-    let values = if measure == Measure::Slow { values.slow() } else { values.clone() };
+/// The difference of the sides. None where a side has no injections, or all values are 0.
+pub(super) fn found(values: &RoundValues, alpha: f64) -> Option<Shift> {
     let (base, new) = values.all();
     if base.iter().chain(&new).all(|value| *value == 0.0) {
         return None;
     }
     let interval = difference((mean(&base), base.len() as u64), (mean(&new), new.len() as u64), alpha);
-    let counted = |side: &[f64]| (side.iter().filter(|value| **value > 0.0).count() as u64, side.len() as u64);
-    let p = if measure == Measure::Slow { fisher(counted(&base), counted(&new)) } else { shift(&base, &new, alpha)?.p };
-    Some((values, Shift { p, estimate: mean(&new) - mean(&base), interval: Some(interval?) }))
+    let p = shift(&base, &new, alpha)?.p;
+    Some(Shift { p, estimate: mean(&new) - mean(&base), interval: Some(interval?) })
 }
 
-/// Whether most of the rounds that both sides have differ in this direction: a single round may be an outlier.
-pub(super) fn is_steady(values: &RoundValues, estimate: f64) -> bool {
-    let (rounds, alike) = values
-        .means()
-        .fold((0, 0), |(rounds, alike), (base, new)| (rounds + 1, alike + usize::from((new - base) * estimate > 0.0)));
-    2 * alike > rounds
+/// A direction of the rounds is chance if it has at least this probability (sign test).
+const SIGN_ALPHA: f64 = 0.05;
+
+/// Which rounds show a difference in its direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RoundsShowing {
+    /// Most of all; or, where it is rare, so many of those in which the sides differ that it is no chance.
+    Most,
+    /// Several, and more than show the opposite.
+    Few,
+    /// One outlier of several, or as many as show the opposite.
+    Outlier,
+}
+
+/// Which of the rounds that both sides have show a difference in this direction. What happens at one moment, such as a
+/// burst of load, is in one round, and a few of them may fall to one side by chance.
+pub(super) fn rounds_showing(values: &RoundValues, estimate: f64) -> RoundsShowing {
+    let (mut rounds, mut alike, mut against) = (0, 0, 0);
+    for (base, new) in values.means() {
+        let above = (new - base) * estimate.signum();
+        rounds += 1;
+        alike += u64::from(above > ROUNDING);
+        against += u64::from(above < -ROUNDING);
+    }
+    if 2 * alike > rounds || (alike > against && sign_test(alike, against) < SIGN_ALPHA) {
+        RoundsShowing::Most
+    } else if alike > 1 && alike > against {
+        RoundsShowing::Few
+    } else {
+        RoundsShowing::Outlier
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RoundsShowing::{Few, Most, Outlier};
+    use super::*;
+
+    /// Rounds in which the means of the sides differ by so much.
+    fn rounds(apart: &[f64]) -> RoundValues {
+        let side = |by: f64| (1..).zip(apart).map(|(round, apart)| (round, vec![1.0 + by * apart; 3])).collect();
+        RoundValues::new(side(0.0), side(1.0))
+    }
+
+    #[test]
+    fn most_rounds_show_a_difference_or_nearly_all_of_those_that_show_any() {
+        let rare = |shown: usize| [vec![0.1; shown], vec![0.0; 40 - shown]].concat();
+        for (apart, is_so) in [
+            (vec![0.5], Most),
+            (vec![0.0, 0.5], Outlier),
+            (vec![0.5, 0.1, 0.3, 0.0, 0.0], Most),
+            (vec![0.0, 0.0, 0.9, 0.0, 0.0], Outlier),
+            (vec![0.0, 0.5, 0.0, 0.5, 0.0], Few),
+            (vec![-0.1, 0.5, 0.0, 0.5, 0.0], Few),
+            (vec![-0.1, 0.5, -0.1, 0.5, 0.0], Outlier),
+            (vec![1e-12, 0.5, 0.0, 0.0, 0.0], Outlier),
+            // Six of six are one of 32 by chance, five of five one of 16.
+            (rare(6), Most),
+            (rare(5), Few),
+        ] {
+            assert_eq!(rounds_showing(&rounds(&apart), 1.0), is_so, "{apart:?}");
+            let turned: Vec<f64> = apart.iter().map(|by| -by).collect();
+            assert_eq!(rounds_showing(&rounds(&turned), -1.0), is_so, "{turned:?}");
+        }
+    }
 }

@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 
 use crate::check::CellSummary;
+use crate::check::injections::InjectionCost;
 use crate::sound::{of_all_sides, round};
 use crate::stats::lower_median;
 use crate::summary::Summary;
 
 use super::differences::Difference;
-use super::measure::Measure;
+use super::measure::{Measure, MeasureSource};
+use super::rounds::RoundValues;
 
 /// Why two records are not compared.
 #[derive(Debug, thiserror::Error)]
@@ -31,13 +33,26 @@ pub(super) fn list(differences: &[Difference]) -> String {
     differences.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Values of the injections of each of these cells, with its round. Rounds that the other side leaves out are excluded:
-/// the same disturbance may have slowed this side.
-pub(super) fn values(cells: &[&CellSummary], measure: Measure, but: &BTreeSet<u32>) -> Vec<(u32, Vec<f64>)> {
-    let cells = cells.iter().map(|cell| (round(cell), cell)).filter(|(round, _)| !but.contains(round));
-    cells
-        .map(|(round, cell)| (round, cell.injections.iter().filter_map(|injection| measure.value(injection)).collect()))
-        .collect()
+/// The cells of a side, without rounds that the other side leaves out: the same disturbance may have slowed this side.
+pub(super) struct SideCells<'a> {
+    pub(super) cells: &'a [&'a CellSummary],
+    pub(super) but: BTreeSet<u32>,
+}
+
+impl SideCells<'_> {
+    /// What the injections of each cell have, with the cell's round.
+    fn by_round<V>(&self, of: impl Fn(&InjectionCost) -> Option<V>) -> Vec<(u32, Vec<V>)> {
+        let cells = self.cells.iter().map(|cell| (round(cell), cell)).filter(|(round, _)| !self.but.contains(round));
+        cells.map(|(round, cell)| (round, cell.injections.iter().filter_map(&of).collect())).collect()
+    }
+}
+
+/// The values of the injections of both sides.
+pub(super) fn values(measure: Measure, base: &SideCells<'_>, new: &SideCells<'_>) -> RoundValues {
+    match measure.source() {
+        MeasureSource::Value(of) => RoundValues::new(base.by_round(of), new.by_round(of)),
+        MeasureSource::LeadTimes(of) => RoundValues::new(base.by_round(of), new.by_round(of)).slow(),
+    }
 }
 
 /// The round-trip time to the servers in nanoseconds: the median floor of these cells.

@@ -5,10 +5,10 @@ use serde::Serialize;
 use super::figures::FigureReading;
 use super::limits::{Limit, Limits, LimitsError};
 use crate::check::{CellSummary, Testability};
-use crate::compare::{ComparedPair, Comparison, ComparisonReport, ComparisonVerdict};
+use crate::compare::{ComparedPair, Comparison, ComparisonReport, ComparisonVerdict, Measure};
 use crate::render::compared::from_to;
 use crate::render::format;
-use crate::sound::{Configuration, decided, of_all_sides};
+use crate::sound::{Configuration, counted_verdict, decided, is_of_base, of_all_sides};
 use crate::summary::Summary;
 use crate::verdict::Verdict;
 use hustings_record::words::{plural, three_digits};
@@ -57,6 +57,16 @@ impl GateResult {
     /// The items with this verdict.
     pub fn that_are(&self, verdict: Verdict) -> impl Iterator<Item = &Item> {
         self.items.iter().filter(move |item| item.verdict == verdict)
+    }
+
+    /// Adds a remark to each compared figure that does not tell the two sides apart.
+    pub fn remark_undecided(&mut self, remark: &str) {
+        let is_figure = |item: &Item| Measure::ALL.iter().any(|measure| measure.name() == item.name);
+        let compared = self.items.iter_mut().filter(|item| item.what == GateQuestion::Comparison && is_figure(item));
+        for item in compared.filter(|item| item.verdict == Verdict::Inconclusive) {
+            item.text.push_str("; ");
+            item.text.push_str(remark);
+        }
     }
 
     /// The items that did not pass, failures first.
@@ -127,7 +137,8 @@ impl GateQuestion {
     }
 }
 
-/// Checks everything. `like` says whether a cell's name matches a pattern.
+/// Checks everything. `like` says whether a cell's name matches a pattern. Of a record with two sides, only the new one
+/// can fail. A base that fails leaves the gate inconclusive, since nothing can be compared with it.
 ///
 /// # Errors
 /// Limits that do not apply to this record.
@@ -146,7 +157,8 @@ pub fn gate(
     let counted = counted(summary, &judged);
     items.extend(counted.iter().map(|one| injections(one, least)));
     if let Some(limits) = asked.limits {
-        items.extend(limits.on(&judged, like)?.iter().map(of_limit));
+        let limited: Vec<&CellSummary> = judged.iter().copied().filter(|cell| !is_of_base(cell)).collect();
+        items.extend(limits.on(&limited, like)?.iter().map(of_limit));
     }
     if let Some(comparing) = asked.comparing {
         items.extend(comparing.pairs.iter().flat_map(of_pair));
@@ -184,9 +196,11 @@ fn of_record(summary: &Summary) -> Vec<Item> {
 }
 
 fn of_checks(cell: &CellSummary) -> impl Iterator<Item = Item> {
-    cell.checks.iter().map(|check| {
-        let text = check.reason().to_owned();
-        let mut item = Item::new(Some(&cell.info.name), GateQuestion::Check, &check.name, check.verdict, text);
+    cell.checks.iter().map(move |check| {
+        let verdict = counted_verdict(cell, check.verdict);
+        let why = if verdict < check.verdict { "the base fails, so nothing can be compared with it: " } else { "" };
+        let text = format!("{why}{}", check.reason());
+        let mut item = Item::new(Some(&cell.info.name), GateQuestion::Check, &check.name, verdict, text);
         if let Some(Testability::NotTestableHere(reasons)) = &check.testability {
             item.not_testable = Some(reasons.join("; "));
         }

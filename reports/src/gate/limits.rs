@@ -1,11 +1,12 @@
 //! The limits file: requirements by cell.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
 use super::figures::{FIGURES, Figure, FigureReading, FigureSource};
 use crate::check::CellSummary;
+use crate::sound::configuration_name;
 
 /// The content of a limits file.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -15,7 +16,8 @@ pub struct Limits {
     pub injections: Option<u64>,
     /// How much worse than the baseline is allowed, in percent of the baseline's median.
     pub allowed_regression_percent: Option<f64>,
-    /// Limits by cell name, in which `*` matches anything, and by the figure's name.
+    /// Limits by cell name, in which `*` matches anything, and by the figure's name. The name of a cell in the scenario
+    /// means all its repetitions, of the new side if the record has two. The name of a repetition means it alone.
     #[serde(default)]
     pub cells: BTreeMap<String, BTreeMap<String, f64>>,
 }
@@ -48,10 +50,10 @@ pub(super) struct Limit<'a> {
 }
 
 impl Limits {
-    /// Every limit with each cell that it applies to. `like` says whether a name matches a pattern.
+    /// Every limit with each of `cells` that it applies to. `like` says whether a name matches a pattern.
     ///
     /// # Errors
-    /// A limit that does not apply to this record.
+    /// A limit that does not apply to this record: on no cell, or on a figure that no repetition of a cell has.
     pub(super) fn on<'a>(
         &self,
         cells: &[&'a CellSummary],
@@ -69,10 +71,11 @@ impl Limits {
         }
         let mut all = Vec::new();
         for (pattern, limits) in &self.cells {
-            let meant: Vec<&CellSummary> =
-                cells.iter().copied().filter(|cell| like(pattern, &cell.info.name)).collect();
+            let is_meant = |cell: &&CellSummary| names(cell).iter().any(|name| like(pattern, name));
+            let meant: Vec<&'a CellSummary> = cells.iter().copied().filter(is_meant).collect();
             if meant.is_empty() {
-                let known = cells.iter().map(|cell| cell.info.name.as_str()).collect::<Vec<_>>().join(", ");
+                let known: BTreeSet<&str> = cells.iter().map(|cell| configuration_name(cell)).collect();
+                let known = known.into_iter().collect::<Vec<_>>().join(", ");
                 return Err(LimitsError::NoCell { cells: pattern.clone(), known });
             }
             for (name, &most) in limits {
@@ -85,16 +88,25 @@ impl Limits {
                     let (cells, figure) = (pattern.clone(), name.clone());
                     return Err(LimitsError::Senseless { cells, figure, limit: most });
                 }
-                for &cell in &meant {
-                    let read = figure.of(&FigureSource::cell(cell));
-                    if read == FigureReading::Missing {
-                        let (cells, figure) = (pattern.clone(), name.clone());
-                        return Err(LimitsError::NoFigure { cells, cell: cell.info.name.clone(), figure });
-                    }
-                    all.push(Limit { cell, figure, read, most });
+                let read = |cell: &CellSummary| figure.of(&FigureSource::cell(cell));
+                let found: Vec<Limit<'a>> =
+                    meant.iter().map(|&cell| Limit { cell, figure, read: read(cell), most }).collect();
+                let is_there = |one: &&Limit<'a>| one.read != FigureReading::Missing;
+                let with_it: BTreeSet<&str> =
+                    found.iter().filter(is_there).map(|one| configuration_name(one.cell)).collect();
+                // In a single repetition it may be missing.
+                if let Some(one) = found.iter().find(|one| !with_it.contains(configuration_name(one.cell))) {
+                    let (cells, figure) = (pattern.clone(), name.clone());
+                    return Err(LimitsError::NoFigure { cells, cell: one.cell.info.name.clone(), figure });
                 }
+                all.extend(found);
             }
         }
         Ok(all)
     }
+}
+
+/// The names by which limits mean a cell: of its configuration, of that on its side, and its own.
+fn names(cell: &CellSummary) -> [&str; 3] {
+    [configuration_name(cell), cell.info.configuration(), &cell.info.name]
 }

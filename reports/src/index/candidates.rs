@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::znodes::Znodes;
 use crate::stats::spans::Span;
 use hustings_record::numbers::to_u32;
-use hustings_record::{CellRecord, Departure, Event, Nanos, SessionState};
+use hustings_record::{CellRecord, Departure, Event, Nanos, SessionEnd, SessionState};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CandidateIndex {
@@ -47,6 +47,9 @@ pub struct Candidates<'a> {
     pub states: BTreeMap<i64, Vec<(Nanos, SessionState)>>,
     /// Host of each session.
     pub sessions: BTreeMap<i64, u16>,
+    /// When each session was established. Sessions whose client reports nothing, and whose connections are not decoded, are
+    /// not among them.
+    pub established: BTreeMap<i64, Nanos>,
     pub incarnations: u64,
     /// When connections were re-established, of all sessions: in order.
     reconnects: Vec<Nanos>,
@@ -100,7 +103,11 @@ impl<'a> Candidates<'a> {
             Event::Candidate { cand, group, .. } => {
                 self.all.insert(*cand, CandidateIndex { group: *group, host });
             }
-            Event::Session { session, .. } => _ = self.sessions.insert(*session, host),
+            Event::Session { t, session, .. } => {
+                self.sessions.insert(*session, host);
+                let established = self.established.entry(*session).or_insert(*t);
+                *established = (*established).min(*t);
+            }
             Event::Incarnation { session, .. } => {
                 self.sessions.entry(*session).or_insert(host);
                 self.incarnations += 1;
@@ -172,6 +179,13 @@ impl<'a> Candidates<'a> {
         stands.into_iter().any(|stand| span.0 <= stand.from && stand.from <= span.1)
     }
 
+    /// When the candidate was first enrolled with this znode, if that is recorded.
+    #[must_use]
+    pub fn enrolled_since(&self, cand: u32, czxid: i64) -> Option<Nanos> {
+        let stands = self.stands.get(&cand)?.iter();
+        stands.filter(|stand| stand.czxid == Some(czxid)).map(|stand| stand.from).min()
+    }
+
     /// Whether the candidate was ever enrolled with a znode of this name.
     #[must_use]
     pub fn enrolled_with(&self, cand: u32, node: &str) -> bool {
@@ -208,6 +222,20 @@ impl<'a> Candidates<'a> {
     pub fn lost_touch(&self, session: i64, span: Span) -> bool {
         let states = self.states.get(&session).map_or(&[][..], Vec::as_slice);
         states.iter().any(|s| s.1 != SessionState::Connected && span.0 <= s.0 && s.0 <= span.1)
+    }
+
+    /// Whether the client of this session had no connection, or its session had ended, at some moment of `span`, as far as
+    /// it had noticed.
+    #[must_use]
+    pub fn out_of_touch(&self, session: i64, span: Span) -> bool {
+        !self.connected(session, span.0) || self.lost_touch(session, span)
+    }
+
+    /// Whether the session's client noticed within `span` that the session had expired.
+    #[must_use]
+    pub fn expired_within(&self, session: i64, span: Span) -> bool {
+        let mut states = self.states.get(&session).into_iter().flatten();
+        states.any(|s| s.1 == SessionState::Ended(SessionEnd::Expired) && span.0 <= s.0 && s.0 <= span.1)
     }
 
     /// Whether the session had reconnected in the `span` before `at`.

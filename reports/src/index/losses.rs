@@ -332,12 +332,15 @@ impl LossFinder<'_, '_> {
         }
     }
 
-    /// The fault that could have cost this candidate its lead within `span`; a verified one where there is one.
+    /// The fault that could have cost this candidate its lead within `span`; a verified one where there is one. None that the
+    /// lead outlived, or that was over when it began.
     fn cause(&self, term: &Term<'_>, span: Span) -> Option<usize> {
         let places = self.faults.by_cand.get(&term.cand).into_iter().flatten().copied();
         let under_way = |place: &usize| {
             let fault = &self.faults.all[*place];
-            fault.explains(span) && self.survival.outlived_at(fault, term).is_none_or(|outlived| span.0 <= outlived)
+            fault.explains(span)
+                && !term.began_after(fault, self.candidates)
+                && self.survival.outlived_at(fault, term).is_none_or(|outlived| span.0 <= outlived)
         };
         places.filter(under_way).max_by_key(|&place| (self.faults.all[place].verified(), place))
     }

@@ -39,6 +39,8 @@ pub struct ServerPauses {
 pub struct ServerPauseSpan {
     pub within: Span,
     pub long: Nanos,
+    /// The part of it in which the server did not run, by its log: it overslept until it wrote the line.
+    pub overslept: Span,
 }
 
 /// `mntr` of all servers that answered, at one time.
@@ -48,7 +50,8 @@ pub type Snapshot<'a> = (Nanos, &'a BTreeMap<u32, ServerMetrics>);
 fn paused(logged: Nanos, ms: u64, bound: Nanos) -> ServerPauseSpan {
     let slept = ms.saturating_add(PAUSE_SLEEP_MS).saturating_mul(MS);
     let within = (logged.saturating_sub(slept).saturating_sub(bound), logged.saturating_add(bound));
-    ServerPauseSpan { within, long: ms.saturating_mul(MS) }
+    let long = ms.saturating_mul(MS);
+    ServerPauseSpan { within, long, overslept: (logged.saturating_sub(long), logged) }
 }
 
 #[derive(Default)]
@@ -67,6 +70,8 @@ pub struct Servers<'a> {
     pub paused: Vec<ServerPauseSpan>,
     /// When threads of servers were ready to run and were given no processor: sorted and disjoint.
     pub waits: Vec<Span>,
+    /// When servers are known not to have run: these waits, and what they overslept. Sorted and disjoint.
+    pub not_running: Vec<Span>,
     /// How the counters contradict the recorded weight of the observer's watches.
     misweighed: Option<String>,
     /// When no quorum may have been served: sorted and disjoint.
@@ -134,6 +139,8 @@ impl<'a> Servers<'a> {
         servers.waits = union(std::mem::take(&mut servers.waits));
         servers.all.values_mut().for_each(|s| s.log.sort_by_key(|l| l.0));
         servers.paused = logged.into_iter().map(|(t, ms)| paused(t, ms, servers.log_bound.unwrap_or(0))).collect();
+        let overslept = servers.paused.iter().map(|paused| paused.overslept);
+        servers.not_running = union(servers.waits.iter().copied().chain(overslept).collect());
         if !servers.watched() {
             return servers;
         }

@@ -27,6 +27,19 @@ impl Index<'_> {
         (7 * self.timeout_or_asked() / 20).saturating_sub(self.tick / 2)
     }
 
+    /// Longest time that a session outlives its last touch: T, rounded up to a tick, plus half a tick until a follower
+    /// forwards it.
+    #[must_use]
+    pub fn session_expiry(&self) -> Nanos {
+        self.timeout_or_asked() + 3 * self.tick / 2
+    }
+
+    /// The effects of a stall, and those of a change that a stall delays, are over after this time: 2 T.
+    #[must_use]
+    pub fn stall_effect(&self) -> Nanos {
+        STALL_EFFECT_T * self.timeout_or_asked()
+    }
+
     /// The shortest time after which a session may have ended whose client reported that its connection was lost. Clients
     /// of external programs may ping every T/3 and miss their server only after 2/3 T.
     #[must_use]
@@ -50,7 +63,18 @@ impl Index<'_> {
     /// `span`. A session that is not served for long enough is given up, whichever process stalled.
     #[must_use]
     pub fn confounding_stall<'s>(&'s self, hosts: &[u16], span: Span) -> Option<&'s Stall> {
-        self.confounding_stalls(hosts, span).max_by_key(|stall| stall.own)
+        self.confounding_stall_where(hosts, span, |_| true)
+    }
+
+    /// The longest such stall of those that `explains` takes for a cause.
+    #[must_use]
+    pub fn confounding_stall_where<'s>(
+        &'s self,
+        hosts: &[u16],
+        span: Span,
+        explains: impl Fn(&Stall) -> bool,
+    ) -> Option<&'s Stall> {
+        self.confounding_stalls(hosts, span).filter(|stall| explains(stall)).max_by_key(|stall| stall.own)
     }
 
     /// For how long, within `span`, a process of these hosts or one that is no host stalled, or a thread of a server was given no
@@ -69,7 +93,7 @@ impl Index<'_> {
         span: Span,
     ) -> impl Iterator<Item = &'s Stall> + use<'s, 'h> {
         let limit = self.stall_limit();
-        let before = (span.0.saturating_sub(STALL_EFFECT_T * self.timeout_or_asked()), span.1);
+        let before = (span.0.saturating_sub(self.stall_effect()), span.1);
         self.lives.stalls_in(hosts, before).filter(move |stall| stall.own > limit)
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::candidates::Candidates;
+use super::fault::Fault;
 use super::writer_processes::WriterProcesses;
 use super::znodes::Znodes;
 use crate::stats::spans::{Span, union, without};
@@ -69,6 +70,23 @@ impl Term<'_> {
     #[must_use]
     pub fn is_newer_than(&self, other: &Self) -> bool {
         self.rests_on_another_znode(other) && self.czxid > other.czxid
+    }
+
+    /// Whether this lead began after the fault, so that the fault cannot have cost it. The fault was verified and certainly
+    /// over by then, and what the lead rests on did not exist before: its session. For a fault that always costs the lead, its
+    /// znode suffices, or its grant if the candidate knew that it had lost the lead before.
+    #[must_use]
+    pub fn began_after(&self, fault: &Fault<'_>, candidates: &Candidates<'_>) -> bool {
+        let over = fault.over();
+        let healed = fault.healed.as_ref().is_none_or(|healed| healed.verified);
+        let session = candidates.established.get(&self.session).copied();
+        let lead = match (fault.always_costs_leads(), fault.kind.facts().defeats_client_checks) {
+            (false, _) => None,
+            (true, false) => Some(self.grant),
+            (true, true) => known(self.czxid).and_then(|czxid| candidates.enrolled_since(self.cand, czxid)),
+        };
+        let is_new = [session, lead].into_iter().flatten().any(|since| over < since);
+        fault.verified() && healed && over < self.grant && is_new
     }
 
     /// A candidate under one session.

@@ -49,6 +49,14 @@ pub struct Stall {
     pub waited: Nanos,
 }
 
+impl Stall {
+    /// Whether the coordinator stalled: it gives orders and reads, and neither runs candidates nor carries what they send.
+    #[must_use]
+    pub fn is_of_coordinator(&self) -> bool {
+        self.who == COORDINATOR
+    }
+}
+
 #[derive(Default)]
 pub struct WriterProcesses {
     /// In the order of the record's segments.
@@ -139,6 +147,12 @@ impl WriterProcesses {
     /// Whether the candidates are those of an external program.
     pub fn has_programs(&self) -> bool {
         !self.beside.is_empty()
+    }
+
+    /// Whether the candidates of this host are those of an external program.
+    #[must_use]
+    pub fn runs_program(&self, host: u16) -> bool {
+        self.beside.contains(&host)
     }
 
     /// When faults stopped a process of the harness on this host.

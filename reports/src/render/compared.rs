@@ -31,10 +31,11 @@ pub(crate) fn row(pair: &ComparedPair, found: &Comparison) -> Vec<String> {
     ]
 }
 
-/// The failover of a pair; of its other figures those that differ.
+/// The failover of a pair; of its other figures those that differ. Shares are compared only if they may.
 pub(crate) fn telling(pair: &ComparedPair) -> impl Iterator<Item = &Comparison> {
     let tells = |found: &&Comparison| {
         found.measure == Measure::Failover
+            || found.measure.unit() == Unit::Share
             || matches!(found.answer, ComparisonVerdict::Worse | ComparisonVerdict::Better)
     };
     pair.comparisons.iter().filter(tells)
@@ -124,7 +125,7 @@ fn subject(measure: Measure) -> &'static str {
     match measure {
         Measure::Failover => "failover",
         Measure::UntilWrite => "time until the next accepted write",
-        Measure::Slow => "share of slow injections",
+        Measure::Slow => "share of slow failovers",
         Measure::Censored => "share of leads that nobody took over",
         Measure::Woken => "candidates woken",
     }
@@ -152,7 +153,8 @@ pub(crate) fn counted(comparing: &ComparisonReport) -> String {
 }
 
 /// What counts as the same.
-pub(super) fn margin(rules: &ComparisonRules) -> String {
+#[must_use]
+pub fn margin(rules: &ComparisonRules) -> String {
     let share = format!("±{}", format::share(rules.delta));
     if rules.of_round_trip > 0.0 { format!("{share} or half a round trip") } else { share }
 }

@@ -22,7 +22,7 @@ mod view;
 
 pub use advice::advice;
 pub use clean::{json as clean_json, line as clean_line, prose as clean_prose, short as clean_short};
-pub use compared::side_names;
+pub use compared::{margin, side_names};
 pub use comparison_table::{comparison, noise};
 pub use league::league;
 pub use plots::{COLOURED_RECIPES, PlotError};

@@ -102,6 +102,14 @@ impl Samples {
         self.void += other.void;
     }
 
+    /// Those that ended, in rising order.
+    #[must_use]
+    pub fn sorted_completed(&self) -> Vec<Nanos> {
+        let mut sorted = self.completed.clone();
+        sorted.sort_unstable();
+        sorted
+    }
+
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.completed.is_empty() && self.censored.is_empty() && self.void == 0

@@ -1,6 +1,6 @@
 //! Two shares: how far apart they are, and how likely that is by chance.
 
-use statrs::distribution::{ContinuousCDF as _, Discrete as _, Hypergeometric, Normal};
+use statrs::distribution::{Binomial, ContinuousCDF as _, Discrete as _, DiscreteCDF as _, Hypergeometric, Normal};
 
 /// The score interval of a share of `n` (Wilson 1927).
 fn wilson(share: f64, n: f64, z: f64) -> (f64, f64) {
@@ -35,6 +35,13 @@ pub fn more_often(base: (u64, u64), new: (u64, u64)) -> f64 {
     (new.0..=seen.min(new.1)).map(|k| dealt.pmf(k)).sum::<f64>().min(1.0)
 }
 
+/// The sign test, two-sided: the probability that so many pairs or more fall to one side, and no more than the others to
+/// the other, if either side is as likely. 1 where there is none.
+#[must_use]
+pub fn sign_test(one: u64, other: u64) -> f64 {
+    Binomial::new(0.5, one + other).map_or(1.0, |fair| (2.0 * fair.cdf(one.min(other))).min(1.0))
+}
+
 /// An interval of probability 1 − `alpha` for how far the share of `new` lies above that of `base`, each with the number that it is
 /// a share of: the hybrid of two score intervals (Newcombe 1998, his tenth). Of means of shares it is wider than it need be. None
 /// where a side has nothing.
@@ -55,6 +62,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn the_sign_test_is_the_tail_of_fair_coins() {
+        let shares = [(6, 0, 2.0 / 64.0), (0, 6, 2.0 / 64.0), (5, 1, 14.0 / 64.0), (3, 3, 1.0), (0, 0, 1.0)];
+        for (one, other, p) in shares {
+            assert!((sign_test(one, other) - p).abs() < 1e-12, "{one} {other}");
+        }
+    }
 
     #[test]
     fn more_often_is_the_tail_of_the_hypergeometric_distribution() {

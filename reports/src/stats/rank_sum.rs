@@ -4,7 +4,10 @@
 
 use statrs::function::erf::erfc;
 
-/// Samples that together are larger than this are compared by the normal approximation, with ties corrected for.
+use super::proportions::fisher;
+
+/// Samples that together are larger than this are compared by the normal approximation, with ties corrected for. Those with two
+/// values between them are compared by Fisher's exact test: so many ties are far from a normal distribution.
 const EXACT_MAX: usize = 100;
 
 /// How one sample differs from another.
@@ -84,9 +87,20 @@ fn p_value(base: &[f64], new: &[f64]) -> f64 {
         let extreme = sums.iter().enumerate().filter(|(sum, _)| sum.abs_diff(middle) >= off);
         return extreme.map(|(_, share)| share).sum::<f64>().min(1.0);
     }
+    if let Some(p) = of_two_values(base, new) {
+        return p;
+    }
     let spread = deviation(&ranks, base.len() as f64, chosen as f64);
-    // Ties everywhere: nothing differs. Ranks are doubled, and so is the half that makes up for their being whole.
-    if spread == 0.0 { 1.0 } else { two_sided((off as f64 - 1.0).max(0.0) / 2.0 / spread) }
+    // Ranks are doubled, and so is the half that makes up for their being whole.
+    two_sided((off as f64 - 1.0).max(0.0) / 2.0 / spread)
+}
+
+/// By how often either sample has the larger value, where the two samples have no more than two values between them.
+fn of_two_values(base: &[f64], new: &[f64]) -> Option<f64> {
+    let all = || base.iter().chain(new).copied();
+    let (least, most) = (all().min_by(f64::total_cmp)?, all().max_by(f64::total_cmp)?);
+    let larger = |side: &[f64]| (side.iter().filter(|value| **value == most).count() as u64, side.len() as u64);
+    all().all(|value| value == least || value == most).then(|| fisher(larger(base), larger(new)))
 }
 
 /// The distribution of the sum of `chosen` of these values, each choice as likely as any other: shares of all choices, by sum.
@@ -203,6 +217,16 @@ mod tests {
         assert!((exact.p / close.p - 1.0).abs() < 0.25, "{exact:?} {close:?}");
         let ((low, high), (low_too, high_too)) = (exact.interval.unwrap(), close.interval.unwrap());
         assert!((low - low_too).abs() < 1.0 && (high - high_too).abs() < 1.0, "{exact:?} {close:?}");
+    }
+
+    #[test]
+    fn of_many_values_that_are_one_of_two_the_probability_is_exact() {
+        let side = |larger: usize| (0..60).map(|at| if at < larger { 9.0 } else { 1.0 }).collect::<Vec<f64>>();
+        // All six are on one side: 2 × C(60, 6) / C(120, 6).
+        let found = shift(&side(0), &side(6), 0.05).unwrap();
+        assert!((found.p - 0.027_412).abs() < 1e-6, "{}", found.p);
+        assert!((shift(&side(6), &side(6), 0.05).unwrap().p - 1.0).abs() < 1e-9);
+        assert!((shift(&side(60), &side(60), 0.05).unwrap().p - 1.0).abs() < 1e-9);
     }
 
     #[test]

@@ -14,10 +14,12 @@ pub enum Client {
     Python,
     /// go-zookeeper.
     Go,
+    /// ZooKeeper's own in C.
+    C,
 }
 
 impl Client {
-    pub const ALL: [Self; 4] = [Self::Rust, Self::Java, Self::Python, Self::Go];
+    pub const ALL: [Self; 5] = [Self::Rust, Self::Java, Self::Python, Self::Go, Self::C];
 
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -26,6 +28,18 @@ impl Client {
             Self::Java => "java",
             Self::Python => "python",
             Self::Go => "go",
+            Self::C => "c",
+        }
+    }
+
+    /// The client of this name, or the one that the library of this name is built on.
+    #[must_use]
+    pub fn find(name: &str) -> Option<Self> {
+        match name {
+            "curator" => Some(Self::Java),
+            "kazoo" => Some(Self::Python),
+            "go-zookeeper" => Some(Self::Go),
+            _ => Self::ALL.into_iter().find(|client| client.name() == name),
         }
     }
 
@@ -34,7 +48,7 @@ impl Client {
     pub fn ping_of_t(self) -> f64 {
         match self {
             Self::Rust => 3.0 / 20.0,
-            Self::Java | Self::Python | Self::Go => 1.0 / 3.0,
+            Self::Java | Self::Python | Self::Go | Self::C => 1.0 / 3.0,
         }
     }
 
@@ -43,7 +57,7 @@ impl Client {
     pub fn gives_up_at_t(self) -> f64 {
         match self {
             Self::Rust => 2.0 / 5.0,
-            Self::Java | Self::Python | Self::Go => 2.0 / 3.0,
+            Self::Java | Self::Python | Self::Go | Self::C => 2.0 / 3.0,
         }
     }
 
@@ -52,7 +66,7 @@ impl Client {
     pub fn own_expiry_of_t(self) -> Option<f64> {
         match self {
             Self::Rust => Some(7.0 / 5.0),
-            Self::Java | Self::Python | Self::Go => None,
+            Self::Java | Self::Python | Self::Go | Self::C => None,
         }
     }
 }
@@ -159,6 +173,15 @@ mod tests {
             let setting = ExpirySettings::of(Client::Java, 8_000.0, 2_000.0, 5.0);
             prop_assert!(setting.expired_share(d) <= setting.expired_share(d + more) + 1e-12);
         }
+    }
+
+    #[test]
+    fn clients_are_found_by_their_names_and_by_those_of_the_libraries_that_are_built_on_them() {
+        for client in Client::ALL {
+            assert_eq!(Client::find(client.name()), Some(client));
+        }
+        let libraries = ["curator", "kazoo", "go-zookeeper", "perl"].map(Client::find);
+        assert_eq!(libraries, [Some(Client::Java), Some(Client::Python), Some(Client::Go), None]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::effect::writing_all_along;
 use crate::outages::owns_until;
-use crate::participation::dropped_out;
+use crate::participation::{cut_off, dropped_out, ends};
 use crate::promptness::{believes_again, deciding, releasing};
 use crate::wake_ups::follower_resigns;
 use crate::*;
@@ -144,4 +144,34 @@ fn a_stall_counts_as_the_only_reason_if_without_the_wait_for_a_processor_it_woul
         stalls.by_stalls
     };
     assert_eq!([(500, 150), (500, 420), (1_000, 450)].map(|(long, ran)| by_stalls(long, ran)), [true, false, false]);
+}
+
+#[test]
+fn an_absence_and_a_task_that_only_a_stall_lengthened_are_inconclusive_by_stalls_alone() {
+    let judged = |cell: Cell| {
+        let summary = cell.summary();
+        let check = check(&summary, "participation");
+        (check.verdict, check.by_stalls)
+    };
+    let back = |stall: Option<Event>| {
+        let mut cell = cut_off();
+        ends(&mut cell, 1, 24_000, Departure::SessionEnded(SessionEnd::Expired));
+        cell.join(0, 1, 50_000);
+        cell.host(1).extend(stall);
+        judged(cell)
+    };
+    assert_eq!((back(Some(stall(31_000, 49_900))), back(None)), ((Inconclusive, true), (Fail, false)));
+    let done = |stall: Option<Event>| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+        let (cand, session, node) = (cell.cand(0, 2), cell.session(0, 2), cell.node(0, 1));
+        cell.host(2).push(Event::Notified { t: ms(30_000), cand, session, node, kind: WatchEvent::Deleted });
+        cell.host(2).push(Event::Settled { t: ms(96_000), cand, session, requests: 2 });
+        cell.host(2).extend(stall);
+        judged(cell)
+    };
+    assert_eq!((done(Some(stall(31_000, 95_000))), done(None)), ((Inconclusive, true), (Fail, false)));
+    let mut unfinished = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
+    unfinished.inject(FaultKind::Expire, 1, &[0], 99_000, None);
+    ends(&mut unfinished, 1, 99_001, Departure::SessionEnded(SessionEnd::Expired));
+    assert_eq!(judged(unfinished), (Inconclusive, false), "no stall is the cause");
 }

@@ -68,8 +68,74 @@ fn a_crash_does_not_explain_what_its_host_does_long_after_it_came_back() {
         let summary = cell.summary();
         (summary.handovers.explained, summary.handovers.unplanned, check(&summary, "handovers").verdict)
     };
-    assert_eq!(lost(20_000 + EXPIRED - 100), (1, 0, Pass));
+    assert_eq!(lost(20_000 + EXPIRED - 100), (0, 1, Fail));
     assert_eq!(lost(60_000), (0, 1, Fail));
+}
+
+/// Host 1 resigns, and host 0 leads from 5 ms after that until `lost`, when host 2 takes over for nothing. The numbers of
+/// explained and of unplanned handovers.
+fn won_back_and_lost(mut cell: Cell, at: u64, lost: u64) -> (u64, u64) {
+    cell.inject(FaultKind::Resign, 1, &[0], at, None);
+    cell.revoke(0, 1, at + 1, RevokeReason::Resigned);
+    cell.left(0, 1, at + 4, Departure::Resigned { delete: Some((ms(at + 2), ms(at + 3))) });
+    cell.lead(0, 0, at + 5);
+    cell.revoke(0, 0, lost, RevokeReason::Deposed);
+    cell.lead(0, 2, lost + 5);
+    let handovers = cell.summary().handovers;
+    (handovers.explained, handovers.unplanned)
+}
+
+#[test]
+fn a_resignation_explains_no_loss_of_a_lead_that_its_candidate_won_after_it() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
+    cell.resign(0, 20_000);
+    assert_eq!(won_back_and_lost(cell, 21_000, 21_500), (0, 1));
+}
+
+#[test]
+fn a_crash_explains_the_loss_of_a_lead_that_its_candidate_won_before_its_host_was_seen_to_be_back() {
+    let lost = |back: u64| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
+        let id = cell.inject(FaultKind::Crash, 1, &[0], 20_000, Some(1_000));
+        cell.healed(id, back);
+        cell.resign(0, 22_000);
+        cell.revoke(0, 1, 22_500, RevokeReason::Deposed);
+        cell.lead(0, 2, 22_505);
+        let handovers = cell.summary().handovers;
+        (handovers.explained, handovers.unplanned)
+    };
+    assert_eq!((lost(21_000), lost(22_100)), ((0, 1), (1, 0)));
+}
+
+#[test]
+fn a_forced_expiry_explains_no_loss_of_a_lead_under_a_session_that_was_established_after_it() {
+    // The expiry is verified a moment after 20 s.
+    let lost = |anew: u64| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
+        cell.inject(FaultKind::Expire, 0, &[0], 20_000, None);
+        cell.revoke(0, 0, 20_003, RevokeReason::SessionEnded);
+        cell.lead(0, 1, 20_005);
+        cell.left(0, 0, 20_006, Departure::SessionEnded(SessionEnd::Expired));
+        cell.join(0, 0, anew);
+        won_back_and_lost(cell, 21_000, 21_500)
+    };
+    assert_eq!((lost(20_050), lost(20_000)), ((0, 1), (1, 0)));
+}
+
+#[test]
+fn a_partition_explains_no_loss_of_a_lead_under_a_session_that_was_established_after_its_heal() {
+    let lost = |anew: u64, is_healed: bool| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Partition);
+        let id = cell.inject(FaultKind::Partition, 0, &[0], 20_000, Some(6_000));
+        cell.verification(id, VerificationStage::Healed, 26_000, is_healed, Vec::new());
+        cell.revoke(0, 0, 22_000, RevokeReason::SteppedDown);
+        cell.lead(0, 1, 24_500);
+        cell.left(0, 0, anew - 50, Departure::SessionEnded(SessionEnd::Expired));
+        cell.join(0, 0, anew);
+        won_back_and_lost(cell, 27_000, 27_500)
+    };
+    assert_eq!(lost(26_100, true), (0, 1));
+    assert_eq!((lost(25_900, true), lost(26_100, false)), ((1, 0), (1, 0)), "before it, and one that nobody saw");
 }
 
 /// A resignation, and a handover beside a partition that was not seen to take effect.
@@ -154,27 +220,73 @@ pub(crate) fn with_stalled(cell: Cell, writer: &str, long: u64) -> CellSummary {
 
 #[test]
 fn an_unplanned_handover_that_a_stalled_proxy_explains_says_so() {
-    let summary = with_stalled(false_failover(), "proxy-0", 1_500);
+    let summary = with_stalled(cut_off_failover(), "proxy-0", 1_500);
     let found = check(&summary, "handovers");
     assert_eq!((found.verdict, summary.handovers.unplanned), (Inconclusive, 1));
     assert!(found.details.iter().any(|line| line.contains("proxy-0 did not run for 1.50 s")), "{:?}", found.details);
-    let short = with_stalled(false_failover(), "proxy-0", T / 10 - 50);
+    let short = with_stalled(cut_off_failover(), "proxy-0", T / 10 - 50);
     assert_eq!(check(&short, "handovers").verdict, Fail);
+}
+
+/// A client on host 0 notices at 31 s that its session has ended.
+fn ends(cell: &mut Cell, session: i64, how: SessionEnd) {
+    cell.host(0).push(Event::State { t: ms(31_000), session, state: SessionState::Ended(how) });
+}
+
+#[test]
+fn a_stall_explains_no_handover_of_a_leader_whose_client_kept_its_connection_and_its_session() {
+    let judged = |change: fn(&mut Cell, i64)| {
+        let mut cell = false_failover();
+        let session = cell.session(0, 0);
+        change(&mut cell, session);
+        let summary = with_stalled(cell, "proxy-0", 1_500);
+        let found = check(&summary, "handovers");
+        (found.verdict, found.by_stalls)
+    };
+    let (failed, by_stalls) = ((Fail, false), (Inconclusive, true));
+    assert_eq!(judged(|_, _| {}), failed);
+    assert_eq!(judged(|cell, session| cell.reconnects(0, session, (22_100, 22_200))), by_stalls);
+    assert_eq!(judged(|cell, session| cell.reconnects(0, session, (21_000, 22_100))), by_stalls, "it had none then");
+    assert_eq!(judged(|cell, session| cell.reconnects(0, session, (21_800, 21_900))), failed, "long before");
+    assert_eq!(judged(|cell, session| cell.reconnects(0, session, (30_100, 30_200))), failed, "after the next grant");
+    assert_eq!(judged(|cell, session| ends(cell, session, SessionEnd::Expired)), by_stalls, "told late");
+    assert_eq!(judged(|cell, session| ends(cell, session, SessionEnd::Closed)), failed, "by itself, afterwards");
+}
+
+#[test]
+fn a_stall_explains_a_handover_where_nobody_reports_the_loser_s_connections_to_their_end() {
+    let verdict = |change: fn(&mut Cell)| {
+        let mut cell = false_failover();
+        change(&mut cell);
+        check(&with_stalled(cell, "proxy-0", 1_500), "handovers").verdict
+    };
+    assert_eq!(verdict(|cell| cell.host(0).retain(|event| !matches!(event, Event::Session { .. }))), Inconclusive);
+    let undecoded = |cell: &mut Cell| cell.host(0).push(Event::Unwitnessed { t: ms(31_000), lost: 0, unsound: 1 });
+    assert_eq!(verdict(undecoded), Inconclusive);
+    let of_another = |cell: &mut Cell| cell.host(2).push(Event::Unwitnessed { t: ms(31_000), lost: 0, unsound: 1 });
+    assert_eq!(verdict(of_another), Fail);
+}
+
+/// An event in the first `share` of each 100 ms of the 2 s before 30 s: each is shorter than T/10.
+fn in_pieces(event: fn(u64, u64) -> Event, share: u64) -> impl Iterator<Item = Event> {
+    (1..=20).map(|piece| 30_000 - 100 * piece).map(move |from| event(from, from + share))
+}
+
+fn stall(from: u64, to: u64) -> Event {
+    Event::Stall { from: ms(from), to: ms(to), ran_ns: 0, program: false }
 }
 
 #[test]
 fn short_stalls_explain_an_unplanned_handover_where_they_take_half_of_the_time_after_which_a_client_may_give_up() {
     let verdict = |stall: fn(u64, u64) -> Event, host: Option<u16>, share: u64| {
-        let mut cell = false_failover();
-        // Each is shorter than T/10, and the lead is lost at 30 s.
-        let pieces = (1..=20).map(|piece| 30_000 - 100 * piece).map(|from| stall(from, from + share));
+        let mut cell = cut_off_failover();
+        let pieces = in_pieces(stall, share);
         match host {
             Some(host) => cell.host(host).extend(pieces),
             None => cell.coordinator.extend(pieces),
         }
         cell.verdict("handovers")
     };
-    let stall = |from, to| Event::Stall { from: ms(from), to: ms(to), ran_ns: 0, program: false };
     let wait = |from, to| Event::ServerWait { from: ms(from), to: ms(to), server: 1 };
     assert_eq!([40, 60].map(|share| verdict(stall, Some(0), share)), [Fail, Inconclusive]);
     assert_eq!([40, 60].map(|share| verdict(wait, None, share)), [Fail, Inconclusive]);
@@ -182,10 +294,26 @@ fn short_stalls_explain_an_unplanned_handover_where_they_take_half_of_the_time_a
 }
 
 #[test]
+fn short_stalls_explain_that_a_follower_s_session_ends_as_they_explain_it_of_a_leader_s() {
+    let judged = |share: u64| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+        let (session, state) = (cell.session(0, 1), SessionState::Ended(SessionEnd::Expired));
+        cell.host(1).push(Event::State { t: ms(30_000), session, state });
+        cell.left(0, 1, 30_000, Departure::SessionEnded(SessionEnd::Expired));
+        cell.join(0, 1, 30_100);
+        cell.host(1).extend(in_pieces(stall, share));
+        let summary = cell.summary();
+        let found = check(&summary, "participation");
+        (found.verdict, found.by_stalls, summary.standing.sessions_lost)
+    };
+    assert_eq!([40, 60].map(judged), [(Fail, false, 1), (Inconclusive, true, 1)]);
+}
+
+#[test]
 fn a_stall_of_another_host_explains_no_unplanned_handover() {
     let verdict = |host: u16| {
-        let mut cell = false_failover();
-        cell.host(host).push(Event::Stall { from: ms(28_000), to: ms(29_500), ran_ns: 0, program: false });
+        let mut cell = cut_off_failover();
+        cell.host(host).push(stall(28_000, 29_500));
         cell.verdict("handovers")
     };
     assert_eq!((verdict(0), verdict(2)), (Inconclusive, Fail));

@@ -1,5 +1,6 @@
 //! Cells with external programs, each beside a host of hustings.
 
+use crate::proofs::verify;
 use crate::*;
 
 /// A program introduces itself on this host.
@@ -132,6 +133,8 @@ fn what_stalls_kept_a_program_from_doing_in_time_is_inconclusive_and_everything_
         (LeftBehind, Some(98_000), &[], failed, "it closed nothing"),
         (LeftBehind, Some(98_000), &[(1, 97_000, 98_300)], failed, "too little of the stall was left"),
         (LeftBehind, Some(98_000), &[(1, 98_500, 98_800), (1, 99_500, 99_700)], unclear, "closing was held up"),
+        (LeftBehind, Some(85_900), &[(1, 90_000, 90_300), (1, 95_000, 95_300)], failed, "it had most of 15 s"),
+        (LeftBehind, Some(85_900), &[(1, 90_000, 90_450)], unclear, "one long stall may end a connection"),
         (Garbage, Some(98_000), &[(1, 98_500, 99_000)], failed, "no stall makes a program say that"),
     ] {
         assert_eq!(verdict(what, since, stalls), expected, "{what}, {since:?}, {stalls:?}: {why}");
@@ -152,4 +155,114 @@ fn a_grant_that_a_program_stamps_by_another_clock_shifts_no_other_time() {
     };
     assert!(told(false)[0].contains("no JSON"), "{:?}", told(false));
     assert_eq!(told(true), told(false));
+}
+
+/// The verdict on the programs of a cell with a program on each host, and whether it counts this.
+fn judged(mut cell: Cell, what: Misbehaviour) -> (Verdict, bool) {
+    (0..3).for_each(|host| introduce(&mut cell, host, EvidenceSource::Report));
+    let summary = cell.summary();
+    let check = check(&summary, "programs");
+    assert_eq!(check.by_stalls, check.verdict == Inconclusive, "undisturbed, it would tell");
+    (check.verdict, summary.programs.misbehaved.contains_key(what.name()))
+}
+
+fn stall(cell: &mut Cell, host: u16, from: u64, to: u64) {
+    cell.host(host).push(Event::Stall { from: ms(from), to: ms(to), ran_ns: 0, program: true });
+}
+
+/// The client of the first candidate on host 0 reports this state.
+fn report(cell: &mut Cell, t: u64, state: SessionState) {
+    let session = cell.session(0, 0);
+    cell.host(0).push(Event::State { t: ms(t), session, state });
+}
+
+#[test]
+fn a_leader_that_never_answers_an_order_to_resign_fails_if_it_could_run_and_reach_the_servers() {
+    let verdict = |waited: u64, disturb: fn(&mut Cell)| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
+        let id = cell.fault(FaultKind::Resign, 0, &[0], 20_000, None);
+        verify(&mut cell, id, (20_000, 20_000 + waited), None);
+        disturb(&mut cell);
+        judged(cell, Misbehaviour::ResignIgnored)
+    };
+    let (failed, unclear, passed) = ((Fail, true), (Inconclusive, false), (Pass, false));
+    assert_eq!(verdict(10_000, |_| {}), failed);
+    assert_eq!(verdict(9_000, |_| {}), passed, "something else failed before the wait was over");
+    assert_eq!(verdict(10_000, |cell| stall(cell, 0, 20_500, 25_000)), failed, "it could run for 5.5 s");
+    assert_eq!(verdict(10_000, |cell| stall(cell, 0, 20_500, 26_500)), unclear);
+    assert_eq!(verdict(10_000, |cell| stall(cell, 1, 20_500, 26_500)), failed, "another host stalled");
+    let closes = |cell: &mut Cell| report(cell, 21_000, SessionState::Ended(SessionEnd::Closed));
+    let loses = |cell: &mut Cell| report(cell, 21_000, SessionState::Disconnected);
+    assert_eq!(verdict(10_000, closes), failed, "it closed its session itself");
+    assert_eq!(verdict(10_000, loses), passed, "nothing can be released without a connection");
+    assert_eq!(verdict(10_000, |cell| cell.revoke(0, 0, 19_000, RevokeReason::SteppedDown)), passed, "it did not lead");
+    assert_eq!(
+        verdict(10_000, |cell| cell.lasting(FaultKind::Partition, 0, &[0], (22_000, 23_000))),
+        passed,
+        "its host was cut off"
+    );
+}
+
+#[test]
+fn a_program_that_has_to_be_killed_after_sigterm_fails_if_it_could_run_for_long_enough() {
+    let verdict = |killed: &[u16], disturb: fn(&mut Cell)| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Terminate);
+        let id = cell.fault(FaultKind::Terminate, 0, &[0], 20_000, None);
+        let seen = Evidence::Processes { hosts: vec![(0, ProcessFate::Ended)], killed: killed.to_vec() };
+        verify(&mut cell, id, (20_000, 30_000), Some(seen));
+        cell.kill(0, 30_000);
+        disturb(&mut cell);
+        judged(cell, Misbehaviour::TerminateIgnored)
+    };
+    assert_eq!(verdict(&[0], |_| {}), (Fail, true));
+    assert_eq!(verdict(&[], |_| {}), (Pass, false), "it ended, however late");
+    assert_eq!(verdict(&[0], |cell| stall(cell, 0, 21_000, 25_500)), (Fail, true), "it could run for 5.5 s");
+    assert_eq!(verdict(&[0], |cell| stall(cell, 0, 21_000, 27_000)), (Inconclusive, false));
+}
+
+#[test]
+fn records_that_do_not_say_whether_a_process_was_killed_after_sigterm_are_read_as_of_one_that_ended() {
+    let seen: Evidence = serde_json::from_str(r#"{"of":"processes","hosts":[[0,"ended"]]}"#).unwrap();
+    assert_eq!(seen, Evidence::Processes { hosts: vec![(0, ProcessFate::Ended)], killed: Vec::new() });
+    assert_eq!(serde_json::to_string(&seen).unwrap(), r#"{"of":"processes","hosts":[[0,"ended"]]}"#);
+}
+
+#[test]
+fn a_program_that_enrols_again_before_its_pause_is_over_fails() {
+    let verdict = |how: Option<Departure>, back: u64, stalled: Option<(u16, u64)>, disturb: fn(&mut Cell)| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
+        cell.info.rejoin_after_ms = Some(150);
+        cell.inject(FaultKind::Resign, 0, &[0], 20_000, None);
+        let node = cell.node(0, 0);
+        cell.revoke(0, 0, 20_001, RevokeReason::Resigned);
+        how.into_iter().for_each(|how| cell.left(0, 0, 20_004, how));
+        cell.wake(0, &node, 20_003);
+        cell.lead(0, 1, 20_005);
+        cell.join(0, 0, back);
+        stalled.into_iter().for_each(|(host, until)| stall(&mut cell, host, 20_002, until));
+        disturb(&mut cell);
+        judged(cell, Misbehaviour::RejoinedEarly)
+    };
+    let (failed, unclear, passed) = ((Fail, true), (Inconclusive, false), (Pass, false));
+    let deleted = || Some(Departure::Resigned { delete: Some((ms(20_002), ms(20_003))) });
+    let expires = |cell: &mut Cell| {
+        let state = SessionState::Ended(SessionEnd::Expired);
+        cell.host(0).push(Event::State { t: ms(20_010), session: 10_101, state });
+    };
+    for (how, back, stalled, expected, why) in [
+        (deleted(), 20_010, None, failed, "at once"),
+        (deleted(), 20_137, None, failed, "after 134 ms"),
+        (deleted(), 20_139, None, passed, "a timer may fire a tenth early"),
+        (deleted(), 20_300, None, passed, "after 297 ms"),
+        (deleted(), 20_103, Some((0, 20_050)), unclear, "the stamp of the answer may be late"),
+        (deleted(), 20_023, Some((0, 20_050)), failed, "no stall makes up for the rest"),
+        (deleted(), 20_103, Some((1, 20_050)), failed, "another host stalled"),
+        (Some(Departure::Stopped), 20_030, None, failed, "it closed its session instead"),
+        (Some(Departure::Stopped), 20_300, None, passed, "and waited"),
+        (None, 20_002, None, failed, "it had another znode before it gave the first one up"),
+        (Some(Departure::SessionEnded(SessionEnd::Expired)), 20_010, None, passed, "it did not resign"),
+    ] {
+        assert_eq!(verdict(how, back, stalled, |_| {}), expected, "{why}");
+    }
+    assert_eq!(verdict(deleted(), 20_030, None, expires), passed, "who loses a session enrols again at once");
 }

@@ -248,6 +248,14 @@ pub(crate) fn false_failover() -> Cell {
     cell
 }
 
+/// The same, and its client had lost its connection just before.
+pub(crate) fn cut_off_failover() -> Cell {
+    let mut cell = false_failover();
+    let session = cell.session(0, 0);
+    cell.reconnects(0, session, (29_900, 30_005));
+    cell
+}
+
 #[test]
 fn a_change_of_leader_without_a_fault_is_unplanned() {
     let summary = false_failover().summary();
@@ -258,10 +266,8 @@ fn a_change_of_leader_without_a_fault_is_unplanned() {
 #[test]
 fn a_change_of_leader_after_a_stall_of_the_harness_is_compared_with_nobody() {
     let verdict = |stall: (u64, u64)| {
-        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+        let mut cell = cut_off_failover();
         cell.host(0).push(Event::Stall { from: ms(stall.0), to: ms(stall.1), ran_ns: 0, program: false });
-        cell.revoke(0, 0, 30_000, RevokeReason::SessionEnded);
-        cell.lead(0, 1, 30_010);
         let summary = cell.summary();
         assert_eq!(summary.handovers.unplanned, 1);
         check(&summary, "handovers").verdict

@@ -239,6 +239,15 @@ fn where_no_lead_may_be_lost_a_stall_of_the_harness_is_compared_with_nobody() {
 }
 
 #[test]
+fn where_no_lead_may_be_lost_a_stall_explains_no_loss_of_a_leader_that_kept_its_connection() {
+    let lost = |mut cell: Cell| {
+        cell.host(0).push(Event::Stall { from: ms(28_000), to: ms(29_500), ran_ns: 0, program: false });
+        where_none_may_be(cell).0
+    };
+    assert_eq!((lost(false_failover()), lost(cut_off_failover())), (Fail, Inconclusive));
+}
+
+#[test]
 fn a_death_that_no_verification_verifies_is_not_unplanned() {
     for at in [20_000, 20_400] {
         let mut cell = Cell::new("predecessor-watch", 2, 3, FaultKind::Crash);

@@ -53,7 +53,7 @@ use hustings_record::*;
 use hustings_reports::analysis::summarise;
 use hustings_reports::summary::{CellSummary, Summary};
 use hustings_reports::verdict::Verdict::{self, Fail, Inconclusive, Pass};
-use leads::{false_failover, partition, pause};
+use leads::{cut_off_failover, false_failover, partition, pause};
 
 #[test]
 fn a_clean_crash_cell_passes_every_check() {

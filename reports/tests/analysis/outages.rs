@@ -20,12 +20,12 @@ fn seen(mut cell: Cell, checker: &str, outage: Option<Event>) -> (Verdict, Vec<S
 
 #[test]
 fn a_server_that_was_seen_not_to_run_is_named_and_nobody_is_blamed() {
-    assert_eq!(seen(false_failover(), "handovers", None).0, Fail);
-    let (verdict, details) = seen(false_failover(), "handovers", Some(outage("server 2", 28_000, Some(29_500))));
+    assert_eq!(seen(cut_off_failover(), "handovers", None).0, Fail);
+    let (verdict, details) = seen(cut_off_failover(), "handovers", Some(outage("server 2", 28_000, Some(29_500))));
     assert_eq!(verdict, Inconclusive);
     assert!(details.iter().any(|line| line.contains("server 2 did not run for 1.50 s")), "{details:?}");
     let long_before = outage("server 2", 12_000, Some(13_000));
-    assert_eq!(seen(false_failover(), "handovers", Some(long_before)).0, Fail);
+    assert_eq!(seen(cut_off_failover(), "handovers", Some(long_before)).0, Fail);
 }
 
 #[test]

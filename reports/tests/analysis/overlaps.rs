@@ -88,6 +88,32 @@ fn an_overlap_is_too_long_only_by_what_short_stalls_leave_of_it() {
 }
 
 #[test]
+fn an_overlap_is_too_long_only_by_the_part_in_which_the_servers_ran() {
+    // From 24.201 s until 24.332 s, and 100 ms are allowed.
+    let judged = |expected: Expectation, event: Event| {
+        let mut cell = partition(24_332);
+        cell.info.expect.overlap = expected;
+        cell.info.expect.overlap_of_t_max = Some(0.025);
+        cell.coordinator.push(event);
+        let summary = cell.summary();
+        assert_eq!(summary.split_brain.active_max_ns / 1_000_000, 130, "servers change no length");
+        let check = check(&summary, "split-brain");
+        (check.verdict, check.by_stalls)
+    };
+    let wait = |from: u64, to: u64| Event::ServerWait { from: ms(from), to: ms(to), server: 2 };
+    let pause =
+        |logged: u64, long: u64| Event::ServerLog { t: ms(logged), server: 2, line: ServerLine::Paused { ms: long } };
+    let (spoilt, failed) = ((Inconclusive, true), (Fail, false));
+    for inside in [wait(24_205, 24_325), wait(24_205, 24_240), pause(24_325, 120), pause(24_240, 35)] {
+        assert_eq!(judged(Expectation::Any, inside.clone()), spoilt, "{inside:?}");
+        assert_eq!(judged(Expectation::None, inside.clone()), failed, "none is allowed: {inside:?}");
+    }
+    for other in [wait(24_000, 24_120), wait(24_340, 24_460), wait(24_205, 24_225), pause(24_205, 120)] {
+        assert_eq!(judged(Expectation::Any, other.clone()), failed, "elsewhere, or too short: {other:?}");
+    }
+}
+
+#[test]
 fn an_overlap_of_which_a_stall_leaves_nothing_is_inconclusive() {
     for (host, stall) in [(0, (24_000, 25_000)), (0, (22_000, 24_190)), (1, (24_200, 25_600))] {
         let summary = stalled(host, stall, 24_900).summary();

@@ -38,7 +38,7 @@ pub(crate) fn seen(
         }
         (TargetClass::Hosts, _) if facts.process != ProcessFate::Kept => {
             let fate = if stage == VerificationStage::Healed { ProcessFate::Kept } else { facts.process };
-            Evidence::Processes { hosts: hosts.iter().map(|&host| (host, fate)).collect() }
+            Evidence::Processes { hosts: hosts.iter().map(|&host| (host, fate)).collect(), killed: Vec::new() }
         }
         (TargetClass::Hosts, VerificationStage::Healed) => Evidence::Whole { links: links().map(whole).collect() },
         (TargetClass::Hosts, VerificationStage::Injected) => match facts.cuts {
@@ -166,7 +166,8 @@ fn a_process_that_runs_on_was_not_killed_whatever_its_verification_says() {
     cell.crash(20_000, 300);
     for event in &mut cell.coordinator {
         if let Event::Verification(verification) = event {
-            verification.seen = Some(Box::new(Evidence::Processes { hosts: vec![(0, ProcessFate::Kept)] }));
+            let (hosts, killed) = (vec![(0, ProcessFate::Kept)], Vec::new());
+            verification.seen = Some(Box::new(Evidence::Processes { hosts, killed }));
         }
     }
     let summary = cell.summary();
@@ -226,6 +227,42 @@ fn a_fault_that_is_not_seen_to_take_effect_may_come_of_many_short_stalls_or_of_s
     for event in [stall as fn(u64) -> Event, wait] {
         assert_eq!([7, 9].map(|stalls| by_stalls(stalls, event)), [false, true], "a tenth of T is 400 ms");
     }
+}
+
+/// The verification of a fault between these times: by this evidence, or not seen to take effect where there is none.
+pub(crate) fn verify(cell: &mut Cell, id: u32, (from, to): (u64, u64), seen: Option<Evidence>) {
+    let verified = seen.is_some();
+    let evidence = if verified { "seen" } else { "no answer within 10 s" }.to_owned();
+    let (stage, from, to, touches) = (VerificationStage::Injected, ms(from), ms(to), Vec::new());
+    let seen = seen.map(Box::new);
+    let verification = VerificationEvent { id, stage, from, to, verified, evidence, touches, seen };
+    cell.coordinator.push(Event::Verification(Box::new(verification)));
+}
+
+#[test]
+fn an_order_that_is_not_answered_is_explained_only_by_stalls_of_more_than_half_of_the_wait() {
+    let by_stalls = |waited: u64, stalls: &[(u64, u64)]| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
+        let id = cell.fault(FaultKind::Resign, 0, &[0], 30_000, None);
+        verify(&mut cell, id, (30_000, 30_000 + waited), None);
+        for &(from, to) in stalls {
+            cell.host(0).push(Event::Stall { from: ms(from), to: ms(to), ran_ns: 0, program: false });
+        }
+        let summary = cell.summary();
+        let check = check(&summary, "verification");
+        assert_eq!(check.verdict, Inconclusive);
+        check.by_stalls
+    };
+    // T is 4 s: a stall has effects for 8 s, and is long if it lasts for more than 400 ms.
+    let short = |count: u64| -> Vec<(u64, u64)> { (0..count).map(|n| (27_000 + 500 * n, 27_390 + 500 * n)).collect() };
+    assert!(!by_stalls(10_000, &[]));
+    assert!(!by_stalls(10_000, &short(9)), "3.5 s in all");
+    assert!(by_stalls(10_000, &short(14)), "5.5 s in all");
+    assert!(by_stalls(200, &short(9)), "somebody else may have led when it was ordered");
+    assert!(by_stalls(10_000, &[(30_500, 31_000)]), "its session may have ended");
+    assert!(!by_stalls(10_000, &[(36_000, 36_500)]), "it had not answered for 6 s by then");
+    assert!(!by_stalls(10_000, &[(22_500, 23_000)]), "its effects were over soon");
+    assert!(by_stalls(200, &[(22_500, 23_000)]));
 }
 
 /// The result of the check of the record for a watched cell with this addition.

@@ -1,16 +1,18 @@
 //! The results of a gate, and its output for each audience.
 
 use hustings_record::{ComparisonSide, PairMember, Repetition};
+use hustings_reports::compare::{compared_sides, overall};
 use hustings_reports::gate::{
     FIGURES, FigureReading, FigureSource, GateQuestion, GateRequirements, GateResult, HistoryError, Limits,
     LimitsError, annotations, bencher, benchmark_action, gate, history, markdown,
 };
-use hustings_reports::summary::{Pool, Summary};
+use hustings_reports::summary::{CellSummary, Pool, Summary};
 use hustings_reports::verdict::Verdict;
 
 use crate::compare::held;
 use crate::made::{around, cell, injection, run};
 use crate::render_sample::pools::repeated;
+use crate::spoilt::{compared, failed, judged, repetitions, turns};
 
 fn limits(injections: Option<u64>, cells: &[(&str, &[(&str, f64)])]) -> Limits {
     let of = |all: &[(&str, f64)]| all.iter().map(|(name, most)| ((*name).to_owned(), *most)).collect();
@@ -96,6 +98,138 @@ fn limits_that_say_nothing_of_the_record_are_errors_and_no_pass() {
     assert!(refused(allowed).contains("allowed_regression_percent"));
 }
 
+/// The median of each cell that is made, which is at this limit.
+fn median_ms() -> f64 {
+    cell("naive", &[]).failover.whole.and_then(|whole| whole.p50).unwrap() as f64 / 1e6
+}
+
+/// The verdict with this limit on the cells that the pattern means.
+fn with_median_limited(summary: &Summary, pattern: &str) -> Verdict {
+    gated(summary, Some(&limits(None, &[(pattern, &[("failover_p50_ms", median_ms())])]))).unwrap().verdict
+}
+
+/// The same cell, over that limit.
+fn slow(mut cell: CellSummary) -> CellSummary {
+    let whole = cell.failover.whole.as_mut().unwrap();
+    whole.p50 = whole.p50.map(|ns| 2 * ns);
+    cell
+}
+
+/// Two sides in five rounds, of which the repetition of this number on these sides is as `how` makes it.
+fn two_sides(number: u32, sides: &[ComparisonSide], how: impl Fn(CellSummary) -> CellSummary) -> Summary {
+    let mut summary = turns(5, &[], &[], |_, _| around(20.0));
+    let is_meant = |cell: &&mut CellSummary| {
+        cell.info.contest.as_ref().is_some_and(|contest| sides.contains(&contest.side))
+            && cell.info.repetition.as_ref().is_some_and(|repetition| repetition.number == number)
+    };
+    for cell in summary.cells.iter_mut().filter(is_meant) {
+        *cell = how(cell.clone());
+    }
+    judged(summary)
+}
+
+#[test]
+fn a_limit_on_a_cell_is_on_all_its_repetitions() {
+    for number in 1..=3 {
+        let summary = repetitions(3, &[number], slow);
+        assert_eq!(with_median_limited(&summary, "naive"), Verdict::Fail, "repetition {number}");
+        assert_eq!(with_median_limited(&summary, "*"), Verdict::Fail, "repetition {number}");
+    }
+    assert_eq!(with_median_limited(&repetitions(3, &[], slow), "naive"), Verdict::Pass);
+    assert_eq!(with_median_limited(&repetitions(3, &[3], slow), "naive-r3"), Verdict::Fail);
+    assert_eq!(with_median_limited(&repetitions(3, &[3], slow), "naive-r2"), Verdict::Pass, "it alone is meant");
+}
+
+#[test]
+fn of_two_sides_a_limit_on_a_cell_is_on_all_rounds_of_the_new_one_and_on_none_of_the_base() {
+    let verdict = |number, side, pattern: &str| with_median_limited(&two_sides(number, &[side], slow), pattern);
+    for number in [1, 5] {
+        for pattern in ["naive", "naive (new)", "*"] {
+            let of = |side| verdict(number, side, pattern);
+            assert_eq!(of(ComparisonSide::New), Verdict::Fail, "{pattern}, round {number} of the new side");
+            assert_eq!(of(ComparisonSide::Base), Verdict::Pass, "{pattern}, round {number} of the base");
+        }
+    }
+    assert_eq!(verdict(5, ComparisonSide::New, "naive (new)-r5"), Verdict::Fail);
+    assert_eq!(verdict(5, ComparisonSide::New, "naive (new)-r4"), Verdict::Pass, "it alone is meant");
+    // Names of the base's repetitions would limit nothing.
+    for pattern in ["naive-r5", "nobody"] {
+        let limits = limits(None, &[(pattern, &[("failover_p50_ms", median_ms())])]);
+        let refused = gated(&two_sides(5, &[], slow), Some(&limits)).expect_err("it means no cell").to_string();
+        assert_eq!(refused, format!("no cell of the record is like {pattern:?}; there are naive"));
+    }
+}
+
+#[test]
+fn a_repetition_without_a_limited_figure_is_inconclusive_and_a_cell_without_it_is_an_error() {
+    let without = |mut cell: CellSummary| {
+        cell.failover.whole = None;
+        cell
+    };
+    assert_eq!(with_median_limited(&repetitions(3, &[2], without), "naive"), Verdict::Inconclusive);
+    let limits = limits(None, &[("naive", &[("failover_p50_ms", median_ms())])]);
+    let refused = gated(&repetitions(3, &[1, 2, 3], without), Some(&limits)).expect_err("there is none anywhere");
+    assert!(matches!(&refused, LimitsError::NoFigure { cell, .. } if cell == "naive"), "{refused}");
+}
+
+/// What the gate says of two sides, and what the run that has them says.
+fn gated_and_run(summary: &Summary) -> (GateResult, Verdict) {
+    let comparing = compared(summary);
+    let gated = gate(summary, &GateRequirements { limits: None, comparing: Some(&comparing) }, like).unwrap();
+    (gated, overall(summary, Some(&comparing)))
+}
+
+#[test]
+fn a_base_that_fails_alone_is_inconclusive_to_gate_and_run_and_a_new_side_that_fails_fails_both() {
+    let (base, new) = (ComparisonSide::Base, ComparisonSide::New);
+    for (sides, verdict) in [
+        (&[][..], Verdict::Pass),
+        (&[base], Verdict::Inconclusive),
+        (&[new], Verdict::Fail),
+        (&[base, new], Verdict::Fail),
+    ] {
+        let summary = two_sides(2, sides, failed);
+        let (of_gate, of_run) = gated_and_run(&summary);
+        assert_eq!((of_gate.verdict, of_run), (verdict, verdict), "{sides:?}");
+        assert_eq!(gated(&summary, None).unwrap().verdict, verdict, "{sides:?}, compared with nothing");
+    }
+}
+
+#[test]
+fn a_check_that_fails_on_the_base_says_that_nothing_can_be_compared_with_it() {
+    let (gated, _) = gated_and_run(&two_sides(2, &[ComparisonSide::Base], failed));
+    assert_eq!(gated.that_are(Verdict::Fail).count(), 0);
+    let open: Vec<_> = gated.that_are(Verdict::Inconclusive).collect();
+    let of_check = open.iter().find(|item| item.what == GateQuestion::Check).unwrap();
+    assert_eq!(of_check.cell.as_deref(), Some("naive-r2"));
+    assert!(of_check.text.starts_with("the base fails, so nothing can be compared with it: "), "{}", of_check.text);
+    assert!(open.iter().any(|item| item.what == GateQuestion::Comparison && item.text.starts_with("the base fails")));
+    // What is open there stays so, for its own reason.
+    let open = |mut cell: CellSummary| {
+        (cell.checks[1].verdict, cell.verdict) = (Verdict::Inconclusive, Verdict::Inconclusive);
+        cell
+    };
+    let (gated, of_run) = gated_and_run(&two_sides(2, &[ComparisonSide::Base], open));
+    assert_eq!((gated.verdict, of_run), (Verdict::Inconclusive, Verdict::Inconclusive));
+    let mut checks = gated.that_are(Verdict::Inconclusive).filter(|item| item.what == GateQuestion::Check);
+    assert!(checks.next().is_some_and(|item| !item.text.contains("the base fails")));
+}
+
+#[test]
+fn a_base_that_fails_hides_no_failure_of_the_record_and_none_of_a_run_that_ended_early() {
+    let mut damaged = two_sides(2, &[ComparisonSide::Base], failed);
+    damaged.whole = Verdict::Fail;
+    let (gated, of_run) = gated_and_run(&damaged);
+    assert_eq!((gated.verdict, of_run), (Verdict::Fail, Verdict::Fail));
+    for (side, verdict) in [(ComparisonSide::Base, Verdict::Inconclusive), (ComparisonSide::New, Verdict::Fail)] {
+        let mut alone = two_sides(1, &[side], failed);
+        alone.cells.retain(|cell| cell.info.contest.as_ref().is_some_and(|contest| contest.side == side));
+        let alone = judged(alone);
+        assert!(compared_sides(&alone).is_none());
+        assert_eq!(overall(&alone, None), verdict, "{side:?}");
+    }
+}
+
 #[test]
 fn every_figure_is_read_of_a_cell_that_has_it() {
     let cell = &good().cells[0];
@@ -132,6 +266,21 @@ fn what_is_worse_than_the_baseline_fails_and_what_cannot_be_told_is_inconclusive
     assert!(!failed.is_empty() && failed.iter().all(|cell| *cell == "naive"), "{failed:?}");
     let fewer = run(vec![cell("naive", &around(20.0)[..3]), cell("lock-race", &around(30.0))]);
     assert_eq!(against(&fewer).verdict, Verdict::Inconclusive);
+}
+
+#[test]
+fn a_remark_on_what_cannot_be_told_is_added_to_undecided_figures_alone() {
+    let few = run(vec![cell("naive", &around(20.0)[..3]), cell("lock-race", &around(30.0))]);
+    let comparing = held(&few, &few);
+    let before = gate(&few, &GateRequirements { limits: None, comparing: Some(&comparing) }, like).unwrap();
+    let mut after = before.clone();
+    after.remark_undecided("that is why");
+    let changed: Vec<_> = before.items.iter().zip(&after.items).filter(|(one, other)| one != other).collect();
+    assert!(changed.iter().any(|(one, _)| one.name == "failover"), "{changed:?}");
+    for (one, other) in changed {
+        assert_eq!((one.what, one.verdict), (GateQuestion::Comparison, Verdict::Inconclusive));
+        assert_eq!((one.cell.as_deref(), &other.text), (Some("naive"), &format!("{}; that is why", one.text)));
+    }
 }
 
 /// A record with all kinds of findings.

@@ -15,6 +15,7 @@ pub(crate) fn injection(at: usize, failover_ms: Option<f64>) -> InjectionCost {
         lost: 1,
         censored: ns.is_none().into(),
         failover: Some(reduced),
+        failovers: ns.into_iter().collect(),
         until_write: Some(KaplanMeier { p50: ns.map(|ns| ns + 1_000_000), longest: None, ..reduced }),
         over_floor: None,
         woken: Some(1),

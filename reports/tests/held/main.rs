@@ -3,6 +3,7 @@
 mod compare;
 mod gate;
 mod made;
+mod rare;
 #[path = "../render_sample/mod.rs"]
 #[expect(dead_code, reason = "others use the rest of it")]
 mod render_sample;

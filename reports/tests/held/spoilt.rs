@@ -3,7 +3,7 @@
 use hustings_record::{ComparisonSide, PairMember, Repetition};
 use hustings_reports::compare::{ComparisonReport, ComparisonRules, ComparisonVerdict, Measure, sides_of};
 use hustings_reports::gate::{GateRequirements, GateResult, gate, markdown};
-use hustings_reports::sound::{cells_to_repeat, decided};
+use hustings_reports::sound::{cells_to_repeat, certain_failure, decided};
 use hustings_reports::summary::{CellSummary, Summary};
 use hustings_reports::verdict::Verdict;
 
@@ -32,7 +32,7 @@ fn repetition(number: u32, of: &str) -> CellSummary {
 }
 
 /// Repetitions of one cell, of which those with these numbers are as `how` makes them.
-fn repetitions(count: u32, numbers: &[u32], how: impl Fn(CellSummary) -> CellSummary) -> Summary {
+pub(crate) fn repetitions(count: u32, numbers: &[u32], how: impl Fn(CellSummary) -> CellSummary) -> Summary {
     let one = |number| {
         let cell = repetition(number, "naive");
         if numbers.contains(&number) { how(cell) } else { cell }
@@ -40,7 +40,7 @@ fn repetitions(count: u32, numbers: &[u32], how: impl Fn(CellSummary) -> CellSum
     judged(run((1..=count).map(one).collect()))
 }
 
-fn judged(mut summary: Summary) -> Summary {
+pub(crate) fn judged(mut summary: Summary) -> Summary {
     summary.verdict = summary.cells.iter().map(|cell| cell.verdict).fold(Verdict::Pass, Verdict::merge);
     summary
 }
@@ -115,6 +115,51 @@ fn cells_are_run_again_until_as_many_repetitions_as_were_planned_are_not_spoilt(
     assert!(names(&servers).is_empty(), "cells without candidates are never left out");
 }
 
+/// The same repetition, which failed.
+pub(crate) fn failed(mut cell: CellSummary) -> CellSummary {
+    (cell.checks[1].verdict, cell.verdict) = (Verdict::Fail, Verdict::Fail);
+    cell
+}
+
+#[test]
+fn nothing_is_run_again_where_another_cell_failed_for_certain_and_the_failure_is_named() {
+    let with = |other: CellSummary| {
+        let mut summary = repetitions(5, &[2], spoilt);
+        summary.cells.push(other);
+        judged(summary)
+    };
+    let fails = with(failed(repetition(1, "crash")));
+    assert!(cells_to_repeat(&fails).is_empty());
+    let why = certain_failure(&fails).unwrap_or_default();
+    assert!(why.starts_with("cell crash failed (") && why.contains(&fails.cells[5].checks[1].name), "{why}");
+    let mut alone = repetition(1, "servers");
+    alone.info.candidates_per_group = 0;
+    assert!(cells_to_repeat(&with(failed(alone))).is_empty(), "a cell without candidates fails the run too");
+    for other in [repetition(1, "crash"), open(repetition(1, "crash"), false), spoilt(repetition(1, "crash"))] {
+        let summary = with(other);
+        assert_eq!(certain_failure(&summary), None);
+        assert!(cells_to_repeat(&summary).contains("naive"));
+    }
+    let mut self_test = failed(repetition(1, "broken"));
+    self_test.info.self_test = true;
+    assert!(cells_to_repeat(&with(self_test)).contains("naive"), "a broken recipe is meant to fail");
+}
+
+#[test]
+fn of_two_sides_only_a_failure_of_the_new_one_is_certain() {
+    let failing = |side| {
+        let mut crash = renamed(turns(5, &[], &[], |_, _| around(20.0)).cells, "crash");
+        let at = crash.iter().position(|cell| cell.info.contest.as_ref().is_some_and(|contest| contest.side == side));
+        let at = at.expect("two sides");
+        crash[at] = failed(crash[at].clone());
+        let mut summary = turns(5, &[], &[3], |_, _| around(20.0));
+        summary.cells.extend(crash);
+        cells_to_repeat(&judged(summary)).into_iter().collect::<Vec<_>>()
+    };
+    assert!(failing(ComparisonSide::New).is_empty());
+    assert_eq!(failing(ComparisonSide::Base), ["naive", "naive (new)"], "the run may yet end without a failure");
+}
+
 /// So many rounds of two sides; those with these numbers are spoilt on the base's and on the new side.
 pub(crate) fn turns(
     count: u32,
@@ -133,6 +178,17 @@ pub(crate) fn turns(
     judged(run((1..=count)
         .flat_map(|number| [one(number, ComparisonSide::Base), one(number, ComparisonSide::New)])
         .collect()))
+}
+
+/// The same cells of two sides, under this name.
+pub(crate) fn renamed(mut cells: Vec<CellSummary>, name: &str) -> Vec<CellSummary> {
+    for one in &mut cells {
+        let contest = one.info.contest.as_mut().expect("two sides");
+        contest.pair = name.to_owned();
+        let of = format!("{name}{}", if contest.side == ComparisonSide::New { " (new)" } else { "" });
+        one.info.repetition.as_mut().expect("rounds").of = of;
+    }
+    cells
 }
 
 pub(crate) fn compared(summary: &Summary) -> ComparisonReport {
@@ -189,6 +245,20 @@ fn a_new_side_that_stalls_more_often_than_the_base_is_not_let_through() {
         "the base's stalls accuse nobody"
     );
     assert_eq!(compared(&turns(11, &[1, 5, 9], &[1, 5, 9, 10], same)).doubt, None, "both of them stall");
+}
+
+#[test]
+fn one_pair_of_many_raises_a_doubt_only_if_it_would_among_as_many_equal_ones() {
+    // The others' bases stall once more than their new sides.
+    let of_four = |count: u32, base: &[u32], new: &[u32]| {
+        let first = renamed(turns(count, base, new, |_, _| around(20.0)).cells, "a");
+        let others = ["b", "c", "d"].map(|name| renamed(turns(count, &[5], &[], |_, _| around(20.0)).cells, name));
+        run(first.into_iter().chain(others.into_iter().flatten()).collect())
+    };
+    // The probability of the first by chance is 0.04, that of the second 0.002.
+    assert_eq!(compared(&of_four(10, &[], &[1, 2, 3, 4])).doubt, None);
+    let doubt = compared(&of_four(20, &[], &[1, 2, 3, 4, 6, 7, 8, 9])).doubt.unwrap_or_default();
+    assert!(doubt.contains("8 of the new side's 20 repetitions of a"), "{doubt}");
 }
 
 #[test]

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use hustings_record::ComparisonSide;
-use hustings_reports::compare::{ComparisonRules, ComparisonVerdict, undecided};
-use hustings_reports::summary::Summary;
+use hustings_reports::compare::{ComparisonRules, ComparisonVerdict, Measure, undecided};
+use hustings_reports::summary::{CellSummary, Summary};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
-use crate::made::{around, run};
-use crate::spoilt::{compared, turns};
+use crate::made::{around, injection, run};
+use crate::spoilt::{compared, failed, renamed, turns};
 
 const PLANNED: u32 = 5;
 const AT_MOST: u32 = 25;
@@ -28,9 +28,15 @@ fn scattered(by: f64, apart: f64) -> impl Fn(u32, ComparisonSide) -> Vec<f64> {
     }
 }
 
+/// The rounds that each needs in total, where all ran in the planned ones alone.
+fn totals(summary: &Summary, duration_ms: impl Fn(&str) -> u64) -> BTreeMap<String, u32> {
+    let more = undecided(summary, ComparisonRules::default(), duration_ms);
+    more.into_iter().map(|(name, more)| (name, PLANNED + more)).collect()
+}
+
 /// Its repetitions take the same time each.
 fn again(summary: &Summary) -> BTreeMap<String, u32> {
-    undecided(summary, ComparisonRules::default(), |_| 1_000)
+    totals(summary, |_| 1_000)
 }
 
 fn names(summary: &Summary) -> Vec<String> {
@@ -62,16 +68,10 @@ fn nothing_is_run_again_where_nothing_is_open_or_further_rounds_would_not_open_t
 
 /// Four cells with this between-round variance each.
 fn of_four(apart: [f64; 4]) -> Summary {
-    let cells = apart.iter().zip(["a", "b", "c", "d"]).flat_map(|(apart, name)| {
-        let mut cells = turns(PLANNED, &[], &[], scattered(1.0, *apart)).cells;
-        for one in &mut cells {
-            let contest = one.info.contest.as_mut().expect("two sides");
-            contest.pair = name.to_owned();
-            let of = format!("{name}{}", if contest.side == ComparisonSide::New { " (new)" } else { "" });
-            one.info.repetition.as_mut().expect("rounds").of = of;
-        }
-        cells
-    });
+    let cells = apart
+        .iter()
+        .zip(["a", "b", "c", "d"])
+        .flat_map(|(apart, name)| renamed(turns(PLANNED, &[], &[], scattered(1.0, *apart)).cells, name));
     with_room(run(cells.collect()), AT_MOST)
 }
 
@@ -84,13 +84,87 @@ fn undecided_cells_share_the_time_that_further_rounds_of_all_cells_would_take() 
     let together = again(&of_four([0.075; 4]));
     assert!(together.len() == 8 && together.values().all(|rounds| *rounds <= AT_MOST), "{together:?}");
     let long = |name: &str| if name.starts_with('a') { 60_000 } else { 1_000 };
-    let longest = undecided(&of_four([0.1, 0.0, 0.0, 0.0]), ComparisonRules::default(), long);
+    let longest = totals(&of_four([0.1, 0.0, 0.0, 0.0]), long);
     assert!(longest.values().all(|rounds| *rounds < AT_MOST + 3), "the others' time is little: {longest:?}");
-    let shortest = undecided(&of_four([0.0, 0.1, 0.0, 0.0]), ComparisonRules::default(), long);
+    let shortest = totals(&of_four([0.0, 0.1, 0.0, 0.0]), long);
     assert!(shortest.values().all(|rounds| *rounds > AT_MOST), "the others' time is much: {shortest:?}");
     let mut full = of_four([0.1, 0.0, 0.0, 0.0]);
     full.cells.iter_mut().filter_map(|cell| cell.info.repetition.as_mut()).for_each(|one| one.at_most = PLANNED);
     assert!(again(&full).is_empty(), "there is no room");
+}
+
+/// The same cells, with so many rounds before the last in which they were not run.
+fn with_rounds_of_others(mut summary: Summary, others: u32) -> Summary {
+    let rounds = summary.cells.iter_mut().filter_map(|cell| cell.info.repetition.as_mut());
+    rounds.filter(|one| one.number == PLANNED).for_each(|one| one.number += others);
+    summary
+}
+
+#[test]
+fn rounds_in_which_other_cells_ran_alone_are_none_of_a_cell_and_cost_it_nothing() {
+    let open = with_room(turns(PLANNED, &[], &[], scattered(1.0, 0.1)), AT_MOST);
+    assert_eq!(again(&with_rounds_of_others(open.clone(), 2 * PLANNED)), again(&open));
+}
+
+#[test]
+fn a_certain_failure_of_any_cell_ends_the_further_rounds_of_all() {
+    let mut open = with_room(turns(PLANNED, &[], &[], scattered(1.0, 0.1)), AT_MOST);
+    let mut other = open.cells[0].clone();
+    (other.info.contest, other.info.candidates_per_group) = (None, 0);
+    open.cells.push(other);
+    assert!(!names(&open).is_empty());
+    let last = open.cells.pop().expect("the other one");
+    open.cells.push(failed(last));
+    assert!(names(&open).is_empty());
+}
+
+#[test]
+fn a_figure_without_an_estimate_wants_twice_the_planned_rounds_and_takes_none_from_other_cells() {
+    let mut summary = of_four([0.15, 0.075, 0.0, 0.0]);
+    let is_hidden = |cell: &CellSummary| {
+        let (contest, repetition) = (cell.info.contest.as_ref(), cell.info.repetition.as_ref());
+        contest.is_some_and(|contest| contest.pair == "a" && contest.side == ComparisonSide::New)
+            && repetition.is_some_and(|repetition| repetition.number == 1)
+    };
+    for cell in summary.cells.iter_mut().filter(|cell| is_hidden(cell)) {
+        cell.injections = (0..8).map(|at| injection(at, None)).collect();
+    }
+    let of_a = compared(&summary).pairs.remove(0).comparisons;
+    let failover = of_a.iter().find(|one| one.measure == Measure::Failover).expect("it is compared");
+    assert_eq!((failover.answer, failover.rounds_wanted), (ComparisonVerdict::CannotTell, None));
+    let rounds = again(&summary);
+    assert_eq!((rounds.get("a"), rounds.get("a (new)")), (Some(&(2 * PLANNED)), Some(&(2 * PLANNED))));
+    assert!(rounds.contains_key("b") && !rounds.contains_key("c"), "{rounds:?}");
+}
+
+/// Rounds of the first look, by which the new side is in doubt.
+const DOUBTED: u32 = 12;
+
+/// So many rounds of one cell, and another. Stalls spoilt the first five of the new side, and those with these numbers.
+fn doubtful(count: u32, base: &[u32], new: &[u32]) -> Summary {
+    let new = [&[1, 2, 3, 4, 5][..], new].concat();
+    let stalling = renamed(turns(count, base, &new, |_, _| around(20.0)).cells, "a");
+    let other = renamed(turns(2 * PLANNED, &[], &[], |_, _| around(20.0)).cells, "b");
+    with_room(run(stalling.into_iter().chain(other).collect()), AT_MOST)
+}
+
+#[test]
+fn a_doubt_because_of_stalls_gets_further_rounds_and_goes_if_it_was_chance() {
+    let more = |summary: &Summary| undecided(summary, ComparisonRules::default(), |_| 1_000);
+    let first = doubtful(DOUBTED, &[], &[]);
+    assert!(compared(&first).doubt.is_some());
+    let planned = [("a".to_owned(), PLANNED), ("a (new)".to_owned(), PLANNED)];
+    assert_eq!(more(&first), BTreeMap::from(planned), "the other cell has no spoilt repetitions");
+    assert!(more(&with_room(first, 2 * PLANNED)).is_empty(), "there is no room");
+    let by_chance = compared(&doubtful(DOUBTED + PLANNED, &[13, 14], &[15]));
+    assert_eq!((by_chance.answer, by_chance.doubt), (ComparisonVerdict::Same, None));
+}
+
+#[test]
+fn a_new_side_that_causes_stalls_ends_in_doubt_after_further_rounds_too() {
+    let stalls_again = compared(&doubtful(DOUBTED + PLANNED, &[], &[13, 14]));
+    assert_eq!(stalls_again.answer, ComparisonVerdict::CannotTell);
+    assert!(stalls_again.doubt.is_some_and(|why| why.contains("7 of the new side's")));
 }
 
 #[test]

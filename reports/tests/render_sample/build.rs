@@ -126,6 +126,7 @@ pub(crate) fn injections(n: u64, base: Nanos) -> Vec<InjectionCost> {
             lost,
             censored,
             failover: reduced,
+            failovers: took.into_iter().collect(),
             until_write: reduced,
             over_floor: None,
             woken: None,

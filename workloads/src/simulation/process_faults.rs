@@ -40,7 +40,8 @@ impl SimCell {
             }
         };
         let verified = !hosts.is_empty() && ended.len() == hosts.len();
-        let seen = Some(Evidence::Processes { hosts: ended.iter().map(|host| (*host, ProcessFate::Ended)).collect() });
+        let fates = ended.iter().map(|host| (*host, ProcessFate::Ended)).collect();
+        let seen = Some(Evidence::Processes { hosts: fates, killed: Vec::new() });
         let to = nanos(world.clock.now());
         let proof = Verification { from: nanos(from), to, verified, evidence, touches, seen };
         InjectedFault { proof, remedy: Remedy::Restart(ended) }

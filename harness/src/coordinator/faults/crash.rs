@@ -36,7 +36,7 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &ResolvedTarget, effect: &E
         Err(why) => seen.push(why),
     }
     proof.evidence = seen.join("; ");
-    proof.seen = Some(Evidence::Processes { hosts: fates });
+    proof.seen = Some(Evidence::Processes { hosts: fates, killed: Vec::new() });
     InjectedFault { proof, remedy: Remedy::Restart(dead) }
 }
 
@@ -47,7 +47,8 @@ pub(super) async fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Verification {
         Ok(pids) => {
             proof.evidence = format!("started again as {pids:?}");
             let fate = |&host: &u16| (host, fate_of(cell.hosts.pid(host)));
-            proof.seen = Some(Evidence::Processes { hosts: hosts.iter().map(fate).collect() });
+            let hosts = hosts.iter().map(fate).collect();
+            proof.seen = Some(Evidence::Processes { hosts, killed: Vec::new() });
         }
         Err(error) => {
             proof.verified = false;

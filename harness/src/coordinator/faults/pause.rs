@@ -86,7 +86,8 @@ impl SignalResults {
 
     fn proof(self) -> Verification {
         let Self { from, verified, seen, fates } = self;
-        let (evidence, seen) = (seen.join("; "), Some(Evidence::Processes { hosts: fates }));
+        let (evidence, killed) = (seen.join("; "), Vec::new());
+        let seen = Some(Evidence::Processes { hosts: fates, killed });
         Verification { from, to: clock::now(), verified, evidence, seen, ..Verification::default() }
     }
 }

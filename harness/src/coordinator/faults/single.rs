@@ -1,17 +1,14 @@
 //! `resign` and `expire`: faults on one candidate, carried out and verified by its own host.
 
 use std::rc::Rc;
-use std::time::Duration;
 
+use hustings_record::ORDER_AT_MOST;
 use hustings_workloads::driver::{InjectedFault, Remedy, Verification};
 use hustings_workloads::plan::ResolvedTarget;
 
 use crate::coordinator::live_cell::LiveCell;
 use crate::process::clock;
 use crate::protocol::ToHost;
-
-/// Time to wait for the host's report of the outcome.
-const AT_MOST: Duration = Duration::from_secs(10);
 
 pub(super) async fn resign(cell: &Rc<LiveCell>, fault: u32, hit: &ResolvedTarget) -> InjectedFault {
     let order = |cand| ToHost::Resign { fault, cand };
@@ -34,7 +31,7 @@ async fn on_the_leader(
     let asked = clock::now();
     let outcome = match hit.cands.first() {
         None => Err("there was no leader to hit".to_owned()),
-        Some(&cand) => cell.hosts.ask(cand, fault, order(cand), AT_MOST).await,
+        Some(&cand) => cell.hosts.ask(cand, fault, order(cand), ORDER_AT_MOST).await,
     };
     let cand = hit.cands.first().copied();
     InjectedFault { proof: Verification::of_order(what, cand, asked, clock::now(), outcome), remedy: Remedy::None }

@@ -227,7 +227,7 @@ impl Ensemble for ExternalEnsemble {
         let names = names(&self.servers);
         let s = if names.len() == 1 { "" } else { "s" };
         format!(
-            "external: {} ZooKeeper {} server{s} at {}{}{}, run by somebody else; chosen because {}",
+            "external: {} ZooKeeper {} server{s} at {}{}{}; chosen because {}",
             names.len(),
             self.version(),
             first_few(&names),

@@ -120,7 +120,7 @@ fn deny(seen: &mut Evidence) -> bool {
             (*sent, *answered) = (0, 0);
             true
         }
-        Evidence::Processes { hosts } => {
+        Evidence::Processes { hosts, .. } => {
             for host in &mut *hosts {
                 host.1 = hustings_record::ProcessFate::Kept;
             }

@@ -1,6 +1,6 @@
 //! A successor leads before its predecessor has stopped believing.
 
-use super::revoke_late::{forbidden_overlap, harmless_stall};
+use super::revoke_late::{forbidden_overlap, is_disturbed};
 use super::*;
 use crate::check::split_brain::SplitBrain;
 use crate::stats::spans::touches;
@@ -34,10 +34,9 @@ fn sites(scene: &IndexedCell<'_>) -> Sites {
         })
         .keep("a process was stopped, or stalled, at every end of a belief", |&loss| {
             let hosts = [scene.loser(loss).host, scene.successor(loss).map_or(u16::MAX, |next| next.host)];
-            let limit = harmless_stall(scene);
             let span = (overlap(loss).0, scene.granted(loss).unwrap_or(overlap(loss).1).max(overlap(loss).1));
             let stops = hosts.iter().any(|&host| touches(scene.index.faults.stops_of(host), overlap(loss)));
-            !stops && !scene.index.lives.stalls_in(&hosts, span).any(|stall| stall.own > limit)
+            !stops && !is_disturbed(scene, hosts, span)
         })
         .sites()
 }

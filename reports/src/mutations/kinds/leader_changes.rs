@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::check::handovers::Handovers;
-use crate::check::stall_confounder::kept_from_leading;
+use crate::check::stall_confounder::kept_from_contact;
 
 /// From the end of the one belief to the beginning of the other.
 const GAP_NS: Nanos = 2_000_000;
@@ -31,7 +31,7 @@ fn change(scene: &IndexedCell<'_>, place: usize) -> Option<(Nanos, u32)> {
     let calm = 2 * scene.index.timeout_or_asked() + 100_000_000;
     let at = scene.quiet_in_term(place, calm, 2 * GAP_NS)?;
     let (cand, _) = scene.calm_follower(scene.term(place), (at, at + 2 * GAP_NS))?;
-    kept_from_leading(scene.index, scene.term(place).host, at).is_none().then_some((at, cand))
+    kept_from_contact(scene.index, scene.term(place).host, at).is_none().then_some((at, cand))
 }
 
 fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::check::handovers::Handovers;
-use crate::check::stall_confounder::kept_from_leading;
+use crate::check::stall_confounder::kept_from_contact;
 
 pub(in crate::mutations) const LOSS_NOT_PLANNED: Mutation =
     Mutation::fails::<Handovers>("loss-not-planned", "a lead changes hands though no fault was ordered", sites, edit);
@@ -11,16 +11,17 @@ fn sites(scene: &IndexedCell<'_>) -> Sites {
     let index = scene.index;
     let alone = |loss: &usize| {
         let (loss, faults) = (&scene.losses()[*loss], &index.faults);
-        let until = index.terms.all[loss.term].ended.1.max(loss.effect);
-        let cand = index.terms.all[loss.term].cand;
+        let term = &index.terms.all[loss.term];
+        let until = term.ended.1.max(loss.effect);
         let own = faults.all[loss.fault].id;
-        let others = faults.of_cand(cand).chain(faults.on_servers()).filter(|fault| fault.id != own);
+        let on_it = faults.of_cand(term.cand).filter(|fault| !term.began_after(fault, &index.candidates));
+        let others = on_it.chain(faults.on_servers()).filter(|fault| fault.id != own);
         others.into_iter().all(|fault| !fault.explains((loss.effect, until)))
     };
     let stalled = |loss: &usize| {
         let (at, loser) = (scene.losses()[*loss].effect, scene.loser(*loss));
         index.confounding_stall(&[loser.host], (at, scene.granted(*loss).unwrap_or(at))).is_some()
-            || [at, loser.ended.0, loser.ended.1].iter().any(|&at| kept_from_leading(index, loser.host, at).is_some())
+            || [at, loser.ended.0, loser.ended.1].iter().any(|&at| kept_from_contact(index, loser.host, at).is_some())
     };
     // A record without any fault already shows that nothing was tried.
     scene

@@ -40,11 +40,14 @@ pub(super) fn forbidden_overlap(scene: &IndexedCell<'_>) -> Option<Nanos> {
     Some(allowed + index.epsilon + 1)
 }
 
-/// The longest stall that changes no verdict on an overlap: where the scenario allows overlaps up to a length, short stalls count too.
-pub(super) fn harmless_stall(scene: &IndexedCell<'_>) -> Nanos {
-    match scene.index.info.expect.overlap {
-        Expectation::None | Expectation::Excused => scene.index.stall_limit(),
-        Expectation::Some | Expectation::Any => 0,
+/// Whether stalls within `span` may change the verdict on an overlap of these hosts: where the scenario allows overlaps up to a length,
+/// short ones count too, and times in which a server did not run.
+pub(super) fn is_disturbed(scene: &IndexedCell<'_>, hosts: [u16; 2], span: Span) -> bool {
+    let index = scene.index;
+    let stalled = |limit: Nanos| index.lives.stalls_in(&hosts, span).any(|stall| stall.own > limit);
+    match index.info.expect.overlap {
+        Expectation::None | Expectation::Excused => stalled(index.stall_limit()),
+        Expectation::Some | Expectation::Any => stalled(0) || touches(&index.servers.not_running, span),
     }
 }
 
@@ -68,7 +71,7 @@ fn sites(scene: &IndexedCell<'_>, late: Nanos) -> Sites {
             let both = next.and_then(|next| Some((next.host, next.granted?)));
             both.is_some_and(|(host, granted)| !stopped(lost.host, granted) && !stopped(host, granted))
         })
-        .keep("every loser or successor stalled meanwhile", |&loss| !stalled(scene, loss, late))
+        .keep("every loser or successor, or a server, stalled meanwhile", |&loss| !stalled(scene, loss, late))
         .sites()
 }
 
@@ -76,12 +79,11 @@ fn revoked(term: &Term<'_>) -> bool {
     matches!(term.ending, Ending::Revoked(_))
 }
 
-/// Whether a process of the handover stalled during the overlap to be created.
+/// Whether a process of the handover stalled, or a server did not run, during the overlap to be created.
 fn stalled(scene: &IndexedCell<'_>, loss: usize, late: Nanos) -> bool {
     let (lost, Some(next)) = (scene.loser(loss), scene.successor(loss)) else { return true };
     let span = (lost.ended.0.min(next.grant), lost.ended.1 + late);
-    let limit = harmless_stall(scene);
-    scene.index.lives.stalls_in(&[lost.host, next.host], span).any(|stall| stall.own > limit)
+    is_disturbed(scene, [lost.host, next.host], span)
 }
 
 fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize], late: Nanos) -> Edits<'s> {

@@ -111,7 +111,7 @@ const ACTIONS = {
       plan(m, MISSED, "miss", id);
       plan(m, GIVEN_UP, "give up", id);
     }
-    return `${called(id)} is cut off: nothing passes on its link, and nobody is told.`;
+    return `${called(id)} is cut off: no traffic passes on its link, and no connection is closed.`;
   },
   heal(m, c, id) {
     silence(m, id);

@@ -322,7 +322,7 @@ fn short(node: &str) -> String {
 fn why(reason: Option<RevokeReason>) -> &'static str {
     match reason {
         None => "its process has ended",
-        Some(RevokeReason::Resigned) => "it gives the lead back",
+        Some(RevokeReason::Resigned) => "it releases leadership",
         Some(RevokeReason::SteppedDown) => "it has no connection, and its policy has it step down",
         Some(RevokeReason::SessionEnded) => "its session has ended",
         Some(RevokeReason::Deposed) => "its znode is gone, or another's",

@@ -9,7 +9,7 @@ use super::problems::{Problem, problems};
 use super::row::counted_writes;
 use crate::compare::{ComparisonReport, overall};
 use crate::render::{clean, compared, format};
-use crate::state::{State, StateBadge, overlaps_briefly};
+use crate::state::{State, StateBadge};
 use crate::summary::{CellSummary, Summary};
 use hustings_record::{EnsembleKind, Manifest, RunState};
 
@@ -116,10 +116,11 @@ fn allowed(summary: &Summary) -> String {
     let passed = || summary.cells.iter().filter(|cell| State::of_cell(cell) == State::Pass);
     let overlapped: Vec<&CellSummary> = passed().filter(|cell| cell.split_brain.active.seen > 0).collect();
     let longest = overlapped.iter().map(|cell| cell.split_brain.active_max_ns).max();
-    let brief = if overlapped.iter().all(|cell| overlaps_briefly(cell)) { "moments" } else { "a while" };
-    let n = format::count(overlapped.len() as u64);
-    let led = longest
-        .map(|longest| format!("in {n} of these two led at once for {brief} ({} at most)", format::said(longest)));
+    let cells = format::plural(overlapped.len() as u64, "cell", "cells");
+    let led = longest.map(|longest| {
+        let longest = format::said(longest);
+        format!("in {cells} two candidates led at once, for {longest} at most")
+    });
     let accepted: u64 = passed().map(|cell| counted_writes(cell).seen).sum();
     let wrote = (accepted > 0).then(|| {
         let were = if accepted == 1 { "was" } else { "were" };

@@ -31,8 +31,8 @@ pub enum PauseError {
     )]
     UnknownShape { line: u64, text: String },
     #[error(
-        "line {line}: {text}: no line of this log tells of a pause, and it is not seen that it would have told of one; a JVM tells of \
-         all its stops with -Xlog:safepoint (version 8: -XX:+PrintGCApplicationStoppedTime), of collections with -Xlog:gc*"
+        "line {line}: {text}: this log contains no pause, and its settings do not show that pauses were logged; use -Xlog:safepoint \
+         (version 8: -XX:+PrintGCApplicationStoppedTime), or -Xlog:gc* for collections alone"
     )]
     NothingShown { line: u64, text: String },
     #[error(

@@ -1,4 +1,4 @@
-//! An attempt that has waited long enough is given up and repeated. When the deletion of its first contender fails, it
+//! An attempt that has waited long enough is given up and repeated. When the deletion of its first znode fails, it
 //! is not retried: that znode stays in the queue and gets to its head.
 
 use futures::future::{Either, select};
@@ -7,7 +7,7 @@ use std::pin::pin;
 use super::prelude::*;
 
 pub(super) const CASE: Case = Case {
-    wrong: "the clean-up of a try that took too long fails, and its contender stays",
+    wrong: "the clean-up of a try that took too long fails, and its znode stays",
     seen_in: "kazoo #760, zk-ruby #49 and #51",
     schedule: &[sent(1, ScheduledRequest::Delete, "-n_", 1, Action::LoseRequest), at(3_500, Action::Resign(0))],
     caught: &[FindingKind::Leaderless, FindingKind::Orphan],

@@ -122,7 +122,7 @@ fn a_log_that_tells_of_no_pause_is_an_answer_only_if_it_would_have() {
     ] {
         assert_eq!(read_of(log), Ok((PauseLogFormat::Collections, Vec::new())), "{name}");
     }
-    let told = "no line of this log tells of a pause";
+    let told = "this log contains no pause, and its settings do not show that pauses were logged";
     for (name, log, line) in [
         (
             "-Xlog:gc of ZGC",
