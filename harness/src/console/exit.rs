@@ -29,7 +29,7 @@ const CODES: &str = "Exit codes:
   1    a verdict failed; a search found something, or missed a known bug
   2    the command line, a scenario or another file is wrong; an output path is inside a record
   3    inconclusive: the evidence is insufficient for a verdict
-  4    infrastructure: what a run needs is missing, a record is unreadable, a file is not writable or already exists
+  4    infrastructure: a run lacks something, a record is unreadable, a file unwritable or present
   130  interrupted: Ctrl-C, SIGTERM, SIGQUIT, or a closed terminal";
 
 /// A command's examples, followed by the exit codes.
