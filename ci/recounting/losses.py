@@ -222,7 +222,7 @@ def is_younger(cell, term, fault):
 
 
 def czxid_of(cell, joined):
-    """That of the znode that a candidate joined with; where it was not told, that of the only znode of its name and session."""
+    """That of the znode that a candidate joined with; where that is not recorded, that of the only znode of its name and session."""
     return cell.token_of(joined | {"czxid": -1}) if joined["czxid"] is None else joined["czxid"]
 
 

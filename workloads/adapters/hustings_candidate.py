@@ -57,7 +57,7 @@ class Slot:
             return now()
 
     def rest(self):
-        """Whoever has resigned stays away for a while, which counts from here: its place is given back."""
+        """Counts the pause after a resignation from here: the place is given back."""
         while self.resigns:
             self.resigns = False
             time.sleep(self.order["rejoin_after_ms"] / 1000)

@@ -293,8 +293,11 @@ mod tests {
     #[test]
     fn a_gate_that_asks_for_a_smaller_margin_than_the_run_names_the_option() {
         let narrower = |command: &str, delta: Option<f64>| narrower_than_run(command, rules(delta));
-        let told = narrower("hustings run gate --against-exe old", Some(0.1)).unwrap_or_default();
-        assert!(told.contains("half a round trip only") && told.ends_with("`hustings run … --delta 0.1`"), "{told}");
+        let remark = narrower("hustings run gate --against-exe old", Some(0.1)).unwrap_or_default();
+        assert!(
+            remark.contains("half a round trip only") && remark.ends_with("`hustings run … --delta 0.1`"),
+            "{remark}"
+        );
         assert!(narrower("hustings run gate --delta 20%", None).is_some());
         assert!(narrower("hustings run gate", Some(0.15)).is_some(), "without the half of a round trip");
         assert_eq!(narrower("hustings run gate --delta 10%", Some(0.1)), None);

@@ -191,8 +191,8 @@ mod tests {
 
     #[tokio::test]
     async fn numbers_of_rounds_end_where_those_of_repetitions_do() {
-        let told = ran(vec![], &[("a", REPETITIONS_MAX), ("b", 2), ("c", u32::MAX)], true).await;
-        assert_eq!(told, [("abc".to_owned(), 6, 7), ("ac".to_owned(), 8, REPETITIONS_MAX)]);
+        let rounds = ran(vec![], &[("a", REPETITIONS_MAX), ("b", 2), ("c", u32::MAX)], true).await;
+        assert_eq!(rounds, [("abc".to_owned(), 6, 7), ("ac".to_owned(), 8, REPETITIONS_MAX)]);
     }
 
     #[tokio::test]

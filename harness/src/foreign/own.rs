@@ -67,7 +67,7 @@ pub enum Flaw {
     IgnoresStop,
     /// It does not end on SIGTERM.
     IgnoresTerm,
-    /// It neither resigns when it is told to nor answers.
+    /// It neither resigns when it is ordered to nor answers.
     IgnoresResign,
     /// It enrols again at once after it has resigned.
     RejoinsAtOnce,

@@ -172,6 +172,12 @@ pub struct WithheldReply {
 }
 
 impl Evidence {
+    /// What became of processes of which none was killed for not ending on SIGTERM.
+    #[must_use]
+    pub fn of_processes(hosts: Vec<(u16, ProcessFate)>) -> Self {
+        Self::Processes { hosts, killed: Vec::new() }
+    }
+
     /// Checks that all of it shows the effect of faults of this kind, or their end.
     ///
     /// # Errors

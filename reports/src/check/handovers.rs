@@ -169,7 +169,7 @@ fn kept_from_leading(index: &Index<'_>, change: &LeaderChange) -> Option<String>
 }
 
 /// Whether the loser had no connection or session within 2 T before it lost the lead or by the next grant, or by the end of its
-/// belief if it noticed later. A client that is never told that its session has gone learns of its expiry later. A client may
+/// belief if it noticed later. A client that is never notified that its session has gone learns of its expiry later. A client may
 /// have lost both if nobody reports its connections, or not for so long.
 fn may_have_lost_contact(index: &Index<'_>, change: &LeaderChange) -> bool {
     let (lost, next) = (&index.terms.all[change.term], &index.terms.all[change.successor]);

@@ -304,11 +304,7 @@ impl<'i, 'a> ListMatcher<'i, 'a> {
                 };
                 // When its process died is known only as an interval.
                 let until = next.unwrap_or_else(|| index.lives.surely_dead(candidate.host, until));
-                let last = LastUse { cand, until, died: next.is_none() };
-                let latest = users.over.entry(session).or_insert(last);
-                if latest.until <= until {
-                    *latest = last;
-                }
+                LastUse { cand, until, died: next.is_none() }.keep_latest(&mut users.over, session);
             }
             let last = incarnations.last().map(|last| last.1);
             let joins = |t: Nanos| t >= settled_since && index.candidates.standing(cand, self.listed.asked.0).is_none();
@@ -322,11 +318,7 @@ impl<'i, 'a> ListMatcher<'i, 'a> {
                 if stand.to >= settled_since {
                     users.stands.insert(znode, cand);
                 } else {
-                    let last = LastUse { cand, until: stand.to, died: false };
-                    let latest = users.stood.entry(znode).or_insert(last);
-                    if latest.until <= stand.to {
-                        *latest = last;
-                    }
+                    LastUse { cand, until: stand.to, died: false }.keep_latest(&mut users.stood, znode);
                 }
             }
             let left = index.candidates.departures.get(&cand).into_iter().flatten();
@@ -356,6 +348,16 @@ struct LastUse {
     until: Nanos,
     /// Its process died.
     died: bool,
+}
+
+impl LastUse {
+    /// Keeps the later of this one and the one in `all`.
+    fn keep_latest<K: Ord>(self, all: &mut BTreeMap<K, Self>, of: K) {
+        let latest = all.entry(of).or_insert(self);
+        if latest.until <= self.until {
+            *latest = self;
+        }
+    }
 }
 
 /// The users of the sessions.

@@ -75,11 +75,12 @@ impl Section for Participation {
         if declared < everybody {
             finding.inconclusive(format!("{} of {everybody} candidates are not in the record", everybody - declared));
         }
-        let mut told = Vec::new();
+        let mut messages = Vec::new();
         let kept = lingering_candidates::find(index);
         finding.section.kept_by_a_server = kept.len() as u64;
         for &cand in index.candidates.all.keys().filter(|cand| !kept.contains_key(cand)) {
-            ParticipationJudge { index, tolerance: &tolerance, cand, window }.judge(&mut finding.section, &mut told);
+            ParticipationJudge { index, tolerance: &tolerance, cand, window }
+                .judge(&mut finding.section, &mut messages);
         }
         // Candidates that a server still holds are judged like all others until their session was ended.
         for (&cand, held) in &kept {
@@ -89,7 +90,7 @@ impl Section for Participation {
             finding.section.late += aside.late + aside.dropped_out;
             finding.section.hung += aside.hung;
             // Whether it would have come back after that is unknown.
-            told.extend(of_it.into_iter().filter(|(certainty, _)| *certainty == AbsenceCertainty::Certain));
+            messages.extend(of_it.into_iter().filter(|(certainty, _)| *certainty == AbsenceCertainty::Certain));
         }
         let Participation { candidates, dropped_out, hung, .. } = finding.section;
         for (count, what) in [(dropped_out, "had dropped out when the drain ended"), (hung, "hung")] {
@@ -97,7 +98,7 @@ impl Section for Participation {
                 finding.fail(format!("{count} of {candidates} candidates {what}"));
             }
         }
-        for (certainty, text) in told {
+        for (certainty, text) in messages {
             match certainty {
                 AbsenceCertainty::Certain => finding.fail(text),
                 AbsenceCertainty::Stalled => finding.inconclusive_by_stall(text),
@@ -145,7 +146,7 @@ struct ParticipationJudge<'i, 'a> {
 }
 
 impl ParticipationJudge<'_, '_> {
-    fn judge(&self, section: &mut Participation, told: &mut Vec<(AbsenceCertainty, String)>) {
+    fn judge(&self, section: &mut Participation, messages: &mut Vec<(AbsenceCertainty, String)>) {
         let Self { index, cand, window, .. } = *self;
         let host = index.candidates.all[&cand].host;
         let dead = index.presence.dead.get(&host).filter(|dead| dead.0 < window.1);
@@ -154,17 +155,23 @@ impl ParticipationJudge<'_, '_> {
         section.dead += u64::from(dead.is_some());
         let stood = index.presence.stood.get(&cand).map_or(&[][..], Vec::as_slice);
         for away in without((window.0, until.max(window.0)), stood) {
-            self.away(away, dead.is_some(), section, told);
+            self.away(away, dead.is_some(), section, messages);
         }
         section.at_end += u64::from(dead.is_none() && stood.last().is_some_and(|last| last.1 >= window.1));
         let unsettled = index.presence.unsettled.get(&cand).map_or(&[][..], Vec::as_slice);
         let long = unsettled.iter().map(|span| (span.0, span.1.min(until))).filter(|span| window.0 < span.1);
         for span in long.filter(|span| span.0 < span.1) {
-            self.busy(span, section, told);
+            self.busy(span, section, messages);
         }
     }
 
-    fn away(&self, away: Span, dies: bool, section: &mut Participation, told: &mut Vec<(AbsenceCertainty, String)>) {
+    fn away(
+        &self,
+        away: Span,
+        dies: bool,
+        section: &mut Participation,
+        messages: &mut Vec<(AbsenceCertainty, String)>,
+    ) {
         let Self { index, window, .. } = *self;
         // If its process died, the start of its absence is known only as an interval.
         let since = index.lives.surely_dead(index.candidates.all[&self.cand].host, away.0).min(away.1);
@@ -172,7 +179,7 @@ impl ParticipationJudge<'_, '_> {
         let gone = !dies && away.1 >= window.1;
         if away.1 <= due {
             if gone {
-                told.push((
+                messages.push((
                     AbsenceCertainty::Unfinished,
                     format!("{} was on its way back when the drain ended", candidate(self.index, self.cand)),
                 ));
@@ -188,12 +195,12 @@ impl ParticipationJudge<'_, '_> {
             duration(away.1 - due),
         );
         if self.stalled(away) >= away.1 - due {
-            return told.push((AbsenceCertainty::Stalled, format!("{text}; the harness stalled meanwhile")));
+            return messages.push((AbsenceCertainty::Stalled, format!("{text}; the harness stalled meanwhile")));
         }
         let text = if gone { format!("{text}: it dropped out") } else { text };
         section.dropped_out += u64::from(gone);
         section.late += u64::from(!gone);
-        told.push((AbsenceCertainty::Certain, text));
+        messages.push((AbsenceCertainty::Certain, text));
     }
 
     /// Total stall within `span` of its group's hosts and of processes that are not hosts.
@@ -201,7 +208,7 @@ impl ParticipationJudge<'_, '_> {
         self.tolerance.stalled(self.index.candidates.all[&self.cand].group, span)
     }
 
-    fn busy(&self, span: Span, section: &mut Participation, told: &mut Vec<(AbsenceCertainty, String)>) {
+    fn busy(&self, span: Span, section: &mut Participation, messages: &mut Vec<(AbsenceCertainty, String)>) {
         let due = self.due(span, 0);
         if span.1 <= due {
             return;
@@ -213,10 +220,10 @@ impl ParticipationJudge<'_, '_> {
             duration(span.1 - span.0),
         );
         if self.stalled(span) >= span.1 - due {
-            return told.push((AbsenceCertainty::Stalled, format!("{text}; the harness stalled meanwhile")));
+            return messages.push((AbsenceCertainty::Stalled, format!("{text}; the harness stalled meanwhile")));
         }
         section.hung += 1;
-        told.push((AbsenceCertainty::Certain, format!("{text}: it hangs")));
+        messages.push((AbsenceCertainty::Certain, format!("{text}: it hangs")));
     }
 
     /// The deadline for an absence or a task that begins with `span`. Faults after it do not extend it.

@@ -2,7 +2,7 @@
 //! candidates instead of one.
 
 use super::round_variance::two_sided;
-use super::rounds::mean;
+use super::rounds::{mean, variance};
 
 /// How far the mean of the new side lies above the base's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,8 +36,7 @@ fn above(one: &[f64], other: &[f64]) -> f64 {
 }
 
 fn variance_of_mean(values: &[f64]) -> f64 {
-    let (mean, n) = (mean(values), values.len() as f64);
-    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0) / n
+    variance(values) / values.len() as f64
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 use statrs::function::gamma::digamma;
 
-use super::rounds::RoundValues;
+use super::rounds::{RoundValues, mean, variance};
 use crate::stats::{inverse_trigamma, trigamma};
 
 /// More rounds than this are impractical.
@@ -25,10 +25,7 @@ impl RoundVariance {
     /// most values have no logarithm.
     pub(super) fn of(values: &RoundValues) -> Option<Self> {
         let above = values.shifts().filter(|above| above.len() > 1)?;
-        let rounds = above.len() as f64;
-        let mean = above.iter().sum::<f64>() / rounds;
-        let variance = above.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (rounds - 1.0);
-        Some(Self { rounds, mean, variance })
+        Some(Self { rounds: above.len() as f64, mean: mean(&above), variance: variance(&above) })
     }
 
     fn freedom(&self) -> f64 {
@@ -92,7 +89,7 @@ impl Prior {
     /// Fitted by the moments of the logarithms of the variances, which follow Fisher's z.
     pub(super) fn of(all: &[RoundVariance]) -> Self {
         // A variance of zero has no logarithm.
-        let logs: Vec<(f64, f64)> = all
+        let (logs, freedoms): (Vec<f64>, Vec<f64>) = all
             .iter()
             .filter(|round_variance| round_variance.variance > 0.0)
             .map(|round_variance| {
@@ -102,16 +99,14 @@ impl Prior {
                     round_variance.freedom(),
                 )
             })
-            .collect();
-        let count = logs.len() as f64;
-        if count < 2.0 {
+            .unzip();
+        if logs.len() < 2 {
             return Self::NONE;
         }
-        let mean = logs.iter().map(|(log, _)| log).sum::<f64>() / count;
-        let scatter = logs.iter().map(|(log, _)| (log - mean).powi(2)).sum::<f64>() / (count - 1.0);
-        let by_chance = logs.iter().map(|(_, freedom)| trigamma(freedom / 2.0)).sum::<f64>() / count;
+        let (mean, scatter) = (mean(&logs), variance(&logs));
+        let by_chance = freedoms.iter().map(|freedom| trigamma(freedom / 2.0)).sum::<f64>() / freedoms.len() as f64;
         // The prior weighs no more than all the data behind it.
-        let most = logs.iter().map(|(_, freedom)| freedom).sum();
+        let most = freedoms.iter().sum();
         if scatter <= by_chance {
             return Self { variance: mean.exp(), freedom: most };
         }

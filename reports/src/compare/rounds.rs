@@ -144,6 +144,12 @@ pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
+/// Of a sample: divided by one less than its size. No number for fewer than two values.
+pub(super) fn variance(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)
+}
+
 /// The lower median, as in all reports: the smallest value that at least half of the values are no more than. Of an
 /// even number it is the lower of the two in the middle, never their mean. Infinite where more than half of the values
 /// are.

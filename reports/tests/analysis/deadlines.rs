@@ -249,7 +249,7 @@ fn a_stall_explains_no_handover_of_a_leader_whose_client_kept_its_connection_and
     assert_eq!(judged(|cell, session| cell.reconnects(0, session, (21_000, 22_100))), by_stalls, "it had none then");
     assert_eq!(judged(|cell, session| cell.reconnects(0, session, (21_800, 21_900))), failed, "long before");
     assert_eq!(judged(|cell, session| cell.reconnects(0, session, (30_100, 30_200))), failed, "after the next grant");
-    assert_eq!(judged(|cell, session| ends(cell, session, SessionEnd::Expired)), by_stalls, "told late");
+    assert_eq!(judged(|cell, session| ends(cell, session, SessionEnd::Expired)), by_stalls, "notified late");
     assert_eq!(judged(|cell, session| ends(cell, session, SessionEnd::Closed)), failed, "by itself, afterwards");
 }
 

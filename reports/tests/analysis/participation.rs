@@ -272,7 +272,7 @@ fn a_missing_watch_is_excused_by_a_stall_after_the_last_change_of_the_candidate_
         change(&mut cell);
         let mut holds = rightly_held(&cell);
         holds.watches.values_mut().for_each(|sessions| _ = sessions.remove(&cell.session(0, 2)));
-        // Whoever came after it watches it.
+        // The candidate after it watches it.
         if cell.node(0, 1) > cell.node(0, 2) {
             let of_first = format!("/election/g0/{}", cell.node(0, 0));
             holds.watches.remove(&of_first);

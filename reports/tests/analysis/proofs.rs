@@ -38,7 +38,7 @@ pub(crate) fn seen(
         }
         (TargetClass::Hosts, _) if facts.process != ProcessFate::Kept => {
             let fate = if stage == VerificationStage::Healed { ProcessFate::Kept } else { facts.process };
-            Evidence::Processes { hosts: hosts.iter().map(|&host| (host, fate)).collect(), killed: Vec::new() }
+            Evidence::of_processes(hosts.iter().map(|&host| (host, fate)).collect())
         }
         (TargetClass::Hosts, VerificationStage::Healed) => Evidence::Whole { links: links().map(whole).collect() },
         (TargetClass::Hosts, VerificationStage::Injected) => match facts.cuts {

@@ -269,7 +269,7 @@ fn what_is_worse_than_the_baseline_fails_and_what_cannot_be_told_is_inconclusive
 }
 
 #[test]
-fn a_remark_on_what_cannot_be_told_is_added_to_undecided_figures_alone() {
+fn a_remark_is_added_to_undecided_figures_alone() {
     let few = run(vec![cell("naive", &around(20.0)[..3]), cell("lock-race", &around(30.0))]);
     let comparing = held(&few, &few);
     let before = gate(&few, &GateRequirements { limits: None, comparing: Some(&comparing) }, like).unwrap();

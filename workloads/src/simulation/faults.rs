@@ -65,7 +65,7 @@ impl SimCell {
             side if side.paused => ProcessFate::Stopped,
             _ => ProcessFate::Kept,
         };
-        Evidence::Processes { hosts: hosts.iter().map(|&host| (host, fate(host))).collect(), killed: Vec::new() }
+        Evidence::of_processes(hosts.iter().map(|&host| (host, fate(host))).collect())
     }
 
     pub(super) fn slow(&self, hosts: &[u16], how: &LinkSlowdown) {

@@ -40,8 +40,7 @@ impl SimCell {
             }
         };
         let verified = !hosts.is_empty() && ended.len() == hosts.len();
-        let fates = ended.iter().map(|host| (*host, ProcessFate::Ended)).collect();
-        let seen = Some(Evidence::Processes { hosts: fates, killed: Vec::new() });
+        let seen = Some(Evidence::of_processes(ended.iter().map(|host| (*host, ProcessFate::Ended)).collect()));
         let to = nanos(world.clock.now());
         let proof = Verification { from: nanos(from), to, verified, evidence, touches, seen };
         InjectedFault { proof, remedy: Remedy::Restart(ended) }

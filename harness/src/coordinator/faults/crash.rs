@@ -36,7 +36,7 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &ResolvedTarget, effect: &E
         Err(why) => seen.push(why),
     }
     proof.evidence = seen.join("; ");
-    proof.seen = Some(Evidence::Processes { hosts: fates, killed: Vec::new() });
+    proof.seen = Some(Evidence::of_processes(fates));
     InjectedFault { proof, remedy: Remedy::Restart(dead) }
 }
 
@@ -47,8 +47,7 @@ pub(super) async fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Verification {
         Ok(pids) => {
             proof.evidence = format!("started again as {pids:?}");
             let fate = |&host: &u16| (host, fate_of(cell.hosts.pid(host)));
-            let hosts = hosts.iter().map(fate).collect();
-            proof.seen = Some(Evidence::Processes { hosts, killed: Vec::new() });
+            proof.seen = Some(Evidence::of_processes(hosts.iter().map(fate).collect()));
         }
         Err(error) => {
             proof.verified = false;

@@ -86,8 +86,7 @@ impl SignalResults {
 
     fn proof(self) -> Verification {
         let Self { from, verified, seen, fates } = self;
-        let (evidence, killed) = (seen.join("; "), Vec::new());
-        let seen = Some(Evidence::Processes { hosts: fates, killed });
+        let (evidence, seen) = (seen.join("; "), Some(Evidence::of_processes(fates)));
         Verification { from, to: clock::now(), verified, evidence, seen, ..Verification::default() }
     }
 }

@@ -122,7 +122,7 @@ fn a_log_that_tells_of_no_pause_is_an_answer_only_if_it_would_have() {
     ] {
         assert_eq!(read_of(log), Ok((PauseLogFormat::Collections, Vec::new())), "{name}");
     }
-    let told = "this log contains no pause, and its settings do not show that pauses were logged";
+    let refusal = "this log contains no pause, and its settings do not show that pauses were logged";
     for (name, log, line) in [
         (
             "-Xlog:gc of ZGC",
@@ -146,7 +146,7 @@ fn a_log_that_tells_of_no_pause_is_an_answer_only_if_it_would_have() {
         ("a cut line alone", "[0.1s][info][gc] x\n[0.2s][info][safepoint] Safepoint \"Cle", "line 2"),
     ] {
         let why = read_of(log).expect_err(name);
-        assert!(why.starts_with(line) && why.contains(told), "{name}: {why}");
+        assert!(why.starts_with(line) && why.contains(refusal), "{name}: {why}");
     }
     let eight = "0.5: [GC (Allocation Failure) 33280K->5096K(125952K), 0.0123456 secs]\n";
     assert!(read_of(eight).expect_err("no stopped times").contains("line 1"), "version 8 without its stopped times");
