@@ -84,7 +84,8 @@ def is_kept(cell, loss):
     lost, following = loss.lost, loss.next
     outlived = outlived_at(cell, loss.fault, lost)
     if following is None:
-        return not loss.deleted and (outlived is not None or lost.reason is None and not lost.killed or lost.leaving >= cell.window[1])
+        led_on = outlived is not None or lost.reason is None and not lost.killed or lost.leaving >= cell.window[1]
+        return led_on and not loss.fault.always_costs
     given_up = is_another_znode(lost, following) or loss.deleted and following.asked >= loss.answered
     if following.life_id == lost.life_id and not given_up:
         return True
@@ -110,7 +111,10 @@ def outlived(cell, fault, term, moment):
 
 def outlived_at(cell, fault, term):
     """From when on the fault explains no loss of this lead: T/2 after it was over where the leader was seen to outlive it by then, or
-    as soon as it was granted, if that was later; else when it can have cost nothing any more, if it led for longer."""
+    as soon as it was granted, if that was later; else when it can have cost nothing any more, if it led for longer. Never of a fault
+    that always costs the lead."""
+    if fault.always_costs:
+        return None
     if term.begun:
         settled = max(term.begun, fault.over + cell.t_ns // 2)
         if settled < fault.explains_until and outlived(cell, fault, term, settled):
@@ -136,10 +140,9 @@ def one_a_term(cell, planned, kept):
 def is_survived(cell, loss, later):
     """Whether the leader had outlived one loss's fault when that of the other met it."""
     gone = loss.next is not None and loss.next.begun <= later.since
-    if gone or is_over(cell, loss.lost, later.since):
+    if gone or loss.fault.always_costs or is_over(cell, loss.lost, later.since):
         return False
-    by_deletion = later.deleted and not loss.fault.always_costs
-    return bool(later.since > loss.fault.explains_until or by_deletion or outlived(cell, loss.fault, loss.lost, later.since))
+    return bool(later.since > loss.fault.explains_until or later.deleted or outlived(cell, loss.fault, loss.lost, later.since))
 
 
 def limit(cell, planned):

@@ -93,7 +93,7 @@ def figures(cell):
 
 def longest_without(cell, term, intervals):
     """For how long at a stretch a term was certain while others, or nobody, owned the lead. A change from one of these to the
-    next leaves a moment open: what is less than a tenth of a tick apart is one stretch."""
+    next leaves a moment open: what is less than a tenth of a tick apart is one stretch, unless it owned the lead in between."""
     if not term.begun:
         return 0
     others = [owner.surely for owner in intervals if not owner.is_of(term)]
@@ -104,6 +104,7 @@ def longest_without(cell, term, intervals):
         others.append((begun[own + 1].surely[0], begun[-1].surely[1]))
     slack = cell.tick_ns // 10
     joined = [(a, b - slack) for a, b in spans.union([(a, b + slack) for a, b in others])]
+    joined = spans.minus(joined, [owner.surely for owner in begun if owner.is_of(term)])
     return max((b - a for a, b in spans.clip(spans.clip(joined, *term.sure), *cell.window)), default=0)
 
 

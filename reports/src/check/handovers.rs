@@ -168,8 +168,8 @@ fn kept_from_leading(index: &Index<'_>, change: &LeaderChange) -> Option<String>
     may_have_lost_contact(index, change).then_some(kept)
 }
 
-/// Whether the loser had no connection or session within 2 T before it lost the lead or by the next grant, or by the end of its
-/// belief if it noticed later. A client that is never notified that its session has gone learns of its expiry later. A client may
+/// Whether the loser had no connection or session, unless it closed that itself, within 2 T before it lost the lead or by the next
+/// grant, or by the end of its belief if it noticed later. A client that is never notified that its session has gone learns of its expiry later. A client may
 /// have lost both if nobody reports its connections, or not for so long.
 fn may_have_lost_contact(index: &Index<'_>, change: &LeaderChange) -> bool {
     let (lost, next) = (&index.terms.all[change.term], &index.terms.all[change.successor]);
@@ -179,7 +179,7 @@ fn may_have_lost_contact(index: &Index<'_>, change: &LeaderChange) -> bool {
     if !is_read || life.end.is_none() && life.last < until {
         return true;
     }
-    candidates.out_of_touch(lost.session, (change.at.saturating_sub(index.stall_effect()), until))
+    candidates.lost_contact(lost.session, (change.at.saturating_sub(index.stall_effect()), until))
         || candidates.expired_within(lost.session, (until, until.saturating_add(index.stall_effect())))
 }
 

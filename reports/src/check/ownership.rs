@@ -158,8 +158,12 @@ fn not_owned(index: &Index<'_>, term: &Term<'_>, believed: Span, open: Option<Sp
     let during = &begun[begun.partition_point(|interval| interval.span.1 <= believed.0)..];
     let others = during.iter().filter(|interval| !interval.is_of(term)).map(|interval| interval.span);
     let not_owned = others.chain(open).chain(gone(begun, term)).collect();
-    // Consecutive intervals form one time without ownership, although each change of owner leaves a moment open.
-    within(&joined(not_owned, index.tick / 10), believed)
+    // Consecutive intervals form one time without ownership, although each change of owner leaves a moment open. A short
+    // lead between those of others is no such moment.
+    let own = union(during.iter().filter(|interval| interval.is_of(term)).map(|interval| interval.span).collect());
+    let joined =
+        joined(not_owned, index.tick / 10).into_iter().flat_map(|span| without(span, &own)).collect::<Vec<_>>();
+    within(&joined, believed)
 }
 
 /// The span of the owners that followed the one whose znode this term rests on. A deleted znode never returns. So the

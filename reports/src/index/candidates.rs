@@ -231,6 +231,17 @@ impl<'a> Candidates<'a> {
         !self.connected(session, span.0) || self.lost_touch(session, span)
     }
 
+    /// As [`Self::out_of_touch`], but for a session that its client closed itself.
+    #[must_use]
+    pub fn lost_contact(&self, session: i64, span: Span) -> bool {
+        let states = self.states.get(&session).map_or(&[][..], Vec::as_slice);
+        let first = states.partition_point(|s| s.0 <= span.0).saturating_sub(1);
+        let within = states[first..].iter().take_while(|s| s.0 <= span.1);
+        within
+            .map(|s| s.1)
+            .any(|state| !matches!(state, SessionState::Connected | SessionState::Ended(SessionEnd::Closed)))
+    }
+
     /// Whether the session's client noticed within `span` that the session had expired.
     #[must_use]
     pub fn expired_within(&self, session: i64, span: Span) -> bool {

@@ -203,7 +203,9 @@ impl LossFinder<'_, '_> {
             Some((_, next)) if next.incarnation() == term.incarnation() && !gone(next) => LossOutcome::Survived,
             Some((_, next)) if kept && next.granted > outlived => LossOutcome::Survived,
             Some((successor, _)) => LossOutcome::Completed { successor },
-            None if deletion.is_none() && (kept || term.ending == Ending::Censored || term.ended.0 >= self.until) => {
+            None if !fault.always_costs_leads()
+                && (kept || term.ending == Ending::Censored || term.ended.0 >= self.until) =>
+            {
                 LossOutcome::Survived
             }
             None => LossOutcome::Censored { at: self.until.max(effect) },
@@ -238,11 +240,11 @@ impl LossFinder<'_, '_> {
             LossOutcome::Censored { .. } => false,
         };
         let (fault, term) = (&self.faults.all[loss.fault], &self.terms.all[loss.term]);
-        if gone || self.is_over(loss.term, later.effect) {
+        if gone || fault.always_costs_leads() || self.is_over(loss.term, later.effect) {
             return false;
         }
         later.effect > fault.explains_until
-            || later.answered.is_some() && !fault.always_costs_leads()
+            || later.answered.is_some()
             || self.survival.outlived(fault, term, later.effect)
     }
 

@@ -29,8 +29,11 @@ impl Survival<'_, '_> {
 
     /// From when on the fault no longer explains a loss of this lead: when its effects have ended, or when the leader
     /// was observed to have survived it by T/2. That is longer than a client takes to miss its server. `None`: the lead
-    /// ended before that.
+    /// ended before that, or the fault always costs it, however long its leader goes on believing.
     pub(super) fn outlived_at(&self, fault: &Fault<'_>, term: &Term<'_>) -> Option<Nanos> {
+        if fault.always_costs_leads() {
+            return None;
+        }
         let settled = term.granted.map(|granted| granted.max(fault.over().saturating_add(self.timeout / 2)));
         let settled = settled.filter(|&at| at < fault.explains_until && self.outlived(fault, term, at));
         settled.or_else(|| Some(fault.explains_until).filter(|&until| term.ended.0 > until))

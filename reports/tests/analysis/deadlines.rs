@@ -228,9 +228,9 @@ fn an_unplanned_handover_that_a_stalled_proxy_explains_says_so() {
     assert_eq!(check(&short, "handovers").verdict, Fail);
 }
 
-/// A client on host 0 notices at 31 s that its session has ended.
-fn ends(cell: &mut Cell, session: i64, how: SessionEnd) {
-    cell.host(0).push(Event::State { t: ms(31_000), session, state: SessionState::Ended(how) });
+/// A client on host 0 notices that its session has ended.
+fn ends(cell: &mut Cell, session: i64, t: u64, how: SessionEnd) {
+    cell.host(0).push(Event::State { t: ms(t), session, state: SessionState::Ended(how) });
 }
 
 #[test]
@@ -249,8 +249,14 @@ fn a_stall_explains_no_handover_of_a_leader_whose_client_kept_its_connection_and
     assert_eq!(judged(|cell, session| cell.reconnects(0, session, (21_000, 22_100))), by_stalls, "it had none then");
     assert_eq!(judged(|cell, session| cell.reconnects(0, session, (21_800, 21_900))), failed, "long before");
     assert_eq!(judged(|cell, session| cell.reconnects(0, session, (30_100, 30_200))), failed, "after the next grant");
-    assert_eq!(judged(|cell, session| ends(cell, session, SessionEnd::Expired)), by_stalls, "notified late");
-    assert_eq!(judged(|cell, session| ends(cell, session, SessionEnd::Closed)), failed, "by itself, afterwards");
+    assert_eq!(judged(|cell, session| ends(cell, session, 31_000, SessionEnd::Expired)), by_stalls, "notified late");
+    assert_eq!(
+        judged(|cell, session| ends(cell, session, 31_000, SessionEnd::Closed)),
+        failed,
+        "by itself, afterwards"
+    );
+    assert_eq!(judged(|cell, session| ends(cell, session, 29_990, SessionEnd::Closed)), failed, "by itself, before");
+    assert_eq!(judged(|cell, session| ends(cell, session, 29_990, SessionEnd::Expired)), by_stalls);
 }
 
 #[test]

@@ -319,6 +319,21 @@ fn an_incarnation_that_leads_once_more_while_its_session_is_being_ended_has_not_
 }
 
 #[test]
+fn a_leader_that_ignores_the_end_of_its_session_has_not_survived_however_late_the_next_one_comes() {
+    let expired = |next: Option<u64>| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Expire);
+        cell.inject(FaultKind::Expire, 0, &[0], 20_000, None);
+        next.into_iter().for_each(|at| cell.lead(0, 1, at));
+        cell.summary()
+    };
+    let late = expired(Some(20_000 + 2 * T));
+    assert_eq!((late.handovers.completed, late.handovers.survived), (1, 0));
+    assert_eq!(check(&late, "promptness").verdict, Fail);
+    let handovers = expired(None).handovers;
+    assert_eq!((handovers.censored, handovers.survived), (1, 0));
+}
+
+#[test]
 fn a_group_that_nobody_leads_again_fails_liveness_and_stays_in_the_statistics() {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Crash);
     cell.inject(FaultKind::Crash, 0, &[0], 20_000, None);

@@ -27,6 +27,19 @@ fn an_owner_that_was_asked_for_in_vain_is_unknown_until_it_is_told() {
     assert_eq!((summary.ownership.zombies, summary.ownership.dead_owners), (0, 0), "nothing is compared with anybody");
 }
 
+#[test]
+fn a_short_lead_between_those_of_others_is_no_belief_without_owning() {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+    // It is seen to own 3 ms after it began to believe, and another one 1 ms before it ceased to.
+    for (host, at, owned) in [(1, 20_001, 20_004), (2, 20_101, 20_099)] {
+        cell.revoke(0, host - 1, at - 1, RevokeReason::Resigned);
+        cell.believe(0, host, at);
+        cell.own(0, host, owned);
+    }
+    let longest = cell.summary().ownership.zombie_max_ns;
+    assert!(longest > 0 && longest < ms(10), "{longest}");
+}
+
 /// The observer has no connection for 20 s, and then sees this owner: host 0, which led before, or host 1.
 fn gap(host: u16) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);

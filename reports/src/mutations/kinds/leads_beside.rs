@@ -1,6 +1,6 @@
 //! A follower believes that it leads, beside the leader.
 
-use super::revoke_late::forbidden_overlap;
+use super::revoke_late::{forbidden_overlap, is_disturbed};
 use super::*;
 use crate::check::split_brain::SplitBrain;
 
@@ -20,6 +20,12 @@ fn sites(scene: &IndexedCell<'_>) -> Sites {
         .only_if("the scenario allows overlaps of any length here", forbidden.is_some())
         .only_if("there is one candidate a group", scene.index.info.candidates_per_group > 1)
         .keep("no leader was undisturbed, and a follower of it with it", |&place| beside(scene, place).is_some())
+        .keep("stalls, or servers that did not run, may explain so short an overlap", |&place| {
+            beside(scene, place).is_some_and(|(from, to, cand)| {
+                let host_of = |cand: u32| Some(scene.index.candidates.all.get(&cand)?.host);
+                host_of(cand).is_some_and(|host| !is_disturbed(scene, [scene.term(place).host, host], (from, to)))
+            })
+        })
         .sites()
 }
 
