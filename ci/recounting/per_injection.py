@@ -21,6 +21,7 @@ def injection(cell, after, losses):
         "failover": reduced(samples["whole"]),
         "failovers": sorted(samples["whole"].ended),
         "until_write": reduced(samples["until_write"]),
+        "until_writes": sorted(samples["until_write"].ended),
         "over_floor": reduced(excess.seen_of(cell, losses)["over_floor"]),
         "woken": None if phases.wakes(cell) == "none" else woken[(len(woken) - 1) // 2],
     }

@@ -27,6 +27,9 @@ pub struct InjectionCost {
     pub failovers: Vec<Nanos>,
     /// From the lead's loss to the next term's first accepted write.
     pub until_write: Option<KaplanMeier>,
+    /// The same lead by lead, as of `failovers`.
+    #[serde(default)]
+    pub until_writes: Vec<Nanos>,
     /// For sessions left to expire: detection above the floor of expiry.
     pub over_floor: Option<KaplanMeier>,
     /// Other candidates that the loss of the lead woke, the median of the leads; None where the recipe watches nothing.
@@ -89,14 +92,15 @@ impl Injection {
     fn seen(self, after_ns: Nanos) -> InjectionCost {
         let Self { mut phases, lost, censored, mut woken } = self;
         woken.sort_unstable();
-        let whole = phases.take(Whole);
+        let (whole, until_write) = (phases.take(Whole), phases.take(UntilWrite));
         InjectionCost {
             after_ns,
             lost,
             censored,
             failovers: whole.sorted_completed(),
             failover: KaplanMeier::of(whole),
-            until_write: KaplanMeier::of(phases.take(UntilWrite)),
+            until_writes: until_write.sorted_completed(),
+            until_write: KaplanMeier::of(until_write),
             over_floor: KaplanMeier::of(phases.take(OverFloor)),
             woken: lower_median(&woken),
         }

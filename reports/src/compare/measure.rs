@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::check::injections::{InjectionCost, KaplanMeier};
+use hustings_record::Nanos;
 
 /// A figure of an injection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -11,6 +12,7 @@ pub enum Measure {
     Failover,
     UntilWrite,
     Slow,
+    SlowWrites,
     Censored,
     Woken,
 }
@@ -35,7 +37,8 @@ pub enum Unit {
 
 impl Measure {
     /// All of them, the most informative first.
-    pub const ALL: [Self; 5] = [Self::Failover, Self::UntilWrite, Self::Slow, Self::Censored, Self::Woken];
+    pub const ALL: [Self; 6] =
+        [Self::Failover, Self::UntilWrite, Self::Slow, Self::SlowWrites, Self::Censored, Self::Woken];
 
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -43,6 +46,7 @@ impl Measure {
             Self::Failover => "failover",
             Self::UntilWrite => "until-write",
             Self::Slow => "slow",
+            Self::SlowWrites => "slow-writes",
             Self::Censored => "censored",
             Self::Woken => "woken",
         }
@@ -58,6 +62,7 @@ impl Measure {
                 "share of the lost leads whose failover took more than twice what nine tenths of the quicker side's \
                  take, or did not end"
             }
+            Self::SlowWrites => "the same of the time until the next accepted write",
             Self::Censored => "share of the lost leads that had no new leader before the end",
             Self::Woken => "candidates that the loss of a lead woke, the median of the injection's leads",
         }
@@ -67,7 +72,7 @@ impl Measure {
     pub fn unit(self) -> Unit {
         match self {
             Self::Failover | Self::UntilWrite => Unit::Nanoseconds,
-            Self::Slow | Self::Censored => Unit::Share,
+            Self::Slow | Self::SlowWrites | Self::Censored => Unit::Share,
             Self::Woken => Unit::Count,
         }
     }
@@ -77,7 +82,12 @@ impl Measure {
         match self {
             Self::Failover => MeasureSource::Value(|injection| injection.failover.as_ref().map(median)),
             Self::UntilWrite => MeasureSource::Value(|injection| injection.until_write.as_ref().map(median)),
-            Self::Slow => MeasureSource::LeadTimes(failovers),
+            Self::Slow => {
+                MeasureSource::LeadTimes(|injection| lead_times(injection.failover.as_ref()?, &injection.failovers))
+            }
+            Self::SlowWrites => MeasureSource::LeadTimes(|injection| {
+                lead_times(injection.until_write.as_ref()?, &injection.until_writes)
+            }),
             Self::Censored => MeasureSource::Value(|injection| {
                 (injection.lost > 0).then(|| injection.censored as f64 / injection.lost as f64)
             }),
@@ -91,11 +101,10 @@ fn median(reduced: &KaplanMeier) -> f64 {
 }
 
 /// An older record has the median alone, which stands for all leads of the injection.
-fn failovers(injection: &InjectionCost) -> Option<Vec<f64>> {
-    let reduced = injection.failover.as_ref()?;
-    if injection.failovers.len() as u64 != reduced.n {
+fn lead_times(reduced: &KaplanMeier, ended: &[Nanos]) -> Option<Vec<f64>> {
+    if ended.len() as u64 != reduced.n {
         return Some(vec![median(reduced)]);
     }
-    let ended = injection.failovers.iter().map(|&ns| ns as f64);
+    let ended = ended.iter().map(|&ns| ns as f64);
     Some(ended.chain((0..reduced.censored).map(|_| f64::INFINITY)).collect())
 }

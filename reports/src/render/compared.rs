@@ -126,6 +126,7 @@ fn subject(measure: Measure) -> &'static str {
         Measure::Failover => "failover",
         Measure::UntilWrite => "time until the next accepted write",
         Measure::Slow => "share of slow failovers",
+        Measure::SlowWrites => "share of leads after which the next accepted write was slow",
         Measure::Censored => "share of leads that nobody took over",
         Measure::Woken => "candidates woken",
     }

@@ -17,6 +17,7 @@ pub(crate) fn injection(at: usize, failover_ms: Option<f64>) -> InjectionCost {
         failover: Some(reduced),
         failovers: ns.into_iter().collect(),
         until_write: Some(KaplanMeier { p50: ns.map(|ns| ns + 1_000_000), longest: None, ..reduced }),
+        until_writes: ns.iter().map(|ns| ns + 1_000_000).collect(),
         over_floor: None,
         woken: Some(1),
     }

@@ -47,6 +47,26 @@ fn two_leads(slow: bool) -> Vec<InjectionCost> {
     (0..INJECTIONS).map(|at| of_leads(at, vec![ms(2 * at), ms(2 * at + 1)])).collect()
 }
 
+#[test]
+fn a_fifth_of_leads_after_which_writes_are_slow_is_found_though_they_are_taken_over_as_quickly() {
+    let ms = |lead: usize| 21.0 + if lead.is_multiple_of(5) { 900.0 } else { 0.0 };
+    let mut leads = two_leads(false);
+    for (at, one) in leads.iter_mut().enumerate() {
+        one.until_writes = [ms(2 * at), ms(2 * at + 1)].map(|ms| (ms * 1e6) as u64).to_vec();
+        one.until_writes.sort_unstable();
+        let (n, first) = (2, one.until_writes[0]);
+        one.until_write =
+            Some(KaplanMeier { n, censored: 0, p50: Some(first), longest: one.until_writes.last().copied() });
+    }
+    let like = cell("naive", &[]);
+    let comparing = held(&with(&like, two_leads(false)), &with(&like, leads));
+    for same in [Measure::Failover, Measure::UntilWrite] {
+        assert_eq!(answer_of(&comparing, same), Some(ComparisonVerdict::Same), "{same:?}");
+    }
+    assert_eq!(answer_of(&comparing, Measure::Slow), None);
+    assert_eq!(answer_of(&comparing, Measure::SlowWrites), Some(ComparisonVerdict::Worse));
+}
+
 /// Injections of which some wake nine candidates, and the others one.
 fn waking(nine: impl Fn(usize) -> bool) -> Vec<InjectionCost> {
     let woken = |at| Some(if nine(at) { 9 } else { 1 });

@@ -128,6 +128,7 @@ pub(crate) fn injections(n: u64, base: Nanos) -> Vec<InjectionCost> {
             failover: reduced,
             failovers: took.into_iter().collect(),
             until_write: reduced,
+            until_writes: took.into_iter().collect(),
             over_floor: None,
             woken: None,
         }
