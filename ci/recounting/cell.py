@@ -106,6 +106,8 @@ class Cell:
         for cand, group in self.group_of.items():
             self.members[group].append(cand)
         self.host_of = {event["cand"]: segment.host for segment, event in self.by_kind["candidate"]}
+        # Not every connection of these could be decoded.
+        self.undecoded = {segment.host for segment, event in self.by_kind["unwitnessed"] if event["unsound"]}
         self.t_ns = max((event["timeout_ms"] for event in self.events("session")), default=0) * MS
         # Of a limit: where nobody got a session, what was asked for.
         self.timeout_ns = self.t_ns or self.info["timeout_asked_ms"] * MS
@@ -258,6 +260,15 @@ class Cell:
                     term = mine[key]
                     term.leaving, term.left, term.reason = event["from"], event["to"], event["reason"]
             self._end_open(segment, [term for term in mine.values() if term.left is None])
+        # Whoever sends a write believes then.
+        of_cand = defaultdict(list)
+        for term in sorted(terms.values(), key=lambda term: term.asked):
+            of_cand[term.cand].append(term)
+        for write in self.events("write"):
+            held = [term for term in of_cand[write["cand"]] if write.get("sent") and term.asked <= write["sent"]][-1:]
+            for term in held:
+                if term.session == write["session"] and write["sent"] <= term.left:
+                    term.leaving = max(term.leaving, write["sent"])
         return sorted(terms.values(), key=lambda term: (term.asked, term.cand))
 
     def _end_open(self, segment, terms):

@@ -45,8 +45,16 @@ def unheard(cell, term, begin, closed):
     return cell.t_ns // 5
 
 
+def alone_owned(cell, term, times):
+    named = [o for o in cell.owners[term.group] if any(o.surely[0] <= b and a <= o.surely[1] for a, b in times)]
+    return bool(named) and all(owner.is_of(term) for owner in named)
+
+
 def excuse(cell, times, terms):
-    """What excuses all of these times: "waking", "forced", or nothing."""
+    """What excuses all of these times: "waking", "forced", or nothing. Of two terms one that ZooKeeper alone named as the owner then
+    is not at fault."""
+    if len(terms) > 1:
+        terms = [term for term in terms if not alone_owned(cell, term, times)]
     waking = spans.union([span for term in terms for span in wakings(cell, term)])
     by_force = spans.union(waking + [span for term in terms for span in forced(cell, term)])
     if waking and not spans.minus(times, waking):

@@ -70,13 +70,26 @@ def is_over(cell, term, moment):
 
 
 def successor(cell, loss):
-    """The first grant after the loss, before candidates leave by order. A session that is ended by force may be granted the lead
-    once more meanwhile."""
+    """The first grant after the loss, before candidates leave by order, but for that of the lost lead once more."""
     for term in cell.granted[loss.lost.group]:
-        again = loss.fault.kind == "expire" and term.life_id == loss.lost.life_id
-        if term.begun > loss.since and term is not loss.lost and not again:
+        if term.begun > loss.since and term is not loss.lost and not is_echo_of(cell, loss, term):
             return term if term.begun < cell.window[1] else None
     return None
+
+
+def is_echo_of(cell, loss, again):
+    """Whether the loser believes once more in what is lost: under a session that is ended by force, by a znode that is deleted or
+    whose deletion is under way, or by one in whose place ZooKeeper had named another, or none, before."""
+    lost = loss.lost
+    if again.life_id != lost.life_id:
+        return False
+    if loss.fault.kind == "expire":
+        return True
+    if is_another_znode(lost, again):
+        return False
+    same_znode = not loss.deleted and again.czxid == lost.czxid != -1
+    is_being_deleted = bool(loss.deleted) and again.asked < loss.answered
+    return loss.fault.always_costs and (same_znode or is_being_deleted) or is_over(cell, lost, again.asked)
 
 
 def is_kept(cell, loss):
@@ -85,9 +98,9 @@ def is_kept(cell, loss):
     outlived = outlived_at(cell, loss.fault, lost)
     if following is None:
         led_on = outlived is not None or lost.reason is None and not lost.killed or lost.leaving >= cell.window[1]
-        return led_on and not loss.fault.always_costs
+        return led_on and not loss.fault.always_costs and not is_over(cell, lost, cell.window[1])
     given_up = is_another_znode(lost, following) or loss.deleted and following.asked >= loss.answered
-    if following.life_id == lost.life_id and not given_up:
+    if following.life_id == lost.life_id and not given_up and not loss.fault.always_costs:
         return True
     return outlived is not None and following.begun > outlived
 
@@ -103,7 +116,7 @@ def outlived(cell, fault, term, moment):
     if fault.always_costs or fault.over > moment or not term.begun or not term.begun <= moment <= term.leaving:
         return False
     states = [e for e in cell.states[term.session] if e["t"] <= moment]
-    if states and states[-1]["state"] != "connected":
+    if not is_read(cell, term) or states and states[-1]["state"] != "connected":
         return False
     seen = [o for o in cell.owners[term.group] if o.surely[0] <= moment and fault.over <= o.surely[1]]
     return bool(seen) and seen[-1].czxid == term.czxid
@@ -119,7 +132,20 @@ def outlived_at(cell, fault, term):
         settled = max(term.begun, fault.over + cell.t_ns // 2)
         if settled < fault.explains_until and outlived(cell, fault, term, settled):
             return settled
-    return fault.explains_until if term.leaving > fault.explains_until else None
+    led_on = term.leaving > fault.explains_until and not is_over(cell, term, fault.explains_until)
+    return fault.explains_until if led_on else None
+
+
+def is_read(cell, term):
+    """Whether the connections of the term's session are reported."""
+    return any(e["session"] == term.session for e in cell.events("session")) and term.host not in cell.undecoded
+
+
+def lost_contact(cell, session, begin, end):
+    """Whether the client had no connection, or its session had ended without its doing, at some time of the span."""
+    states = sorted((e["t"], e["state"]) for e in cell.states[session] if e["t"] <= end)
+    before = [state for state in states if state[0] <= begin][-1:]
+    return any(state not in ("connected", "closed") for _, state in before + [state for state in states if state[0] > begin])
 
 
 def one_a_term(cell, planned, kept):
@@ -186,12 +212,15 @@ def unexplained(cell, planned):
     for terms in cell.granted.values():
         for term, following in zip(terms, terms[1:]):
             at = min(term.leaving, following.begun)
-            by_order = term.reason == "election-deleted" or term.reason == "resigned" and at >= cell.phases.get("drain", at + 1)
+            by_order = term.reason == "election-deleted"
             leads_on = term.life_id == following.life_id and not is_another_znode(term, following)
             if leads_on or following in known or by_order or at >= cell.window[1]:
                 continue
             # Who stepped down without a connection has the lead as long as its session lives; when a process died is not known exactly.
-            until = max(at, following.asked if term.reason == "stepped-down" else min(term.left, following.asked))
+            kept = term.reason == "stepped-down" and (
+                not is_read(cell, term) or lost_contact(cell, term.session, at, max(following.asked, at))
+            )
+            until = max(at, following.asked if kept else min(term.left, following.asked))
             faults = [f for f in cell.faults if term.cand in f.cands and may_have_cost(cell, f, term, at, until)]
             verified = [fault for fault in faults if fault.is_seen_to_act]
             if verified:
@@ -245,14 +274,15 @@ def stood_untouched(cell, cand, loss):
 def was_cut_off(cell, lost, following):
     """Whether the loser's client had no connection, since a fault on servers that still explains it, for 7/20 T less half a tick. The
     client of an external program may report so late that its session ends at once."""
-    states = sorted((e["t"], e["state"] == "connected") for e in cell.events("state") if e["session"] == lost.session and e["t"] <= following.asked)
+    states = sorted((e["t"], e["state"]) for e in cell.events("state") if e["session"] == lost.session and e["t"] <= following.asked)
     gone = None
-    for t, connected in states:
-        gone = None if connected else gone or t
+    for t, state in states:
+        gone = None if state == "connected" else gone if state == "closed" else gone or t
     leaves = 0 if cell.by_kind["program"] else 7 * cell.t_ns // 20 - cell.tick_ns // 2
-    if gone is None or gone + leaves > following.asked:
+    at = min(lost.leaving, following.begun)
+    if gone is None or gone + leaves > following.asked or gone > max(at, lost.left) + cell.t_ns // 10:
         return False
-    at, hits = min(lost.leaving, following.begun), (f for f in cell.faults if is_on_servers(f.kind) and f.verified)
+    hits = (f for f in cell.faults if is_on_servers(f.kind) and f.verified)
     return any(fault.event["t"] <= gone and at <= fault.explains_until for fault in hits)
 
 

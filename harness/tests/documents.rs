@@ -125,8 +125,10 @@ fn linked(text: &str) -> String {
 fn tune() -> String {
     let mut pauses = String::new();
     let mut stopped = |at_s: u64, ms: u64| {
-        let parts = "Time since last: 1 ns, Reaching safepoint: 1000 ns, Cleanup: 1000 ns, At safepoint: 1000 ns";
-        let total = ms * 1_000_000;
+        let (total, since) = (ms * 1_000_000, (7_200_000 - ms) * 1_000_000);
+        let parts = format!(
+            "Time since last: {since} ns, Reaching safepoint: 1000 ns, Cleanup: 1000 ns, At safepoint: 1000 ns"
+        );
         writeln!(pauses, "[{at_s}.000s][safepoint] Safepoint \"G1\", {parts}, Total: {total} ns").expect("text");
     };
     for number in 0_u64..4_369 {

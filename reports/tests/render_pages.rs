@@ -2,6 +2,7 @@
 //! markup or an escape code.
 
 mod render_repeated;
+mod render_safety;
 mod render_sample;
 
 use hustings_record::FaultKind;

@@ -22,6 +22,7 @@ final class CuratorClient {
         boolean session = config.path("policy").asText("standard").equals("session");
         CuratorFramework client = CuratorFrameworkFactory.builder()
                 .connectString(order.get("connect").asText())
+                .ensembleTracker(false) // The servers' own addresses would lead past the links.
                 .sessionTimeoutMs(timeout)
                 .connectionTimeoutMs(timeout)
                 .connectionStateErrorPolicy(session ? new SessionConnectionStateErrorPolicy() : new StandardConnectionStateErrorPolicy())

@@ -25,6 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
         crashes_per_week: 1.0,
         acceptable_per_week: 0.25,
         curve: Curve::Model,
+        is_of_real_servers: false,
         failover: Failover::ASSUMED,
         seed: 1,
     });

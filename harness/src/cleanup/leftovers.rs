@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::ensemble::docker::residue::{self, Residue};
 use crate::files::workdir::{CHILDREN_FILE, DOCKER_FILE, FOLDER_PREFIX, FolderOwner, OWNER_FILE};
-use crate::process::procfs::ProcessId;
+use crate::process::procfs::{ProcessId, RUN_VARIABLE, SWEEPS_MAX};
 
 /// Notes and owner files are short. A longer file was not written by a run.
 const NOTES_BYTES_MAX: u64 = 4 << 20;
@@ -97,15 +97,12 @@ fn judge(path: &Path, run: &str) -> Result<RunFolderState, String> {
     };
     let engine = notes(DOCKER_FILE)?.lines().next().map(ToOwned::to_owned);
     let notes = notes(CHILDREN_FILE)?;
-    let children =
+    let noted =
         notes.lines().filter_map(parse_child).filter(|c| c.is_alive() && is_of(path, &owner, &c.command_line()));
-    Ok(RunFolderState::Dead(Leftover {
-        children: children.collect(),
-        engine,
-        path: path.to_owned(),
-        owner,
-        _lock: lock,
-    }))
+    let mut children: Vec<ProcessId> = noted.collect();
+    let unnoted: Vec<ProcessId> = marked(&owner).into_iter().filter(|child| !children.contains(child)).collect();
+    children.extend(unnoted);
+    Ok(RunFolderState::Dead(Leftover { children, engine, path: path.to_owned(), owner, _lock: lock }))
 }
 
 impl Leftover {
@@ -125,25 +122,52 @@ impl Leftover {
     /// A child cannot be killed or does not end in time, the engine cannot be queried, or something cannot be removed.
     /// The folder then remains, so that the call can be retried.
     pub fn remove(self) -> io::Result<(usize, Option<Residue>)> {
-        let mut killed = 0;
-        for child in &self.children {
-            killed += usize::from(child.kill_if(|line| is_of(&self.path, &self.owner, line))?);
-        }
-        let step = Duration::from_millis(10);
-        for _ in 0..GONE_WITHIN.as_millis() / step.as_millis() {
-            if !self.children.iter().any(|c| c.is_alive()) {
+        let (mut killed, mut children) = (0, self.children.clone());
+        for _ in 0..SWEEPS_MAX {
+            killed += self.kill(&children)?;
+            // A killed process may have started another one in the meantime.
+            children = marked(&self.owner);
+            if children.is_empty() {
                 break;
             }
-            thread::sleep(step);
         }
-        if let Some(child) = self.children.iter().find(|c| c.is_alive()) {
-            return Err(io::Error::other(format!("process {} was killed and does not go", child.pid)));
+        if let Some(child) = children.first() {
+            return Err(io::Error::other(format!("process {} was started while others were killed", child.pid)));
         }
         let removed = self.engine.as_ref().map(|engine| residue::remove_run(engine, &self.owner.run, &self.path));
         let removed = removed.transpose().map_err(io::Error::other)?;
         fs::remove_dir_all(&self.path)?;
         Ok((killed, removed))
     }
+
+    /// Kills these children and waits until they have ended. Returns the number of those that it killed.
+    fn kill(&self, children: &[ProcessId]) -> io::Result<usize> {
+        let (mark, mut killed) = (self.owner.mark(), 0);
+        for child in children {
+            let ours = |line: &str| is_of(&self.path, &self.owner, line) || child.has_variable(RUN_VARIABLE, &mark);
+            killed += usize::from(child.kill_if(ours)?);
+        }
+        let step = Duration::from_millis(10);
+        for _ in 0..GONE_WITHIN.as_millis() / step.as_millis() {
+            if !children.iter().any(|c| c.is_alive()) {
+                break;
+            }
+            thread::sleep(step);
+        }
+        match children.iter().find(|c| c.is_alive()) {
+            Some(child) => Err(io::Error::other(format!("process {} was killed and does not go", child.pid))),
+            None => Ok(killed),
+        }
+    }
+}
+
+/// The live processes of this user, other than this process, whose environments name the run.
+fn marked(owner: &FolderOwner) -> Vec<ProcessId> {
+    let user = rustix::process::geteuid().as_raw();
+    let is_of_user = |pid: u32| fs::metadata(format!("/proc/{pid}")).is_ok_and(|meta| meta.uid() == user);
+    let mut found = ProcessId::all_with_variable(RUN_VARIABLE, &owner.mark());
+    found.retain(|process| process.pid != std::process::id() && is_of_user(process.pid));
+    found
 }
 
 /// Whether this run started the process with this command line: it names the run's folder or our executable.

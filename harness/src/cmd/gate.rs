@@ -87,7 +87,8 @@ pub(super) struct GateArgs {
     /// Write the figures for github-action-benchmark (customSmallerIsBetter)
     #[arg(long, value_name = "FILE")]
     benchmark_action: Option<Output>,
-    /// Add a line to a CSV file, once for each run: time, run, commit, verdict and all figures
+    /// Add a line to a CSV file, once for each run: time, run, commit, verdict and all figures; once for each commit of a simulated
+    /// run, and again if its figures differ
     #[arg(long, value_name = "FILE")]
     history: Option<Output>,
     /// The commit that --history and --benchmark-action name [default: $GITHUB_SHA, else $CI_COMMIT_SHA]
@@ -249,6 +250,10 @@ fn tell(gated: &GateResult, comparing: Option<&ComparisonReport>) {
     if let Some(why) = &gated.hopeless {
         inform!("! {why}");
     }
+    for forced in gated.forced.iter().take(LISTED_MAX) {
+        inform!("! compared all the same: {forced}");
+    }
+    inform_of_more(gated.forced.len());
     for left in gated.left_out.iter().take(LISTED_MAX) {
         inform!("- {} is left out: {}", left.cell, left.why);
     }
@@ -257,10 +262,7 @@ fn tell(gated: &GateResult, comparing: Option<&ComparisonReport>) {
         let cell = item.cell.as_deref().unwrap_or("record");
         inform!("{sign} {cell}: {}: {}", item.title(), item.text);
     }
-    let more = gated.worst_first().count().saturating_sub(LISTED_MAX);
-    if more > 0 {
-        inform!("  … and {more} more");
-    }
+    inform_of_more(gated.worst_first().count());
     comparing.map(side_names).unwrap_or_default().iter().for_each(|side| inform!("{side}"));
     let untestable = gated.items.iter().filter(|item| item.not_testable.is_some()).count();
     inform!(
@@ -271,6 +273,13 @@ fn tell(gated: &GateResult, comparing: Option<&ComparisonReport>) {
         gated.that_are(Verdict::Fail).count(),
         gated.that_are(Verdict::Inconclusive).count()
     );
+}
+
+/// How many of so many were not listed, if any.
+fn inform_of_more(all: usize) {
+    if all > LISTED_MAX {
+        inform!("  … and {} more", all - LISTED_MAX);
+    }
 }
 
 #[cfg(test)]

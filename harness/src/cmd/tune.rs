@@ -8,12 +8,14 @@ use anyhow::{Context as _, anyhow, bail, ensure};
 use hustings_record::numbers::whole;
 use hustings_record::words::{duration, first_few, plural, setting_ms};
 use hustings_record::{Damage, EnsembleKind, StepDown};
+use hustings_reports::analysis::MutationTesting;
 use hustings_reports::render;
 use hustings_reports::tune::pauses::{self, PauseLog};
 use hustings_reports::tune::{
     Advice, Client, Curve, ExcludedSessions, ExpirySettings, Failover, Question, RunMeasurements, TimeoutGrade, advise,
     bands,
 };
+use hustings_reports::verdict::Verdict;
 use hustings_workloads::recipes::RecipeKind;
 
 use crate::cmd::ensemble::EnsembleArgs;
@@ -49,8 +51,8 @@ const WIDTH: usize = 120;
 /// A timeout that is too short takes the lead from processes that only pause; one that is too long leaves groups without a leader
 /// after each crash. Give the pauses of your own processes; what pauses do to sessions is measured on a real ensemble (some nine
 /// minutes), read from the record of an earlier measurement, or modelled. Says how many false failovers a week each timeout costs,
-/// how far your logs can show that, and which one to take. The exit code is 0 if they show it, 3 if they are too short for that, and
-/// 1 if no timeout that the servers grant is long enough. With `--timeout-ms` it is about that timeout.
+/// how far your logs can show that, and which one to take. The exit code is 0 if they show it, 3 if they are too short for that or
+/// leave a doubt, and 1 if no timeout that the servers grant is long enough. With `--timeout-ms` it is about that timeout.
 #[derive(Debug, clap::Args)]
 #[command(after_help = with_codes("Examples:
   hustings tune --pauses safepoint.log                    measure, then answer
@@ -162,6 +164,8 @@ struct MeasuredRecord {
     servers: String,
     /// Whether the servers are real.
     real: bool,
+    /// That of the record.
+    verdict: Verdict,
     measured: RunMeasurements,
 }
 
@@ -194,10 +198,11 @@ pub(super) async fn run(args: TuneArgs, command: String) -> Result<Exit, Failure
         crashes_per_week: args.crashes_per_week,
         acceptable_per_week: args.false_per_week,
         curve: basis.curve,
+        is_of_real_servers: basis.seen.as_ref().is_some_and(|seen| seen.real),
         failover: basis.failover,
         seed: SEED,
     });
-    tell(&args, &log, &advice, basis.seen.as_ref())?;
+    tell(&args, &advice, basis.seen.as_ref())?;
     Ok(match advice.used.as_ref().unwrap_or(&advice.recommended).grade {
         TimeoutGrade::Shown => Exit::Pass,
         TimeoutGrade::Estimated => Exit::Inconclusive,
@@ -296,6 +301,7 @@ async fn measure(args: &TuneArgs, command: String) -> Result<PathBuf, Failure> {
 
 fn basis_of(folder: PathBuf) -> Result<TuneInputs, Failure> {
     let record = report::read(&folder, Damage::Refused)?;
+    let verdict = report::read_summary(&folder, Damage::Refused, MutationTesting::Nothing)?.verdict;
     let measured = hustings_reports::tune::measured(&record);
     let curve = Curve::fit(&measured.pairs).map_err(|why| {
         let what = format!(
@@ -315,7 +321,7 @@ fn basis_of(folder: PathBuf) -> Result<TuneInputs, Failure> {
         curve,
         failover: measured.failover.unwrap_or(Failover::ASSUMED),
         reconnect_ms: measured.reconnect_ms.unwrap_or(RECONNECT_MS),
-        seen: Some(MeasuredRecord { folder, servers: record.manifest.ensemble, real, measured }),
+        seen: Some(MeasuredRecord { folder, servers: record.manifest.ensemble, real, verdict, measured }),
     })
 }
 
@@ -331,13 +337,9 @@ fn left(left: &ExcludedSessions) -> String {
     if told.is_empty() { String::new() } else { format!("; left out: {}", told.join(", ")) }
 }
 
-fn tell(args: &TuneArgs, log: &PauseLog, advice: &Advice, seen: Option<&MeasuredRecord>) -> Result<(), Failure> {
+fn tell(args: &TuneArgs, advice: &Advice, seen: Option<&MeasuredRecord>) -> Result<(), Failure> {
     let bands = seen.map_or_else(Vec::new, |seen| bands(&seen.measured.pairs, &advice.curve));
     write_error_as_it_is(render::advice(advice, &bands, WIDTH));
-    if let Some((line, text)) = &log.first_skipped {
-        let lines = plural(log.skipped, "line tells", "lines tell");
-        inform!("{lines} of other things than pauses and were skipped; the first is line {line}: {text}");
-    }
     if let Some(seen) = seen {
         measured_on(seen).iter().for_each(|line| inform!("{line}"));
     }
@@ -353,8 +355,9 @@ fn tell(args: &TuneArgs, log: &PauseLog, advice: &Advice, seen: Option<&Measured
         let measured = seen.map(|seen| {
             let measured = &seen.measured;
             serde_json::json!({
-                "record": seen.folder, "servers": seen.servers, "real_servers": seen.real, "bands": bands, "left_out": measured.left,
-                "reconnect_ms": measured.reconnect_ms, "crashes": measured.crashes, "settings": measured.settings,
+                "record": seen.folder, "servers": seen.servers, "real_servers": seen.real, "verdict": seen.verdict,
+                "bands": bands, "left_out": measured.left, "reconnect_ms": measured.reconnect_ms,
+                "crashes": measured.crashes, "settings": measured.settings,
             })
         });
         say_json(serde_json::json!({ "advice": advice, "measured": measured }))?;
@@ -364,7 +367,7 @@ fn tell(args: &TuneArgs, log: &PauseLog, advice: &Advice, seen: Option<&Measured
 
 /// The measurement in sentences.
 fn measured_on(seen: &MeasuredRecord) -> Vec<String> {
-    let MeasuredRecord { folder, servers, real, measured } = seen;
+    let MeasuredRecord { folder, servers, real, verdict, measured } = seen;
     let settings: Vec<String> = measured
         .settings
         .iter()
@@ -375,6 +378,13 @@ fn measured_on(seen: &MeasuredRecord) -> Vec<String> {
     let mut lines = vec![source];
     if !real {
         lines.push("those are no real ZooKeeper servers: it says nothing about theirs".to_owned());
+    }
+    match verdict {
+        Verdict::Pass => {}
+        Verdict::Inconclusive | Verdict::Fail => lines.push(format!(
+            "the verdict of that record is {verdict}, so that its measurements may be wrong: see `hustings check {}`",
+            folder.display()
+        )),
     }
     let Some(crashes) = &measured.crashes else { return lines };
     if let (Some(p50), [(timeout, tick)]) = (crashes.p50, &measured.settings[..]) {
@@ -390,4 +400,25 @@ fn measured_on(seen: &MeasuredRecord) -> Vec<String> {
         ));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_whose_verdict_is_no_pass_is_named_as_such() {
+        let said = |verdict| {
+            let (pairs, settings) = (Vec::new(), vec![(4_000, 1_000)]);
+            let left = ExcludedSessions::default();
+            let measured = RunMeasurements { pairs, left, reconnect_ms: None, failover: None, crashes: None, settings };
+            let (folder, servers) = (PathBuf::from("one"), "three servers".to_owned());
+            measured_on(&MeasuredRecord { folder, servers, real: true, verdict, measured })
+        };
+        assert_eq!(said(Verdict::Pass).len(), 1);
+        for (verdict, word) in [(Verdict::Fail, "is fail"), (Verdict::Inconclusive, "is inconclusive")] {
+            let lines = said(verdict);
+            assert!(lines[1].contains(word) && lines[1].contains("`hustings check one`"), "{lines:?}");
+        }
+    }
 }

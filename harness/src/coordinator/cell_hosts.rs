@@ -2,15 +2,17 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use hustings_record::{Event, Nanos};
 use hustings_workloads::driver::{CandidateOrderOutcome, State};
 use rustix::process::Signal;
-use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::sync::{Mutex, OwnedMutexGuard, mpsc, oneshot};
 use tokio::task::spawn_blocking;
 
 use crate::coordinator::cell_status::CellStatus;
@@ -47,6 +49,17 @@ pub(super) struct CellHost {
     pub(super) orders: BTreeMap<(u32, u32), oneshot::Sender<CandidateOrderOutcome>>,
     /// The pending order to set its wall clock.
     pub(super) clock: Option<oneshot::Sender<ClockSet>>,
+    /// Held while its process is being ended: no other task may report it as gone before it is.
+    reaping: Arc<Mutex<()>>,
+}
+
+/// How the harness killed a process.
+pub(super) struct KilledProcess {
+    pub(super) status: ExitStatus,
+    /// When the signal was delivered.
+    pub(super) delivered: Nanos,
+    /// It ended by the signal, and not by itself just before.
+    pub(super) by_signal: bool,
 }
 
 impl CellHost {
@@ -61,6 +74,7 @@ impl CellHost {
             progress: (0, 0),
             orders: BTreeMap::new(),
             clock: None,
+            reaping: Arc::default(),
         }
     }
 }
@@ -69,8 +83,6 @@ impl CellHost {
 pub(super) struct CellHosts {
     /// Empty before the set-up.
     pub(super) by_number: RefCell<BTreeMap<u16, CellHost>>,
-    /// Held while a process is being killed: no other task may report it as gone before it is.
-    reaping: Mutex<()>,
     state: Rc<State>,
     journal: Journal,
     environment: Rc<Environment>,
@@ -86,7 +98,7 @@ impl CellHosts {
         status: Rc<CellStatus>,
         inbox: mpsc::Sender<HostMessage>,
     ) -> Self {
-        Self { by_number: RefCell::default(), reaping: Mutex::default(), state, journal, environment, status, inbox }
+        Self { by_number: RefCell::default(), state, journal, environment, status, inbox }
     }
 
     /// Calls `act` with a host; None if there is no such host.
@@ -161,25 +173,31 @@ impl CellHosts {
         }
     }
 
-    /// Kills a host's process and waits until it has ended. Also returns when the signal was delivered.
-    pub(super) async fn kill(&self, host: u16) -> anyhow::Result<(ExitStatus, Nanos)> {
-        let _turn = self.reaping.lock().await;
+    /// Waits until no other task is ending this host's process. Those of several hosts can be ended at once.
+    async fn turn(&self, host: u16) -> anyhow::Result<OwnedMutexGuard<()>> {
+        let reaping = self.with(host, |host| Arc::clone(&host.reaping)).context("no such host")?;
+        Ok(reaping.lock_owned().await)
+    }
+
+    /// Kills a host's process and waits until it has ended.
+    pub(super) async fn kill(&self, host: u16) -> anyhow::Result<KilledProcess> {
+        let _turn = self.turn(host).await?;
         self.reap(host).await
     }
 
     /// Kills the process under which a session led, unless it has ended already; true if it was alive. An unknown
     /// session may belong to the current process.
     pub(super) async fn kill_leader(&self, host: u16, session: i64) -> anyhow::Result<bool> {
-        let _turn = self.reaping.lock().await;
+        let _turn = self.turn(host).await?;
         let runs = self.process(host, |process| process.generation);
         let led = self.with(host, |host| host.led.get(&session).copied()).flatten();
         if runs.is_none_or(|generation| led.is_some_and(|led| led != generation)) {
             return Ok(false);
         }
-        self.reap(host).await.map(|_| true)
+        self.reap(host).await.map(|killed| killed.by_signal)
     }
 
-    async fn reap(&self, host: u16) -> anyhow::Result<(ExitStatus, Nanos)> {
+    async fn reap(&self, host: u16) -> anyhow::Result<KilledProcess> {
         let mut process = {
             let mut hosts = self.by_number.borrow_mut();
             let own = hosts.get_mut(&host).context("no such host")?;
@@ -188,15 +206,17 @@ impl CellHosts {
             process
         };
         let memory = process_weight(process.victim()).map_or(0, |weight| weight.rss_max_kb);
+        let acted = process.acts();
         let (status, delivered) = process.kill().await?;
-        self.ended(host, process.generation, true, &status.to_string(), memory);
-        Ok((status, delivered))
+        let by_signal = acted && status.signal() == Some(Signal::KILL.as_raw());
+        self.ended(host, process.generation, by_signal, &status.to_string(), memory);
+        Ok(KilledProcess { status, delivered, by_signal })
     }
 
     /// Sends a host's process SIGTERM, as deployments do, and waits until it has ended; kills it after `grace`. Returns
     /// its exit status, when it ended, and whether it was killed.
     pub(super) async fn terminate(&self, host: u16, grace: Duration) -> anyhow::Result<(ExitStatus, Nanos, bool)> {
-        let _turn = self.reaping.lock().await;
+        let _turn = self.turn(host).await?;
         let running = self.process(host, |process| (process.pid, process.victim(), process.generation));
         let (pid, victim, generation) = running.context("it has no process")?;
         let (sidecar, acts) = (ProcessId::of(pid), ProcessId::of(victim).context("its process has gone")?);

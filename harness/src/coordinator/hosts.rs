@@ -20,7 +20,7 @@ use crate::access::{AUTH_VARIABLE, SASL_VARIABLE};
 use crate::process::child::SECRET_VARIABLE;
 use crate::process::clock;
 use crate::process::limits::explained;
-use crate::process::procfs::ProcessId;
+use crate::process::procfs::{ProcessId, RUN_VARIABLE};
 use crate::protocol::{FromHost, HostSetUp, Receiver, Sender, ToHost, split};
 
 /// A host that has not said hello by then is considered failed.
@@ -35,6 +35,8 @@ pub struct HostFactory {
     listener: TcpListener,
     address: SocketAddr,
     secret: String,
+    /// Identifies the run in the environments of hosts and their programs. None: not by such a mark.
+    run_mark: Option<String>,
     /// One start at a time: the task that accepts receives every reporting host, its own or not.
     starting: Mutex<()>,
 }
@@ -85,7 +87,13 @@ impl HostFactory {
     pub async fn new(exe: &Path, secret: String) -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await.context("no port for the hosts to report to")?;
         let address = listener.local_addr()?;
-        Ok(Self { exe: exe.to_owned(), listener, address, secret, starting: Mutex::new(()) })
+        Ok(Self { exe: exe.to_owned(), listener, address, secret, run_mark: None, starting: Mutex::new(()) })
+    }
+
+    /// Marks hosts and their programs as processes of this run, for `hustings clean`.
+    #[must_use]
+    pub fn of_run(self, mark: &str) -> Self {
+        Self { run_mark: Some(mark.to_owned()), ..self }
     }
 
     /// Starts hosts (number, count of earlier processes, set-up) and waits until each has its set-up.
@@ -135,6 +143,7 @@ impl HostFactory {
             .args(["--host", &host.to_string(), "--generation", &generation.to_string()])
             .args(["--parent", &std::process::id().to_string()])
             .env(SECRET_VARIABLE, &self.secret)
+            .envs(self.run_mark.iter().map(|mark| (RUN_VARIABLE, mark)))
             // A host gets its credentials with its set-up.
             .env_remove(AUTH_VARIABLE)
             .env_remove(SASL_VARIABLE)
@@ -223,6 +232,16 @@ impl HostProcess {
     /// The process that faults hit, and whose memory is measured.
     pub(super) fn victim(&self) -> u32 {
         self.acts.get().map_or(self.pid, |acts| acts.pid)
+    }
+
+    /// The program that acts for the host, if any.
+    pub(super) fn program(&self) -> Option<ProcessId> {
+        self.acts.get()
+    }
+
+    /// Whether the program that acts for the host is alive. True without a program.
+    pub(super) fn acts(&self) -> bool {
+        self.acts.get().is_none_or(ProcessId::is_alive)
     }
 
     /// Sends a signal to the host process, or to the process group of the program that acts for it.

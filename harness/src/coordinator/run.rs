@@ -317,9 +317,9 @@ async fn on_links(
     let RunContext { options, run_id, progress, .. } = run;
     let interrupt = &options.interrupt;
     let links = run_links::of_run(&options.exe, options.lying_proxy, &cells, named, &**ensemble).await?;
-    let factory = Rc::new(HostFactory::new(&options.exe, secret()?).await?);
+    let factory = Rc::new(HostFactory::new(&options.exe, secret()?).await?.of_run(run.work.mark()));
     let of_base = match &options.against {
-        Some(against) => Rc::new(HostFactory::new(&against.exe, secret()?).await?),
+        Some(against) => Rc::new(HostFactory::new(&against.exe, secret()?).await?.of_run(run.work.mark())),
         None => factory.clone(),
     };
     let archive = recorded(run, warnings, &**ensemble, record)?;

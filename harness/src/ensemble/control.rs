@@ -12,7 +12,8 @@ pub type PartitionEvidence = Result<(String, Option<hustings_record::Evidence>),
 
 /// Faults on servers. Every method returns when its effect on the process, container or network was observed, with that
 /// observation. Others observe the consequences for the ensemble. Repeating an action that is already in effect is an
-/// error, not a success: a fault without effect must not look like one with effect.
+/// error ([`EnsembleError::InEffect`]), not a success: a fault without effect must not look like one with effect. After
+/// any other error, the action may have taken effect, or may still do so: undo it.
 pub trait ServerControl {
     /// Kills a server at once, as `kill -9` does, and waits until it is gone. Its data stays.
     fn kill(&self, server: u32) -> LocalBoxFuture<'_, ServerEvidence>;
@@ -23,7 +24,7 @@ pub trait ServerControl {
     /// Stops a server in place, as SIGSTOP does.
     fn pause(&self, server: u32) -> LocalBoxFuture<'_, ServerEvidence>;
 
-    /// Resumes a stopped server.
+    /// Resumes a stopped server, also after a pause that failed.
     fn resume(&self, server: u32) -> LocalBoxFuture<'_, ServerEvidence>;
 
     /// Blocks all traffic between these servers and the others. Clients reach all of them as before. Calls `in_effect`
@@ -35,6 +36,6 @@ pub trait ServerControl {
         self.cut_noting(servers, &|| ())
     }
 
-    /// Restores the traffic between these servers and the others.
+    /// Restores the traffic between these servers and the others, also after a cut that failed.
     fn rejoin<'a>(&'a self, servers: &'a [u32]) -> LocalBoxFuture<'a, ServerEvidence>;
 }

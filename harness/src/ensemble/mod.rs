@@ -235,11 +235,19 @@ pub enum EnsembleError {
     Control { server: u32, what: &'static str, why: String },
     #[error("servers {servers:?} cannot be {what}: {why}")]
     Cut { servers: Vec<u32>, what: &'static str, why: String },
+    /// An action had nothing to do, and did nothing: the state that it brings about was there already.
+    #[error(transparent)]
+    InEffect(Box<EnsembleError>),
     #[error("the links between the servers cannot be made: {0}")]
     Links(#[from] LinkError),
 }
 
 impl EnsembleError {
+    /// The same error, for an action whose effect was there already.
+    pub(crate) fn in_effect(self) -> Self {
+        Self::InEffect(Box::new(self))
+    }
+
     /// The name of the process that this error reports as gone.
     #[must_use]
     pub fn gone(&self) -> Option<String> {

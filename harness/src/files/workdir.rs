@@ -34,6 +34,15 @@ pub struct FolderOwner {
     pub exe: PathBuf,
 }
 
+impl FolderOwner {
+    /// The value of `HUSTINGS_RUN` in the environments of the run's processes. It names the owner too, because ids are
+    /// unique in one temp directory only.
+    #[must_use]
+    pub fn mark(&self) -> String {
+        format!("{}.{}.{}", self.run, self.pid, self.started)
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum WorkDirError {
     #[error("the run id {0:?} cannot name a folder: use letters, digits, '.', '-' and '_', not starting with '.'")]
@@ -49,6 +58,7 @@ pub enum WorkDirError {
 #[must_use = "dropping it removes the folder"]
 pub struct WorkDir {
     path: PathBuf,
+    mark: String,
     /// Held locked. The kernel releases the lock when this process ends, for any reason.
     _owner: File,
     children: ChildNotes,
@@ -111,15 +121,23 @@ impl WorkDir {
         let pid = std::process::id();
         let me = ProcessId::of(pid).ok_or_else(|| io::Error::other("/proc does not show this process"))?;
         let exe = std::env::current_exe()?;
-        serde_json::to_writer(&owner, &FolderOwner { run: run_id.to_owned(), pid, started: me.started, exe })?;
+        let own = FolderOwner { run: run_id.to_owned(), pid, started: me.started, exe };
+        serde_json::to_writer(&owner, &own)?;
         owner.flush()?;
         let children = OpenOptions::new().append(true).create_new(true).open(path.join(CHILDREN_FILE))?;
-        Ok(Self { path: path.to_owned(), _owner: owner, children: ChildNotes(children), removed: false })
+        let (path, mark) = (path.to_owned(), own.mark());
+        Ok(Self { path, mark, _owner: owner, children: ChildNotes(children), removed: false })
     }
 
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Identifies the run in the environments of its processes.
+    #[must_use]
+    pub fn mark(&self) -> &str {
+        &self.mark
     }
 
     /// Notes a child of this run. Call it right after the start. A child that has already ended needs no note.

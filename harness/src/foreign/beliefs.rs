@@ -254,7 +254,8 @@ impl ProgramBeliefs {
         if !lead.token.is_ordered() {
             lead.token.czxid = lead.node.as_deref().and_then(told).unwrap_or(Token::UNKNOWN_CZXID);
         }
-        lead.token.czxid = said.token.unwrap_or(lead.token.czxid);
+        // No znode has a negative czxid: a program that names one does not know it.
+        lead.token.czxid = said.token.filter(|token| *token >= 0).unwrap_or(lead.token.czxid);
         lead
     }
 

@@ -125,6 +125,47 @@ fn without(proxy: &ListedProxy, unwanted: &[Toxic]) -> Result<Toxics, LinkError>
     Ok(left)
 }
 
+/// Removes those of these toxics that the links bear. Other toxics remain.
+pub(super) fn end(controls: &[Control], links: &[Link], unwanted: &[Toxic]) -> Result<ChangeBounds, LinkError> {
+    let mut plan = Vec::new();
+    for (control, here) in by_api(controls, links) {
+        let proxies = control.all()?;
+        let (mut own, mut expected) = (Vec::new(), BTreeMap::new());
+        for link in here {
+            let proxy = handle(&proxies, link)?;
+            let there: BTreeSet<&str> = proxy.pack().toxics.iter().map(|pack| pack.name.as_str()).collect();
+            let mut left = toxics(proxy).unwrap_or_default();
+            for toxic in unwanted.iter().filter(|toxic| there.contains(toxic.name().as_str())) {
+                left.remove(&toxic.name());
+                own.push((link, toxic));
+            }
+            expected.insert(link.name.as_str(), left);
+        }
+        plan.push((control, own, expected));
+    }
+    let from = clock::now();
+    for (control, own, expected) in plan {
+        own.into_iter().try_for_each(|(link, toxic)| control.remove(&link.name, toxic))?;
+        control.expect_toxics(expected)?;
+    }
+    Ok(ChangeBounds { from, to: clock::now() })
+}
+
+/// Names of the links whose toxics delay or hold back answers.
+pub(super) fn delayed(controls: &[Control], links: &[Link]) -> Result<BTreeSet<String>, LinkError> {
+    let mut names = BTreeSet::new();
+    for (control, here) in by_api(controls, links) {
+        let proxies = control.all()?;
+        for link in here {
+            let there = toxics(handle(&proxies, link)?).unwrap_or_default();
+            if there.values().any(Toxic::delays_answers) {
+                names.insert(link.name.clone());
+            }
+        }
+    }
+    Ok(names)
+}
+
 /// Removes all toxics from the links.
 pub(super) fn heal(controls: &[Control], links: &[Link]) -> Result<ChangeBounds, LinkError> {
     let mut plan = Vec::new();

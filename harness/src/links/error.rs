@@ -90,6 +90,12 @@ pub enum LinkError {
 }
 
 impl LinkError {
+    /// Whether an action had nothing to do, and did nothing: the links were as wanted already.
+    #[must_use]
+    pub fn is_in_effect(&self) -> bool {
+        matches!(self, Self::AlreadyThere { .. } | Self::NotThere { .. })
+    }
+
     /// The name of the process that has ended according to this error.
     #[must_use]
     pub fn gone(&self) -> Option<String> {

@@ -2,10 +2,12 @@
 //!
 //! Probes run before the first change and after the last, so they do not widen a verification's times.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures::future::{join_all, join3};
 use hustings_record::{Direction, HealedLink, PartitionedLink, ResetLink};
+use hustings_workloads::driver::LinkFault;
 
 use crate::process::lock::lock;
 use crate::proxy::stats::ProxyStats;
@@ -128,12 +130,54 @@ impl RunLinks {
         let here = links.clone();
         let heal = move |controls: &mut Vec<Control>| actions::heal(controls, &here);
         let bracket = self.caller.call("heal", CALL_LIMIT, heal).await?;
+        Ok(self.look_for_answers(&links, bracket, LinkFault::Partition, &BTreeSet::new()).await)
+    }
+
+    /// Removes one fault from the links of these hosts. Others stay in force, and links that they delay or hold need not
+    /// answer.
+    ///
+    /// # Errors
+    /// A toxic of the fault remains, or the API cannot be reached.
+    pub async fn heal_fault(&self, hosts: &[u16], fault: LinkFault) -> Result<LinkVerification, LinkError> {
+        let links = self.layout().links(hosts)?;
+        let (here, unwanted) = (links.clone(), toxics::of_fault(fault));
+        let end = move |controls: &mut Vec<Control>| actions::end(controls, &here, &unwanted);
+        let bracket = self.caller.call("heal", CALL_LIMIT, end).await?;
+        let before = self.delayed(&links).await?;
+        let healed = self.look_for_answers(&links, bracket, fault, &before).await;
+        if healed.verified {
+            return Ok(healed);
+        }
+        // Another fault may have begun while the links were asked.
+        let since = self.delayed(&links).await?;
+        if since.is_subset(&before) {
+            return Ok(healed);
+        }
+        Ok(self.look_for_answers(&links, bracket, fault, &since).await)
+    }
+
+    async fn delayed(&self, links: &[Link]) -> Result<BTreeSet<String>, LinkError> {
+        let links = links.to_vec();
+        let look = move |controls: &mut Vec<Control>| actions::delayed(controls, &links);
+        self.caller.call("read the toxics", CALL_LIMIT, look).await
+    }
+
+    /// Probes healed links. Those that answered before are due to answer, unless another fault delays them.
+    async fn look_for_answers(
+        &self,
+        links: &[Link],
+        bracket: actions::ChangeBounds,
+        fault: LinkFault,
+        delayed: &BTreeSet<String>,
+    ) -> LinkVerification {
         let expected: Vec<_> = {
             let answered = lock(&self.answered);
-            links.iter().map(|link| answered.get(&link.name).copied().unwrap_or(true)).collect()
+            let is_due =
+                |link: &Link| answered.get(&link.name).copied().unwrap_or(true) && !delayed.contains(&link.name);
+            links.iter().map(is_due).collect()
         };
         let limit = |expected: &bool| if *expected { HEALED_LIMIT } else { BEFORE_LIMIT };
-        let asked: Vec<_> = endpoints(&links).into_iter().zip(expected.iter().map(limit)).collect();
+        let asked: Vec<_> = endpoints(links).into_iter().zip(expected.iter().map(limit)).collect();
         let answers = probe::ask_until_answered(&asked, &self.question).await;
         let seen = links.iter().zip(&expected).zip(&answers).map(|((link, due), after)| HealedLink {
             host: link.ends.0,
@@ -141,7 +185,7 @@ impl RunLinks {
             due: *due,
             after: after.asked,
         });
-        Ok(verification::heal(bracket, seen.collect(), &answers))
+        verification::heal(bracket, fault, seen.collect(), &answers, delayed.len())
     }
 
     /// Ends all connections of these hosts. New connections are possible at once.

@@ -14,7 +14,7 @@ use super::control::Control;
 use super::driver::{BEFORE_LIMIT, CALL_LIMIT, RunLinks, endpoints};
 use super::error::LinkError;
 use super::probe;
-use super::toxics::Toxic;
+use super::toxics::{LOSE_REPLY, Toxic};
 use super::verification::LinkVerification;
 
 /// Number of creates whose answers each link loses.
@@ -38,7 +38,7 @@ impl RunLinks {
         let links = self.layout().links(hosts)?;
         let before = probe::ask_all(&endpoints(&links), &self.question, BEFORE_LIMIT).await;
         self.remember(&links, before.iter().map(|answer| answer.came()));
-        let toxics = vec![Toxic::new("lose_reply", "downstream", &[("creates", CREATES)])];
+        let toxics = vec![Toxic::new(LOSE_REPLY, "downstream", &[("creates", CREATES)])];
         let armed = self.inject("lose answers", &links, toxics).await?;
         loop {
             let goes_on = goes_on(LOOK_EVERY).await;

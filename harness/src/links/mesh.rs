@@ -2,6 +2,7 @@
 //! They can be held and released. The proxy's counters show that no bytes pass while they are held.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
@@ -67,6 +68,8 @@ pub(crate) struct Mesh {
     fleet: RefCell<Fleet>,
     caller: Caller,
     ways: Vec<(PeerLink, Link)>,
+    /// Links that are held, or may be, by name. True: they were read back as held.
+    held: RefCell<BTreeMap<String, bool>>,
 }
 
 impl Mesh {
@@ -85,11 +88,16 @@ impl Mesh {
             Ok(fleet)
         };
         let fleet = caller.call("start the proxy of the quorum's links", CALL_LIMIT * 2, start).await?;
-        let ends = |way: &PeerLink| (u16::try_from(way.from).unwrap_or(u16::MAX), way.to);
-        let link = |way: PeerLink| (way, Link { api: 0, name: way.name(), endpoint: way.listen, ends: ends(&way) });
-        let mesh = Self { fleet: RefCell::new(fleet), caller, ways: ways.into_iter().map(link).collect() };
+        let mesh = Self::of(fleet, caller, ways);
         mesh.populate().await?;
         Ok(mesh)
+    }
+
+    fn of(fleet: Fleet, caller: Caller, ways: Vec<PeerLink>) -> Self {
+        let ends = |way: &PeerLink| (u16::try_from(way.from).unwrap_or(u16::MAX), way.to);
+        let link = |way: PeerLink| (way, Link { api: 0, name: way.name(), endpoint: way.listen, ends: ends(&way) });
+        let ways = ways.into_iter().map(link).collect();
+        Self { fleet: RefCell::new(fleet), caller, ways, held: RefCell::default() }
     }
 
     async fn populate(&self) -> Result<(), LinkError> {
@@ -107,43 +115,103 @@ impl Mesh {
     }
 
     /// Holds all links that `which` selects, in both directions, and then watches their counters. `in_effect` is called
-    /// before watching. On failure no link is held.
+    /// before watching. On failure no link is held, unless the API does not answer: then links may be held until
+    /// [`Self::release`].
     ///
     /// # Errors
-    /// A link is already held, bytes passed anyway, or the API cannot be reached or does not apply the change.
+    /// A link is already held (then nothing changes), bytes passed anyway, or the API cannot be reached or does not apply
+    /// the change.
     pub(crate) async fn hold(
         &self,
         which: impl Fn(&PeerLink) -> bool,
         in_effect: impl Fn(),
     ) -> Result<HeldLinks, LinkError> {
         let links = self.links(which);
-        let here = links.clone();
+        if let Some(link) = links.iter().find(|link| self.held.borrow().contains_key(&link.name)) {
+            return Err(LinkError::AlreadyThere { proxy: link.name.clone(), toxic: hold("upstream").name() });
+        }
+        self.note(&links, false);
+        let held = self.hold_and_watch(&links, in_effect).await;
+        match &held {
+            Ok(_) => {}
+            // The hold of another program is not taken back.
+            Err(error) if error.is_in_effect() => self.forget(&links),
+            Err(_) => _ = self.let_go(&links).await,
+        }
+        held
+    }
+
+    async fn hold_and_watch(&self, links: &[Link], in_effect: impl Fn()) -> Result<HeldLinks, LinkError> {
+        let here = links.to_vec();
         let hold = move |controls: &mut Vec<Control>| {
             actions::inject(controls, &here, &holds())?;
-            passed(controls, &here).inspect_err(|_| actions::take_back(controls, &here, &holds()))
+            passed(controls, &here)
         };
         let (from, before) = self.caller.call("hold the quorum's links", CALL_LIMIT, hold).await?;
+        self.note(links, true);
         in_effect();
         tokio::time::sleep(WATCHED).await;
-        let here = links.clone();
+        let here = links.to_vec();
         let look = move |controls: &mut Vec<Control>| {
-            let quiet = passed(controls, &here).and_then(|now| expect_quiet(before, now.1).map(|()| now));
-            quiet.inspect_err(|_| actions::take_back(controls, &here, &holds()))
+            passed(controls, &here).and_then(|now| expect_quiet(before, now.1).map(|()| now))
         };
         let (to, after) = self.caller.call("read the counters", CALL_LIMIT, look).await?;
         let ways = links.iter().map(|link| (u32::from(link.ends.0), link.ends.1)).collect();
         Ok(HeldLinks { ways, bytes: (before, after), watched: Duration::from_nanos(to.saturating_sub(from)) })
     }
 
-    /// Releases all links that `which` selects and returns their number. Held data then flows on.
+    /// Releases all links that `which` selects and returns their number. Held data then flows on. After a hold that
+    /// failed, it releases those that are held.
     ///
     /// # Errors
-    /// A link is not held (then nothing changes), or the API cannot be reached or does not apply the change.
+    /// A link was never held (then nothing changes), somebody else has released it (the others are released), or the API
+    /// cannot be reached or does not apply the change.
     pub(crate) async fn release(&self, which: impl Fn(&PeerLink) -> bool) -> Result<usize, LinkError> {
         let links = self.links(which);
-        let count = links.len();
-        let release = move |controls: &mut Vec<Control>| actions::withdraw(controls, &links, &holds());
-        self.caller.call("let the quorum's links go", CALL_LIMIT, release).await.map(|_| count)
+        if let Some(link) = links.iter().find(|link| !self.held.borrow().contains_key(&link.name)) {
+            return Err(LinkError::NotThere { proxy: link.name.clone(), toxic: hold("upstream").name() });
+        }
+        let was_read_back = links.iter().all(|link| self.held.borrow().get(&link.name) == Some(&true));
+        if !was_read_back {
+            return self.let_go(&links).await.map(|()| links.len());
+        }
+        if let Err(error) = self.withdraw(&links).await {
+            // Only the first error is reported.
+            let _ = self.let_go(&links).await;
+            return Err(match error {
+                LinkError::NotThere { proxy, toxic } => {
+                    let (asked, found) = (format!("{toxic} until its heal"), "no such toxic".to_owned());
+                    LinkError::NotApplied { proxy, asked, found }
+                }
+                other => other,
+            });
+        }
+        self.forget(&links);
+        Ok(links.len())
+    }
+
+    /// Removes the holds of these links, which must all be there.
+    async fn withdraw(&self, links: &[Link]) -> Result<(), LinkError> {
+        let here = links.to_vec();
+        let withdraw = move |controls: &mut Vec<Control>| actions::withdraw(controls, &here, &holds());
+        self.caller.call("let the quorum's links go", CALL_LIMIT, withdraw).await
+    }
+
+    /// Removes all holds that these links have, and reads that back.
+    async fn let_go(&self, links: &[Link]) -> Result<(), LinkError> {
+        let here = links.to_vec();
+        let let_go = move |controls: &mut Vec<Control>| actions::end(controls, &here, &holds());
+        self.caller.call("let the quorum's links go", CALL_LIMIT, let_go).await?;
+        self.forget(links);
+        Ok(())
+    }
+
+    fn note(&self, links: &[Link], is_read_back: bool) {
+        self.held.borrow_mut().extend(links.iter().map(|link| (link.name.clone(), is_read_back)));
+    }
+
+    fn forget(&self, links: &[Link]) {
+        self.held.borrow_mut().retain(|name, _| links.iter().all(|link| link.name != *name));
     }
 
     /// The names of its proxies that are stopped.
@@ -187,7 +255,11 @@ impl Mesh {
 
 /// The toxics that stop all traffic on a link.
 fn holds() -> Vec<Toxic> {
-    toxics::streams(Direction::Both).iter().map(|stream| Toxic::new("hold", stream, &[])).collect()
+    toxics::streams(Direction::Both).iter().copied().map(hold).collect()
+}
+
+fn hold(stream: &'static str) -> Toxic {
+    Toxic::new("hold", stream, &[])
 }
 
 /// The time of the count, and the bytes passed so far on these links, in both directions.
@@ -203,4 +275,71 @@ fn expect_quiet(before: u64, after: u64) -> Result<(), LinkError> {
     }
     let found = format!("{} bytes that passed", after.saturating_sub(before));
     Err(LinkError::NotApplied { proxy: "of the quorum".to_owned(), asked: "no byte to pass".to_owned(), found })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+    use std::thread;
+
+    use super::*;
+    use crate::proxy::{Options, ProxyServer};
+
+    /// The address of a proxy's API, served by a thread of this process.
+    fn proxy() -> SocketAddr {
+        let (tell, told) = std::sync::mpsc::channel();
+        thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(async move {
+                let options = Options { listen: (Ipv4Addr::LOCALHOST, 0).into(), lie: None, plain: false, seed: 0 };
+                let server = ProxyServer::bind(options).expect("a port");
+                tell.send(server.address().expect("its address")).expect("sent");
+                server.serve().await
+            })
+        });
+        told.recv().expect("it listens")
+    }
+
+    /// The links of two servers that do not exist.
+    async fn mesh() -> Mesh {
+        let api = proxy();
+        let (any, nobody) = (SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), SocketAddr::from((Ipv4Addr::LOCALHOST, 9)));
+        let way = |from, to| PeerLink { from, to, election: false, listen: any, upstream: nobody };
+        let mesh = Mesh::of(Fleet::default(), Caller::start().expect("a thread"), vec![way(1, 2), way(2, 1)]);
+        act(&mesh, move |controls| Control::connect(api).map(|control| controls.push(control))).await;
+        mesh.populate().await.expect("made");
+        mesh
+    }
+
+    async fn act(mesh: &Mesh, job: impl FnOnce(&mut Vec<Control>) -> Result<(), LinkError> + Send + 'static) {
+        mesh.caller.call("act on the links", CALL_LIMIT, job).await.expect("done");
+    }
+
+    #[tokio::test]
+    async fn a_hold_that_broke_off_half_way_is_released_by_the_heal() {
+        let mesh = mesh().await;
+        let links = mesh.links(|_| true);
+        mesh.note(&links, false);
+        let first = links[..1].to_vec();
+        act(&mesh, move |controls| actions::inject(controls, &first, &[hold("upstream")]).map(|_| ())).await;
+        let again = mesh.hold(|_| true, || ()).await;
+        assert!(matches!(&again, Err(error) if error.is_in_effect()), "{again:?}");
+        assert_eq!(mesh.release(|_| true).await.expect("released"), 2);
+        mesh.hold(|_| true, || ()).await.expect("nothing was held any more");
+        assert_eq!(mesh.release(|_| true).await.expect("released"), 2);
+        let again = mesh.release(|_| true).await;
+        assert!(matches!(&again, Err(error) if error.is_in_effect()), "{again:?}");
+    }
+
+    #[tokio::test]
+    async fn a_heal_of_links_that_somebody_else_has_released_fails_and_releases_the_others() {
+        let mesh = mesh().await;
+        mesh.hold(|_| true, || ()).await.expect("held");
+        let name = mesh.links(|_| true)[0].name.clone();
+        act(&mesh, move |controls| controls.iter().try_for_each(|control| control.remove(&name, &hold("upstream"))))
+            .await;
+        let released = mesh.release(|_| true).await;
+        assert!(matches!(&released, Err(LinkError::NotApplied { .. })), "{released:?}");
+        mesh.hold(|_| true, || ()).await.expect("nothing was held any more");
+    }
 }

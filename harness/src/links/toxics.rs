@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use hustings_record::Direction;
+use hustings_workloads::driver::LinkFault;
 use hustings_workloads::faults::LinkSlowdown;
 
 /// Toxics of a proxy, by name.
@@ -26,6 +27,11 @@ impl Toxic {
     /// The name that toxiproxy_rust gives it.
     pub(super) fn name(&self) -> String {
         format!("{}_{}", self.kind, self.stream)
+    }
+
+    /// Whether a link that bears it may answer late, or not at all.
+    pub(super) fn delays_answers(&self) -> bool {
+        self.kind != LOSE_REPLY
     }
 
     pub(super) fn attribute(&self, name: &str) -> u32 {
@@ -56,6 +62,20 @@ pub(super) fn spelled(direction: Direction) -> &'static str {
         Direction::Up => "host to server",
         Direction::Down => "server to host",
     }
+}
+
+/// The type of the toxic that loses answers.
+pub(super) const LOSE_REPLY: &str = "lose_reply";
+
+/// The toxics that may implement a fault, without their attributes. No toxic implements two faults.
+pub(super) fn of_fault(fault: LinkFault) -> Vec<Toxic> {
+    let kinds: &[&str] = match fault {
+        LinkFault::Partition => &["hold", "timeout"],
+        LinkFault::Slow => &["latency", "bandwidth"],
+        LinkFault::LostReply => &[LOSE_REPLY],
+    };
+    let streams = streams(Direction::Both);
+    kinds.iter().flat_map(|kind| streams.iter().map(move |stream| Toxic::new(kind, stream, &[]))).collect()
 }
 
 /// Each direction has its own toxics. Latency comes before bandwidth in the chain, so that both delays add up.

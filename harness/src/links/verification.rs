@@ -7,6 +7,7 @@ use hustings_record::{
     Direction, Evidence, FaultKind, HealedLink, PartitionedLink, Probe, ProbeAnswer, ProbeTimes, ResetLink, Slowness,
     VerificationStage,
 };
+use hustings_workloads::driver::LinkFault;
 use hustings_workloads::faults::LinkSlowdown;
 
 use super::actions::ChangeBounds;
@@ -89,18 +90,35 @@ pub(super) fn partition(
     LinkVerification::new(bracket, shown.is_ok(), evidence, seen)
 }
 
-/// Verified: every link that answered before its fault answers again.
-pub(super) fn heal(bracket: ChangeBounds, links: Vec<HealedLink>, answers: &[Reply]) -> LinkVerification {
+/// Verified: the fault's toxics are gone, and every link that answered before its fault answers again, except those that
+/// another fault delays (`delayed` of them).
+pub(super) fn heal(
+    bracket: ChangeBounds,
+    fault: LinkFault,
+    links: Vec<HealedLink>,
+    answers: &[Reply],
+    delayed: usize,
+) -> LinkVerification {
     let due = count(&links, |link| link.due);
     let came = count(&links, |link| link.due && answered(&link.after));
     let slowest = answers.iter().filter_map(Reply::after).max();
     let all = links.len();
     let seen = Evidence::Whole { links };
-    let verified = seen.shows(FaultKind::Partition, VerificationStage::Healed).is_ok();
-    let silent = if due == 0 { "nothing is verified, for no link answered before the fault: " } else { "" };
+    let kind = match fault {
+        LinkFault::Partition => FaultKind::Partition,
+        LinkFault::Slow => FaultKind::Slow,
+        LinkFault::LostReply => FaultKind::LostReply,
+    };
+    let asked = due > 0 || delayed > 0;
+    let verified = asked && seen.shows(kind, VerificationStage::Healed).is_ok();
+    let silent = if asked { "" } else { "nothing is verified, for no link answered before the fault: " };
+    let others = match delayed {
+        0 => String::new(),
+        delayed => format!("{delayed} of them are under another fault and need not answer; "),
+    };
     let evidence = format!(
-        "{silent}no toxic left on {all} links, read back; {came} of the {due} links that answered before answer again, the \
-         slowest after {:.1} ms",
+        "{silent}no toxic of it left on {all} links, read back; {others}{came} of the {due} links that answered before \
+         answer again, the slowest after {:.1} ms",
         millis(slowest.unwrap_or_default()),
     );
     LinkVerification::new(bracket, verified, evidence, seen)

@@ -8,9 +8,11 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 /// Environment variable of a started program and its descendants. It identifies the program.
 pub(crate) const PROGRAM_VARIABLE: &str = "HUSTINGS_PROGRAM";
+/// Environment variable of the processes that run a run's candidates, and of their descendants. It identifies the run.
+pub(crate) const RUN_VARIABLE: &str = "HUSTINGS_RUN";
 
-/// Maximum number of searches for a program's descendants.
-const SWEEPS_MAX: usize = 5;
+/// Maximum number of searches for the processes of a program or a run, each followed by a kill.
+pub(crate) const SWEEPS_MAX: usize = 5;
 
 /// A process: its pid, and its start time in clock ticks since boot (field 22 of `/proc/<pid>/stat`). Pids are reused;
 /// a pid with its start time is unique.
@@ -70,26 +72,46 @@ impl ProcessId {
         format!("{}.{}", self.pid, self.started)
     }
 
-    /// Kills all descendants of this program, in any session and process group. It does not find processes with a
-    /// changed environment, or of another user.
+    /// Whether this variable has this value in its environment, as it was at its start.
+    #[must_use]
+    pub(crate) fn has_variable(self, name: &str, value: &str) -> bool {
+        has_entry(self.pid, &format!("{name}={value}"))
+    }
+
+    /// The live processes with this variable in their environments, in any session and process group. It does not find
+    /// processes with a changed environment, or of another user.
+    pub(crate) fn all_with_variable(name: &str, value: &str) -> Vec<Self> {
+        let entry = format!("{name}={value}");
+        let pids = fs::read_dir("/proc").into_iter().flatten();
+        let pids = pids.filter_map(|process| process.ok()?.file_name().to_str()?.parse().ok());
+        pids.filter(|pid| has_entry(*pid, &entry)).filter_map(Self::of).collect()
+    }
+
+    /// The live processes of this program: itself and all descendants.
+    #[must_use]
+    pub fn with_descendants(self) -> Vec<Self> {
+        Self::all_with_variable(PROGRAM_VARIABLE, &self.mark())
+    }
+
+    /// Kills all live processes of this program.
     pub fn kill_descendants(self) {
-        let mark = format!("{PROGRAM_VARIABLE}={}", self.mark());
-        let is_marked = |pid: u32| {
-            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
-        };
         // A killed process may have started another one in the meantime.
         for _ in 0..SWEEPS_MAX {
-            let pids = fs::read_dir("/proc").into_iter().flatten();
-            let pids = pids.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-            let found: Vec<Self> = pids.filter(|pid| is_marked(*pid)).filter_map(Self::of).collect();
+            let found = self.with_descendants();
             if found.is_empty() {
                 return;
             }
+            let is_marked = |process: Self| process.has_variable(PROGRAM_VARIABLE, &self.mark());
             // A process that has ended in the meantime is no error.
-            found.into_iter().for_each(|process| _ = process.kill_if(|_| is_marked(process.pid)));
+            found.into_iter().for_each(|process| _ = process.kill_if(|_| is_marked(process)));
         }
     }
+}
+
+/// Whether the environment of the process with this pid contains this entry. False if it cannot be read.
+fn has_entry(pid: u32, entry: &str) -> bool {
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(|own| own == entry.as_bytes())
 }
 
 /// State letter of a process according to the kernel (`T`: stopped).

@@ -1,13 +1,15 @@
 //! A harness that is killed takes its servers along, and `hustings clean` removes its folder and nothing else.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use crate::ensemble_support::{all_gone, clean, harness, options};
-use crate::run_support::{ChildGuard, EXE};
+use crate::run_support::{ChildGuard, EXE, wait_until};
 use hustings::ensemble::local::LocalEnsemble;
-use hustings::files::workdir::WorkDir;
+use hustings::files::workdir::{FolderOwner, WorkDir};
 use hustings::process::procfs::ProcessId;
 
 /// Where the helper below makes its folder; without it the helper has nothing to do.
@@ -111,6 +113,48 @@ fn clean_kills_a_dead_runs_child_and_spares_processes_that_only_share_its_pid() 
         let _ = child.kill();
         child.wait().expect("reaped");
     }
+}
+
+/// A process in a group of its own, with the mark of a run. Its parent has been killed, and it ends with the test.
+struct Orphan(ProcessId);
+
+impl Orphan {
+    fn of(run: &str) -> Self {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "setsid sleep 60 >/dev/null & echo $!; wait"]).env("HUSTINGS_RUN", run);
+        let mut shell = shell.stdout(Stdio::piped()).spawn().expect("it starts");
+        let mut line = String::new();
+        BufReader::new(shell.stdout.take().expect("its output")).read_line(&mut line).expect("read");
+        let orphan = Self(line.trim().parse().ok().and_then(ProcessId::of).expect("a live process"));
+        assert!(wait_until(Duration::from_secs(20), || orphan.0.command_line().starts_with("sleep ")));
+        shell.kill().expect("killed");
+        shell.wait().expect("reaped");
+        orphan
+    }
+}
+
+impl Drop for Orphan {
+    fn drop(&mut self) {
+        let _ = self.0.kill_if(|line| line.starts_with("sleep "));
+    }
+}
+
+#[test]
+fn clean_kills_processes_that_carry_the_mark_of_a_dead_run_and_no_others() {
+    let root = tempfile::tempdir().expect("a temp dir");
+    let folder = dead_run(root.path(), "");
+    let owner = fs::read_to_string(folder.join("owner.json")).expect("read");
+    let owner: FolderOwner = serde_json::from_str(&owner).expect("an owner");
+    let alive = WorkDir::create_in(root.path(), "alive").expect("a folder");
+    let same_id = FolderOwner { started: 1, ..owner.clone() };
+    let (ours, others) = (Orphan::of(&owner.mark()), [Orphan::of(alive.mark()), Orphan::of(&same_id.mark())]);
+
+    let (ok, said) = clean(root.path(), &["--dry-run"], None);
+    assert!(ok && said.contains(&format!("kill processes {}", ours.0.pid)) && ours.0.is_alive(), "{said}");
+    let (ok, said) = clean(root.path(), &[], None);
+    assert!(ok && said.contains(&format!("killed 1 of processes {}", ours.0.pid)), "{said}");
+    assert!(!ours.0.is_alive() && !folder.exists());
+    assert!(others.iter().all(|other| other.0.is_alive()), "those are of other runs");
 }
 
 #[test]

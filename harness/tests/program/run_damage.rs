@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use crate::run_support::scenario::{LENIENT, calm, endless, on_one_server, scenario};
-use crate::run_support::{Bench, checkers_of, files};
+use crate::run_support::{Bench, EXE, checkers_of, files, wait_until};
 use hustings_record::{Record, RunState};
 use hustings_reports::verdict::Verdict;
 use rustix::process::Signal;
@@ -80,6 +81,27 @@ fn clean_removes_what_is_left_and_nothing_else(bench: &Bench) {
     assert!(!left[0].exists());
     assert!(mine.iter().all(|path| path.exists()), "{}", ran.err);
     assert_eq!(files(&bench.path("record"), ""), records, "the record is not a left-over");
+}
+
+#[test]
+fn clean_ends_what_the_programs_of_a_killed_run_have_started_in_groups_of_their_own() {
+    let bench = Bench::new();
+    let text = format!("setsid sleep 60 &\nexec {EXE} candidate stand predecessor-watch\n");
+    let program = format!("sh {}", bench.file("program.sh", &text).display());
+    let file = bench.scenario(&on_one_server(&endless("none")));
+    let command = ["run", &file, "--out", "record", "--candidate", &program, "--ensemble", "embedded"];
+    let mut running = bench.start(bench.command(&command));
+    let helper = " sleep 60";
+    let helpers = || bench.processes().iter().filter(|line| line.contains(helper)).count();
+    running.until("a helper of each program", || helpers() == 3);
+    running.signal(Signal::KILL);
+    running.end().expect(128 + 9);
+    let are_alone = || bench.processes().iter().all(|line| line.contains(helper));
+    assert!(wait_until(Duration::from_secs(20), are_alone), "{:#?}", bench.processes());
+    assert_eq!(helpers(), 3, "nothing was left that could end them");
+    let ran = bench.run(&["clean"]).expect(0);
+    assert!(ran.err.contains("killed 3 of processes"), "{}", ran.err);
+    bench.assert_nothing_left();
 }
 
 #[test]

@@ -61,6 +61,12 @@ fn slower_servers_are_found_and_a_run_that_differs_in_more_is_refused() {
     }
     let forced = bench.run(&["compare", "base", "other", "--force"]);
     assert!(forced.err.contains("compared all the same") && forced.err.contains("work_interval_ms"), "{}", forced.err);
+    bench.run(&["gate", "other", "--baseline", "base"]).expect(2);
+    let forced = bench.run(&["gate", "other", "--baseline", "base", "--force", "--junit", "forced.xml"]);
+    let listed = forced.err.lines().find(|line| line.starts_with("! compared all the same: "));
+    assert!(listed.is_some_and(|line| line.contains("work_interval_ms 40 against 80")), "{}", forced.err);
+    let text = fs::read_to_string(bench.path("forced.xml")).expect("a file");
+    assert!(text.contains("<skipped message=\"compared all the same: "), "{text}");
     let refused = bench.run(&["compare", "base"]).expect(2);
     assert!(refused.err.contains("no two sides"), "{}", refused.err);
     bench.run(&["compare", "base", "nowhere"]).expect(4);

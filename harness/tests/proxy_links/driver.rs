@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use hustings::links::{ExternalToxiproxy, LinkError, LinkVerification, RunLinks};
 use hustings_record::Direction;
+use hustings_workloads::driver::LinkFault;
 use hustings_workloads::faults::LinkSlowdown;
 
 use super::support::*;
@@ -66,6 +67,34 @@ async fn a_partition_is_seen_and_heals_on_the_same_connections() {
         ["h000-s1", "h000-s2", "h000-s3", "h001-s1", "h001-s2", "h001-s3"]
     );
     links.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_heal_of_a_fault_leaves_other_faults_on_its_links_in_force() {
+    let links = embedded(1, 1, false).await;
+    let mut standing: Vec<_> = links.endpoints(0).into_iter().map(session).collect();
+    let waits = async || links.lose_replies(&[0], async |_| false).await;
+    // The partition outlives the lost reply.
+    assert!(!waits().await.unwrap().verified, "no create has passed");
+    seen(&links.partition(&[0], Direction::Both).await.unwrap());
+    let healed = links.heal_fault(&[0], LinkFault::LostReply).await.unwrap();
+    seen(&healed);
+    assert!(healed.evidence.contains("3 of them are under another fault"), "{healed:?}");
+    standing.iter_mut().for_each(|stream| stream.write_all(&[1; 12]).unwrap());
+    assert!(standing.iter_mut().all(is_quiet));
+    seen(&links.heal_fault(&[0], LinkFault::Partition).await.unwrap());
+    for stream in &mut standing {
+        assert_eq!(read_exactly(stream, 41).len(), 41);
+    }
+    // The lost reply outlives a partition and slow links.
+    waits().await.unwrap();
+    seen(&links.partition(&[0], Direction::Both).await.unwrap());
+    seen(&links.heal_fault(&[0], LinkFault::Partition).await.unwrap());
+    seen(&links.slow(&[0], &LinkSlowdown { latency_ms: 201, ..LinkSlowdown::default() }).await.unwrap());
+    seen(&links.heal_fault(&[0], LinkFault::Slow).await.unwrap());
+    assert!(matches!(waits().await, Err(LinkError::AlreadyThere { .. })));
+    seen(&links.heal_fault(&[0], LinkFault::LostReply).await.unwrap());
+    waits().await.unwrap();
 }
 
 #[tokio::test]

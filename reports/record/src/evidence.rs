@@ -90,7 +90,7 @@ pub struct PartitionedLink {
 pub struct HealedLink {
     pub host: u16,
     pub server: u32,
-    /// It answered before its fault.
+    /// It answered before its fault, and no other fault holds or delays it after its heal.
     pub due: bool,
     pub after: Probe,
 }
@@ -189,13 +189,19 @@ impl Evidence {
                 Some(wanted) if wanted == *way => all(links, |link| link.shows(*way)),
                 _ => Err(format!("links that were cut {way} are no proof of a {kind}")),
             },
-            (Self::Whole { links }, VerificationStage::Healed) => match links.iter().any(|link| link.due) {
-                true => all(links, HealedLink::shows),
-                false => Err("no link answered before the fault".to_owned()),
-            },
-            (Self::Reset { links }, VerificationStage::Injected) => all(links, ResetLink::shows),
+            (Self::Whole { links }, VerificationStage::Healed) => {
+                // A fault that waited for a trigger may end while another one, which may hit any host by then, is in force
+                // on all of its links.
+                match facts.waits_at_sync_point || links.iter().any(|link| link.due) {
+                    true => all(links, HealedLink::shows),
+                    false => Err("no link answered before the fault".to_owned()),
+                }
+            }
+            (Self::Reset { links }, VerificationStage::Injected) if kind == FaultKind::Disconnect => {
+                all(links, ResetLink::shows)
+            }
             (Self::Slow { held, .. }, VerificationStage::Injected) => all(held, Slowness::shows),
-            (Self::Modelled { links }, _) => all(links, |link| link.shows(facts.cuts, stage)),
+            (Self::Modelled { links }, _) => all(links, |link| link.shows(kind, stage)),
             (Self::Lost { replies, .. }, VerificationStage::Injected) if kind == FaultKind::LostReply => {
                 all(replies, |reply| match reply.zxid > 0 {
                     true => Ok(()),
@@ -470,10 +476,12 @@ impl Slowness {
 }
 
 impl ModelledLink {
-    fn shows(&self, cuts: Option<Direction>, stage: VerificationStage) -> Result<(), String> {
+    /// After a heal, another fault may still be in force on it.
+    fn shows(&self, kind: FaultKind, stage: VerificationStage) -> Result<(), String> {
         let Self { host, server, held, slow } = self;
-        let fine = match (stage, cuts) {
-            (VerificationStage::Healed, _) => held.is_none() && !slow,
+        let fine = match (stage, kind.facts().cuts) {
+            (VerificationStage::Healed, Some(_)) => held.is_none(),
+            (VerificationStage::Healed, None) => !slow || kind != FaultKind::Slow,
             (VerificationStage::Injected, Some(way)) => *held == Some(way) || *held == Some(Direction::Both),
             (VerificationStage::Injected, None) => *slow,
         };

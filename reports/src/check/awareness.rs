@@ -46,8 +46,13 @@ impl<'i, 'a> AwarenessJudge<'i, 'a> {
         let left = longest(&unaware)?;
         let stalls: Vec<&Stall> =
             self.index.lives.stalls_in(&[term.host], span).filter(|stall| stall.own > 0).collect();
-        unaware.extend(stalls.iter().map(|stall| (stall.from, stall.to.saturating_add(notified))));
-        let stall = stalls.into_iter().max_by_key(|stall| stall.own).filter(|_| longest(&unaware).is_none());
+        // A long stall delays what would have notified it. Short ones delay it by no more than they last.
+        let limit = self.index.stall_limit();
+        let long = stalls.iter().filter(|stall| stall.own > limit);
+        unaware.extend(long.map(|stall| (stall.from, stall.to.saturating_add(notified))));
+        let short: Nanos = stalls.iter().filter(|stall| stall.own <= limit).map(|stall| stall.own).sum();
+        let explained = longest(&unaware).is_none_or(|left| left.1 - left.0 <= short);
+        let stall = stalls.into_iter().max_by_key(|stall| stall.own).filter(|_| explained);
         Some(AwareSpans { longest: left, stall })
     }
 

@@ -81,7 +81,7 @@ impl Section for Handovers {
     fn check(index: &Index<'_>) -> Finding<Self> {
         let mut finding = Finding::default();
         let counts = count(index);
-        judge_unplanned(index, &counts, &mut finding);
+        judge_unplanned(index, &mut finding);
         if let Some(expected) = index.info.expect.handovers {
             judge_lost(index, expected, &mut finding);
         }
@@ -135,7 +135,7 @@ fn count(index: &Index<'_>) -> Handovers {
 
 /// Compares the unplanned handovers with the expectation. Those that a harness stall may explain do not count, nor do
 /// those that an unverified server fault would explain.
-fn judge_unplanned(index: &Index<'_>, counts: &Handovers, finding: &mut Finding<Handovers>) {
+fn judge_unplanned(index: &Index<'_>, finding: &mut Finding<Handovers>) {
     let (expected, unplanned) = (index.info.expect.unplanned, &index.losses.unplanned);
     let kept = |change: &LeaderChange| kept_from_leading(index, change);
     let (stalled, others): (Vec<&LeaderChange>, Vec<&LeaderChange>) =
@@ -146,7 +146,8 @@ fn judge_unplanned(index: &Index<'_>, counts: &Handovers, finding: &mut Finding<
         finding.inconclusive(format!("{perhaps} unplanned handovers could be excused by an unverified fault alone"));
     }
     let certain = others.len() as u64 - perhaps;
-    let counted = expected.counted(certain, certain.min(counts.excused));
+    let excused = others.iter().filter(|change| is_excused(index, change)).count() as u64;
+    let counted = expected.counted(certain, excused);
     finding.judge(expected, counted, "unplanned handovers", evidence(index));
     if !stalled.is_empty() {
         finding.inconclusive_by_stall(format!(
@@ -319,13 +320,14 @@ fn is_excused(index: &Index<'_>, change: &LeaderChange) -> bool {
     was_cut_off(index, change, |fault| fault.verified()) || is_echo(index, change)
 }
 
-/// Whether the loser's client lost its connection under a server fault, for at least the shortest time after which its
-/// session may have ended.
+/// Whether the loser's client lost its connection under a server fault, before or just after it lost the lead, for at
+/// least the shortest time after which its session may have ended.
 fn was_cut_off(index: &Index<'_>, change: &LeaderChange, counts: fn(&Fault<'_>) -> bool) -> bool {
     let (lost, next) = (&index.terms.all[change.term], &index.terms.all[change.successor]);
-    let Some(gone) = index.candidates.disconnected_since(lost.session, next.grant) else { return false };
+    let Some(gone) = index.candidates.cut_off_since(lost.session, next.grant) else { return false };
     let mut faults = index.faults.on_servers().filter(|fault| counts(fault));
     gone + index.session_ends_after_loss() <= next.grant
+        && gone <= change.at.max(lost.ended.1) + index.stall_limit()
         && faults.any(|fault| fault.t <= gone && change.at <= fault.explains_until)
 }
 

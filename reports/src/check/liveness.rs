@@ -30,7 +30,7 @@ use crate::index::{EDGE_NS, Ending, Fault, Index, Term};
 use crate::stats::spans::{Span, total};
 use hustings_record::numbers::to_u32;
 use hustings_record::words::duration;
-use hustings_record::{EvidenceSource, Nanos, RevokeReason};
+use hustings_record::{EvidenceSource, Nanos, RevokeReason, SessionState};
 
 /// Time without a leader.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -229,11 +229,21 @@ impl<'a> Bounds<'_, 'a> {
         match term.ending {
             Ending::Revoked(RevokeReason::Resigned) if self.gave_back(term) => 0,
             Ending::Revoked(RevokeReason::Deposed | RevokeReason::ElectionDeleted) => 0,
-            Ending::Revoked(RevokeReason::SessionEnded) => 3 * self.index.tick / 2,
-            Ending::Revoked(RevokeReason::Resigned | RevokeReason::SteppedDown) | Ending::Died | Ending::Censored => {
-                self.tolerance.cut_off()
-            }
+            Ending::Revoked(RevokeReason::SessionEnded) if self.session_had_ended(term) => 3 * self.index.tick / 2,
+            Ending::Revoked(RevokeReason::Resigned | RevokeReason::SessionEnded | RevokeReason::SteppedDown)
+            | Ending::Died
+            | Ending::Censored => self.tolerance.cut_off(),
         }
+    }
+
+    /// Whether the term's session had ended when the belief did. A program's reason is free text, so its connections
+    /// decide.
+    fn session_had_ended(&self, term: &Term<'_>) -> bool {
+        let index = self.index;
+        let states = index.candidates.states.get(&term.session).map_or(&[][..], Vec::as_slice);
+        let by = term.ended.1.saturating_add(index.stall_limit());
+        !index.lives.runs_program(term.host)
+            || states.iter().any(|state| matches!(state.1, SessionState::Ended(_)) && state.0 <= by)
     }
 
     /// Whether the deletion of the resigner's znode was answered.

@@ -109,9 +109,10 @@ impl Section for SplitBrain {
         let epsilon = index.margin();
         let mut active = pairs(index, -epsilon, active_pieces);
         let doubtful = cut_stalls_out(index, &mut active);
-        let possible = pairs(index, epsilon, possible_pieces).into_keys();
-        let possible =
-            possible.filter(|pair| !active.contains_key(pair) && !doubtful.contains_key(pair)).count() as u64;
+        let mut possible = pairs(index, epsilon, possible_pieces);
+        possible.retain(|pair, _| !active.contains_key(pair) && !doubtful.contains_key(pair));
+        let possible_max_ns = possible.values().map(|pair| pair.length).max().unwrap_or(0);
+        let possible = possible.len() as u64;
         let (latent, latent_max_ns) = latent(index, epsilon);
 
         let result = Self {
@@ -125,6 +126,7 @@ impl Section for SplitBrain {
             lengths: lengths_of(&active).distribution(),
         };
         judge(index, &mut finding, &result, (&active, doubtful.len()));
+        judge_possible(index, &mut finding, possible_max_ns);
         describe(index, &mut finding, &active);
         finding.headline(format!(
             "{} overlaps while both ran in {} whose loser lived on ({}), longest {}; {} latent, {} possible; {} verified orders of faults",
@@ -225,6 +227,15 @@ fn judge(
     } else {
         let ran = duration(undisturbed);
         finding.inconclusive_by_stall(format!("{text}; in {ran} at most, nothing stalled and every server ran"));
+    }
+}
+
+/// Where overlaps are allowed up to a length, one that may be longer leaves that open.
+fn judge_possible(index: &Index<'_>, finding: &mut Finding<SplitBrain>, longest: Nanos) {
+    let share = index.info.expect.overlap_of_t_max.filter(|_| index.info.expect.overlap != Expectation::None);
+    if let Some((share, t)) = share.zip(index.timeout).filter(|(share, t)| longest as f64 > share * *t as f64) {
+        let (longest, of_t) = (duration(longest), longest as f64 / t as f64);
+        finding.inconclusive(format!("an overlap of {longest}, {of_t:.3} T, is possible; theory allows {share} T"));
     }
 }
 

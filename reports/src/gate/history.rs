@@ -5,9 +5,11 @@ use super::items::GateResult;
 use crate::render::clean;
 use crate::summary::Summary;
 
-/// Columns before the figures. `run` identifies a line.
+/// Columns before the figures.
 const COLUMNS: [&str; 4] = ["time", "run", "commit", "verdict"];
+const TIME_COLUMN: usize = 0;
 const RUN_COLUMN: usize = 1;
+const COMMIT_COLUMN: usize = 2;
 
 /// Why a line cannot be added to a file.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,11 +43,11 @@ pub fn history(
         FigureReading::Value(value) => value.to_string(),
         FigureReading::Hidden | FigureReading::Missing => String::new(),
     });
+    let figures: Vec<String> = figures.collect();
     let verdict = gated.verdict.to_string();
     let own: [&str; 4] = [&summary.manifest.started_utc, &summary.manifest.run, commit, &verdict];
     let own = own.map(clean::csv_text);
-    let run = own[RUN_COLUMN].clone();
-    let line = csv_line(own.into_iter().chain(figures))?;
+    let line = csv_line(own.iter().chain(&figures).cloned())?;
     let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(there.as_bytes());
     let mut lines =
         reader.records().filter_map(Result::ok).filter(|line| line.iter().any(|cell| !cell.trim().is_empty()));
@@ -57,8 +59,24 @@ pub fn history(
     if !head.iter().map(|name| clean::csv_text(name.trim_end())).eq(columns.iter().cloned()) {
         return Err(HistoryError::OtherColumns { was: head.len(), is: columns.len() });
     }
-    let is_known = lines.any(|line| line.get(RUN_COLUMN).is_some_and(|cell| clean::csv_text(cell) == run));
+    let is_known = lines.any(|line| is_of_run(&line, &own, &figures));
     Ok((!is_known).then(|| format!("{behind}{line}")))
+}
+
+/// Whether a line of the file is of the run with these cells. A run with a start is known by its name and start, and a line without
+/// a start by its name. Simulated runs have no start, and share their names: such a line has the same figures, and the same commit
+/// unless this run names none.
+fn is_of_run(line: &csv::StringRecord, own: &[String; 4], figures: &[String]) -> bool {
+    let cell = |column: usize| clean::csv_text(line.get(column).unwrap_or_default());
+    let is_same = |column: usize| cell(column) == own[column];
+    if !is_same(RUN_COLUMN) {
+        return false;
+    }
+    if !own[TIME_COLUMN].is_empty() {
+        return cell(TIME_COLUMN).is_empty() || is_same(TIME_COLUMN);
+    }
+    let has_figures = line.iter().skip(COLUMNS.len()).map(str::trim).eq(figures.iter().map(String::as_str));
+    has_figures && (own[COMMIT_COLUMN].is_empty() || is_same(COMMIT_COLUMN))
 }
 
 /// These cells as a line with its end.

@@ -34,6 +34,9 @@ pub struct GateResult {
     /// Why no record of this plan can pass, whatever it shows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hopeless: Option<String>,
+    /// In what the record and its baseline are not alike: refusals to compare them that were overridden by force.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub forced: Vec<String>,
     /// Repetitions that are not judged: harness stalls spoilt them, and most of their configuration's are left.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<ExcludedRepetition>,
@@ -167,7 +170,9 @@ pub fn gate(
     let verdict = items.iter().map(|item| item.verdict).fold(decided(summary), Verdict::merge);
     let verdict = if judged.is_empty() { verdict.merge(Verdict::Inconclusive) } else { verdict };
     let (run, scenario) = (summary.manifest.run.clone(), summary.manifest.scenario.clone());
-    Ok(GateResult { verdict, run, scenario, hopeless: hopeless(&counted, least), left_out, items })
+    let hopeless = hopeless(&counted, least);
+    let forced = asked.comparing.map_or_else(Vec::new, |comparing| comparing.forced.clone());
+    Ok(GateResult { verdict, run, scenario, hopeless, forced, left_out, items })
 }
 
 fn left_out(summary: &Summary) -> Vec<ExcludedRepetition> {
@@ -269,15 +274,24 @@ fn injections(ConfigurationCount { name, seen, .. }: &ConfigurationCount<'_>, le
 
 fn of_limit(limit: &Limit<'_>) -> Item {
     let Limit { cell, figure, read, most } = limit;
-    let (verdict, seen) = match read {
-        FigureReading::Value(value) if value <= most => (Verdict::Pass, three_digits(*value)),
-        FigureReading::Value(value) => (Verdict::Fail, three_digits(*value)),
+    let allowed = three_digits(*most);
+    let (verdict, [seen, allowed]) = match read {
+        FigureReading::Value(value) if value <= most => (Verdict::Pass, [three_digits(*value), allowed]),
+        FigureReading::Value(value) => (Verdict::Fail, distinct_texts(*value, *most)),
         // Longer than anything that ended: over any limit.
-        FigureReading::Hidden => (Verdict::Fail, "more than was seen to end".to_owned()),
-        FigureReading::Missing => (Verdict::Inconclusive, "not there".to_owned()),
+        FigureReading::Hidden => (Verdict::Fail, ["more than was seen to end".to_owned(), allowed]),
+        FigureReading::Missing => (Verdict::Inconclusive, ["not there".to_owned(), allowed]),
     };
-    let text = format!("{seen}, at most {} is allowed", three_digits(*most));
+    let text = format!("{seen}, at most {allowed} is allowed");
     Item::new(Some(&cell.info.name), GateQuestion::Limit, figure.name, verdict, text)
+}
+
+/// A figure and its limit, which differ: with three digits each, or with as many as it takes for the texts to differ.
+fn distinct_texts(value: f64, limit: f64) -> [String; 2] {
+    let both = [value, limit];
+    let longer = (1..=6).map(|decimals| both.map(|one| format!("{one:.decimals$}")));
+    let mut texts = [both.map(three_digits)].into_iter().chain(longer);
+    texts.find(|[value, limit]| value != limit).unwrap_or_else(|| both.map(|one| one.to_string()))
 }
 
 fn of_pair(pair: &ComparedPair) -> Vec<Item> {
@@ -313,6 +327,19 @@ fn in_words(found: &Comparison) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_figure_over_its_limit_has_as_many_digits_as_tell_the_two_apart() {
+        for (value, limit, texts) in [
+            (1090.0, 1089.6, ["1090.0", "1089.6"]),
+            (1089.64, 1089.6, ["1089.64", "1089.60"]),
+            (0.002, 0.001, ["0.002", "0.001"]),
+            (30.000_000_02, 30.000_000_01, ["30.00000002", "30.00000001"]),
+            (31.0, 30.0, ["31.0", "30.0"]),
+        ] {
+            assert_eq!(distinct_texts(value, limit), texts.map(str::to_owned));
+        }
+    }
 
     #[test]
     fn a_plan_is_too_small_only_where_all_its_repetitions_are_in_the_record() {

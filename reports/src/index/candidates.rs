@@ -217,6 +217,15 @@ impl<'a> Candidates<'a> {
         before.iter().rev().take_while(|s| s.1 != SessionState::Connected).last().map(|s| s.0)
     }
 
+    /// As [`Self::disconnected_since`], but a client that closes its session itself is not cut off by that.
+    #[must_use]
+    pub fn cut_off_since(&self, session: i64, at: Nanos) -> Option<Nanos> {
+        let states = self.states.get(&session)?;
+        let before = &states[..states.partition_point(|s| s.0 <= at)];
+        let away = before.iter().rev().take_while(|s| s.1 != SessionState::Connected);
+        away.filter(|s| s.1 != SessionState::Ended(SessionEnd::Closed)).last().map(|s| s.0)
+    }
+
     /// Whether the session lost its connection, or ended, within `span`.
     #[must_use]
     pub fn lost_touch(&self, session: i64, span: Span) -> bool {

@@ -150,7 +150,8 @@ impl<'a> Index<'a> {
             UnansweredCreates::new((&candidates, &notices), &presence, &faults, &lives, back, |since| {
                 deadline.expires_by(since, lingers)
             });
-        let losses = Losses::new(&candidates, &faults, &terms, &intervals, &phases, &deadline);
+        let unread = unread(&few);
+        let losses = Losses::new(&candidates, &faults, &terms, (&intervals, &unread), &phases, &deadline);
         Self {
             cell,
             info,
@@ -178,7 +179,7 @@ impl<'a> Index<'a> {
             znodes,
             servers,
             probes: Probes::new(&few),
-            unread: unread(&few),
+            unread,
             few,
             implausible,
         }

@@ -20,11 +20,13 @@ pub enum LeadershipConfounder {
 }
 
 impl Index<'_> {
-    /// The excuse that covers all of these spans, in which these terms took part; `None` if there is none.
+    /// The excuse that covers all of these spans, in which these terms took part; `None` if there is none. Of two terms,
+    /// one that ZooKeeper alone named as the owner in these spans led rightly: what held it up excuses nothing.
     #[must_use]
     pub fn leadership_confounder(&self, spans: &[Span], terms: &[&Term<'_>]) -> Option<LeadershipConfounder> {
-        let waking: Vec<Span> = terms.iter().flat_map(|term| self.wakings(term)).collect();
-        let forced = terms.iter().flat_map(|term| self.forced(term)).chain(waking.iter().copied());
+        let at_fault = terms.iter().filter(|term| terms.len() == 1 || !self.alone_owned(term, spans));
+        let waking: Vec<Span> = at_fault.clone().flat_map(|term| self.wakings(term)).collect();
+        let forced = at_fault.flat_map(|term| self.forced(term)).chain(waking.iter().copied());
         let forced = union(forced.collect());
         let waking = union(waking);
         let within = |excused: &[Span]| !excused.is_empty() && spans.iter().all(|&s| without(s, excused).is_empty());
@@ -33,6 +35,12 @@ impl Index<'_> {
         } else {
             within(&forced).then_some(LeadershipConfounder::Forced)
         }
+    }
+
+    /// Whether ZooKeeper named the owner in these spans, and it was always this term's.
+    fn alone_owned(&self, term: &Term<'_>, spans: &[Span]) -> bool {
+        let mut named = spans.iter().flat_map(|&span| self.intervals.within(term.group, span)).peekable();
+        named.peek().is_some() && named.all(|interval| interval.is_of(term))
     }
 
     /// The excuse for a write: its cause must hit the write's own candidate, in the term that the write belongs to.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::candidates::Candidates;
 use super::fault::Fault;
 use super::faults::{Deadline, Faults};
-use super::intervals::{OwnershipInterval, OwnershipIntervals};
+use super::intervals::OwnershipIntervals;
 use super::survival::Survival;
 use super::terms::{Ending, Term, Terms};
 use super::verification::VerificationResult;
@@ -75,7 +75,6 @@ struct LossFinder<'i, 'a> {
     survival: Survival<'i, 'a>,
     /// Confirmed terms of each group, in the order of a⁺.
     confirmed: BTreeMap<u32, Vec<usize>>,
-    drain: Nanos,
     /// Beginning of the tear-down.
     until: Nanos,
 }
@@ -85,20 +84,19 @@ impl Losses {
         candidates: &Candidates<'_>,
         faults: &Faults<'_>,
         terms: &Terms<'_>,
-        intervals: &OwnershipIntervals,
+        (intervals, unread): (&OwnershipIntervals, &BTreeSet<u16>),
         phases: &BTreeMap<Phase, Nanos>,
         deadline: &Deadline<'_>,
     ) -> Self {
         let until = phases.get(&Phase::TearDown).copied().unwrap_or(deadline.end);
-        let drain = phases.get(&Phase::Drain).copied().unwrap_or(until);
         let mut confirmed = BTreeMap::new();
         for (&group, places) in &terms.by_group {
             let mut places: Vec<usize> = places.iter().copied().filter(|&p| terms.all[p].granted.is_some()).collect();
             places.sort_by_key(|&p| terms.all[p].granted);
             confirmed.insert(group, places);
         }
-        let survival = Survival { candidates, intervals, timeout: deadline.timeout };
-        let finder = LossFinder { candidates, faults, terms, intervals, survival, confirmed, drain, until };
+        let survival = Survival { candidates, intervals, unread, timeout: deadline.timeout };
+        let finder = LossFinder { candidates, faults, terms, intervals, survival, confirmed, until };
         let mut losses = Self { all: finder.losses(), ..Self::default() };
         finder.other_changes(&mut losses);
         losses
@@ -128,7 +126,8 @@ impl LossFinder<'_, '_> {
             let mut met: BTreeMap<u32, usize> = BTreeMap::new();
             for &cand in &fault.cands {
                 let held = self.terms.held_by(cand, proof.from).or_else(|| self.terms.held_by(cand, fault.t));
-                let meets = |term: usize| self.is_hit(proof, term) && !self.is_over(term, proof.from);
+                let meets =
+                    |term: usize| self.is_hit(proof, term) && !self.survival.is_over(&self.terms.all[term], proof.from);
                 let Some(term) = held.filter(|&term| meets(term)) else { continue };
                 let best = met.entry(self.terms.all[term].group).or_insert(term);
                 if self.terms.all[*best].grant < self.terms.all[term].grant {
@@ -163,18 +162,6 @@ impl LossFinder<'_, '_> {
         lost.peek().is_none() || lost.any(|reply| reply.zxid == self.terms.all[term].czxid)
     }
 
-    /// Whether the lead had gone by `at`, even if still believed: ZooKeeper had named its owner, and then another one
-    /// or none.
-    fn is_over(&self, term: usize, at: Nanos) -> bool {
-        let term = &self.terms.all[term];
-        let intervals = self.intervals.of_group(term.group);
-        let is_own = |interval: &&OwnershipInterval| interval.czxid == Some(term.czxid);
-        // An owner that is named from that very moment on was not the owner before it.
-        let before = intervals[..intervals.partition_point(|interval| interval.span.0 < at)].last();
-        let now = before.filter(|interval| at <= interval.span.1);
-        now.is_some_and(|now| !is_own(&now)) && intervals.iter().filter(is_own).any(|interval| interval.span.1 < at)
-    }
-
     /// When the deletion of a resigner's znode was sent and answered.
     fn deletion(&self, fault: &Fault<'_>, term: &Term<'_>) -> Option<Span> {
         if fault.kind != FaultKind::Resign {
@@ -189,9 +176,7 @@ impl LossFinder<'_, '_> {
         let term = &self.terms.all[lost];
         let confirmed = self.confirmed.get(&term.group).map_or(&[][..], Vec::as_slice);
         let first = confirmed.partition_point(|&p| self.terms.all[p].granted <= Some(effect));
-        // A session that was ended by force may have had the lead once more while that was under way.
-        let over = |p: usize| fault.kind == FaultKind::Expire && self.terms.all[p].incarnation() == term.incarnation();
-        let next = confirmed[first..].iter().copied().find(|&p| p != lost && !over(p));
+        let next = confirmed[first..].iter().copied().find(|&p| p != lost && !self.is_echo(fault, lost, p, deletion));
         // From the tear-down on, leads change because candidates leave by order.
         let next = next.filter(|&p| self.terms.all[p].granted < Some(self.until));
         let outlived = self.survival.outlived_at(fault, term);
@@ -200,16 +185,38 @@ impl LossFinder<'_, '_> {
         let gone =
             |next: &Term<'_>| deletion.is_some_and(|sent| next.grant >= sent.1) || next.rests_on_another_znode(term);
         match next.map(|p| (p, &self.terms.all[p])) {
-            Some((_, next)) if next.incarnation() == term.incarnation() && !gone(next) => LossOutcome::Survived,
+            Some((_, next))
+                if next.incarnation() == term.incarnation() && !gone(next) && !fault.always_costs_leads() =>
+            {
+                LossOutcome::Survived
+            }
             Some((_, next)) if kept && next.granted > outlived => LossOutcome::Survived,
             Some((successor, _)) => LossOutcome::Completed { successor },
             None if !fault.always_costs_leads()
+                && !self.survival.is_over(term, self.until)
                 && (kept || term.ending == Ending::Censored || term.ended.0 >= self.until) =>
             {
                 LossOutcome::Survived
             }
             None => LossOutcome::Censored { at: self.until.max(effect) },
         }
+    }
+
+    /// Whether the term is the lost lead once more, which takes nothing over: its candidate believed again while the lead
+    /// was being lost, or after that. A session that is ended by force, and a znode that is deleted, are over whatever is
+    /// believed of them. Of other losses, those are that ZooKeeper had named another owner, or none, before.
+    fn is_echo(&self, fault: &Fault<'_>, lost: usize, again: usize, deletion: Option<Span>) -> bool {
+        let (lost, again) = (&self.terms.all[lost], &self.terms.all[again]);
+        if again.incarnation() != lost.incarnation()
+            || again.rests_on_another_znode(lost) && fault.kind != FaultKind::Expire
+        {
+            return false;
+        }
+        let same_znode = deletion.is_none() && again.is_known() && again.czxid == lost.czxid;
+        let is_being_deleted = deletion.is_some_and(|sent| again.grant < sent.1);
+        fault.kind == FaultKind::Expire
+            || fault.always_costs_leads() && (same_znode || is_being_deleted)
+            || self.survival.is_over(lost, again.grant)
     }
 
     /// Several faults may hit one term. Its loss belongs to the first that it did not survive. It survived those before
@@ -240,7 +247,7 @@ impl LossFinder<'_, '_> {
             LossOutcome::Censored { .. } => false,
         };
         let (fault, term) = (&self.faults.all[loss.fault], &self.terms.all[loss.term]);
-        if gone || fault.always_costs_leads() || self.is_over(loss.term, later.effect) {
+        if gone || fault.always_costs_leads() || self.survival.is_over(term, later.effect) {
             return false;
         }
         later.effect > fault.explains_until
@@ -313,9 +320,7 @@ impl LossFinder<'_, '_> {
             for pair in places.windows(2) {
                 let (term, next) = (&self.terms.all[pair[0]], &self.terms.all[pair[1]]);
                 let at = term.ended.0.min(next.granted.unwrap_or(next.grant));
-                let stopped = at >= self.until
-                    || at >= self.drain && term.ending == Ending::Revoked(RevokeReason::Resigned)
-                    || term.ending == Ending::Revoked(RevokeReason::ElectionDeleted);
+                let stopped = at >= self.until || term.ending == Ending::Revoked(RevokeReason::ElectionDeleted);
                 let same = term.incarnation() == next.incarnation() && !next.rests_on_another_znode(term);
                 if same || planned.contains(&pair[1]) || stopped {
                     continue;
@@ -323,7 +328,8 @@ impl LossFinder<'_, '_> {
                 let change = LeaderChange { group, term: pair[0], successor: pair[1], at };
                 // A leader that stepped down without a connection owns the lead while its session lives. The death of a
                 // process is known only between two times.
-                let kept = term.ending == Ending::Revoked(RevokeReason::SteppedDown);
+                let kept = term.ending == Ending::Revoked(RevokeReason::SteppedDown)
+                    && self.survival.may_have_lost_contact(term, (at, next.grant.max(at)));
                 let by = if kept { next.grant } else { term.ended.1.min(next.grant) };
                 match self.cause(term, (at, by.max(at))) {
                     None => losses.unplanned.push(change),

@@ -2,13 +2,17 @@
 
 use super::candidates::Candidates;
 use super::fault::Fault;
-use super::intervals::OwnershipIntervals;
+use super::intervals::{OwnershipInterval, OwnershipIntervals};
 use super::terms::Term;
+use crate::stats::spans::Span;
 use hustings_record::Nanos;
+use std::collections::BTreeSet;
 
 pub(super) struct Survival<'i, 'a> {
     pub(super) candidates: &'i Candidates<'a>,
     pub(super) intervals: &'i OwnershipIntervals,
+    /// Hosts of which not every connection could be decoded.
+    pub(super) unread: &'i BTreeSet<u16>,
     /// T.
     pub(super) timeout: Nanos,
 }
@@ -23,6 +27,7 @@ impl Survival<'_, '_> {
         believed
             && over <= at
             && !fault.always_costs_leads()
+            && self.is_read(term)
             && self.candidates.connected(term.session, at)
             && self.owned(term, over, at)
     }
@@ -36,7 +41,30 @@ impl Survival<'_, '_> {
         }
         let settled = term.granted.map(|granted| granted.max(fault.over().saturating_add(self.timeout / 2)));
         let settled = settled.filter(|&at| at < fault.explains_until && self.outlived(fault, term, at));
-        settled.or_else(|| Some(fault.explains_until).filter(|&until| term.ended.0 > until))
+        settled
+            .or_else(|| Some(fault.explains_until).filter(|&until| term.ended.0 > until && !self.is_over(term, until)))
+    }
+
+    /// Whether the lead had gone by `at`, even if still believed: ZooKeeper had named its owner, and then another one
+    /// or none.
+    pub(super) fn is_over(&self, term: &Term<'_>, at: Nanos) -> bool {
+        let intervals = self.intervals.of_group(term.group);
+        let is_own = |interval: &&OwnershipInterval| interval.czxid == Some(term.czxid);
+        // An owner that is named from that very moment on was not the owner before it.
+        let before = intervals[..intervals.partition_point(|interval| interval.span.0 < at)].last();
+        let now = before.filter(|interval| at <= interval.span.1);
+        now.is_some_and(|now| !is_own(&now)) && intervals.iter().filter(is_own).any(|interval| interval.span.1 < at)
+    }
+
+    /// Whether the term's client had no connection at some moment of `span`, or may have had none, since nobody reports
+    /// its connections.
+    pub(super) fn may_have_lost_contact(&self, term: &Term<'_>, span: Span) -> bool {
+        !self.is_read(term) || self.candidates.lost_contact(term.session, span)
+    }
+
+    /// Whether the connections of the term's session are reported: no report of any is no connection.
+    fn is_read(&self, term: &Term<'_>) -> bool {
+        self.candidates.established.contains_key(&term.session) && !self.unread.contains(&term.host)
     }
 
     /// Whether ZooKeeper named the lead's own znode at some time from `since` on, and no other owner after it until

@@ -34,7 +34,7 @@ pub struct Term<'a> {
     pub grant: Nanos,
     /// a⁺; None where the record ends before it: such a term has no definite belief.
     pub granted: Option<Nanos>,
-    /// [r⁻, r⁺].
+    /// [r⁻, r⁺]: r⁻ is as reported, or when it last sent a write by r⁺.
     pub ended: Span,
     pub ending: Ending,
 }
@@ -165,12 +165,25 @@ impl<'a> Terms<'a> {
         for places in terms.by_group.values_mut().chain(terms.by_cand.values_mut()) {
             places.sort_by_key(|&p| (terms.all[p].grant, terms.all[p].granted));
         }
+        terms.believed_while_writing(cell);
         for (&group, places) in &terms.by_group {
             let mut over: Vec<usize> = places.iter().copied().filter(|&p| terms.all[p].definite().is_some()).collect();
             over.sort_by_key(|&p| terms.all[p].ended.0);
             terms.over.insert(group, over);
         }
         terms
+    }
+
+    /// A leader that sends a write believes then, whenever it says that it ceased to.
+    fn believed_while_writing(&mut self, cell: &CellRecord) {
+        for event in cell.segments.iter().flat_map(|segment| &segment.events) {
+            let Event::Write { sent: Some(sent), cand, session, .. } = event else { continue };
+            let Some(place) = self.held_by(*cand, *sent) else { continue };
+            let term = &mut self.all[place];
+            if term.session == *session {
+                term.ended.0 = term.ended.0.max(*sent);
+            }
+        }
     }
 
     fn close(&mut self, open: &BTreeMap<Key, usize>, segment: usize, event: &Event) {

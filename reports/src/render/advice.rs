@@ -5,7 +5,7 @@ use hustings_record::numbers::whole;
 
 use super::format::{count, duration, plural, setting_ms, share, two_digits};
 use super::lines::{columns, lines, marked};
-use crate::tune::pauses::WEEK_NS;
+use crate::tune::pauses::{PauseLogFormat, WEEK_NS};
 use crate::tune::{Advice, Band, Curve, JudgedTimeout, TimeoutGrade, TimeoutRow};
 
 /// Columns of the table of timeouts. The longest line of a head begins with a space, which keeps it apart from the head
@@ -104,16 +104,26 @@ fn of_used(used: &JudgedTimeout, row: &TimeoutRow, advice: &Advice) -> String {
         TimeoutGrade::Estimated if row.estimate_per_week() > advice.acceptable_per_week => "is probably too short",
         TimeoutGrade::Estimated => "may be long enough, but this log cannot show it",
     };
-    format!("{timeout} {answer}: {}.{}", falsely(row, advice), of_missing(used, advice))
+    format!("{timeout} {answer}: {}.{}", falsely(row, advice), of_missing(used))
 }
 
 /// What a timeout costs in false failovers, step-downs and after a crash.
 fn falsely(row: &TimeoutRow, advice: &Advice) -> String {
     let bound = rate_up(row.false_failovers.high);
     let log = weeks(advice.weeks);
+    let by = match advice.shape {
+        PauseLogFormat::Collections => "by collections alone ",
+        PauseLogFormat::Milliseconds
+        | PauseLogFormat::Safepoints { .. }
+        | PauseLogFormat::StoppedTimes
+        | PauseLogFormat::Intervals => "",
+    };
     let seen = match row.false_failovers.per_week {
-        0.0 => format!("no false failover in {log} of pauses, so at most {bound} a week (95 %)"),
-        seen => format!("{} false failovers a week, at most {bound} (95 %)", rate(seen)),
+        0.0 => format!("{by}no false failover in {log} of pauses, so at most {bound} a week (95 %)"),
+        seen => {
+            let failovers = plural_of(seen, "false failover", "false failovers");
+            format!("{by}{failovers} a week, at most {bound} (95 %)")
+        }
     };
     let step_downs = match row.step_downs_per_week {
         0.0 => String::new(),
@@ -140,10 +150,14 @@ fn of_recommended(advice: &Advice) -> String {
         }
         TimeoutGrade::Shown => format!("Take {timeout}: {costs}."),
         TimeoutGrade::Estimated => {
-            format!(
-                "{timeout} is the best guess, which this log cannot show: {costs}.{}",
-                of_missing(recommended, advice)
-            )
+            let missing = of_missing(recommended);
+            if row.false_failovers.per_week > advice.acceptable_per_week {
+                return format!(
+                    "Probably no timeout keeps false failovers that rare, which this log cannot show. The fewest come with {timeout}: \
+                     {costs}.{missing}"
+                );
+            }
+            format!("{timeout} is the best guess, which this log cannot show: {costs}.{missing}")
         }
         TimeoutGrade::Missed => {
             format!("No timeout keeps false failovers that rare. The fewest come with {timeout}: {costs}.")
@@ -152,20 +166,12 @@ fn of_recommended(advice: &Advice) -> String {
 }
 
 /// What is missing for the claim, as a sentence to be appended.
-fn of_missing(judged: &JudgedTimeout, advice: &Advice) -> String {
-    if judged.grade == TimeoutGrade::Estimated && advice.unread.count > 0 {
-        let lines = plural(advice.unread.count, "pause", "pauses");
-        return format!(" {lines} in the log could not be read, and may have been longer.");
-    }
-    if judged.grade == TimeoutGrade::Estimated && advice.overlaps.count > 0 {
-        let pauses = plural(advice.overlaps.count, "pause overlaps", "pauses overlap");
-        return format!(" {pauses} an earlier one: it is no log of one process.");
-    }
-    if judged.grade == TimeoutGrade::Estimated && advice.is_mostly_paused() {
-        return format!(" The process was paused for {} of the time.", share(advice.paused_share));
+fn of_missing(judged: &JudgedTimeout) -> String {
+    if let Some(doubt) = judged.doubt.as_ref().filter(|_| judged.grade == TimeoutGrade::Estimated) {
+        return format!(" {doubt}");
     }
     match judged.weeks_missing.filter(|weeks| weeks.is_finite() && *weeks > 0.0) {
-        Some(more) => format!(" {} more of logs, with nothing worse in them, would show it.", weeks(more)),
+        Some(more) => format!(" {} more of logs, with nothing worse in them, would show it.", weeks_up(more)),
         None => String::new(),
     }
 }
@@ -275,9 +281,21 @@ fn weeks(weeks: f64) -> String {
     }
 }
 
+/// The same, rounded up, so that fewer are never promised to be enough.
+fn weeks_up(weeks: f64) -> String {
+    match weeks {
+        weeks if weeks < 1.0 / 7.0 => noun_of(rate_up(weeks * 168.0), "hour", "hours"),
+        weeks if weeks < 1.0 => noun_of(rate_up(weeks * 7.0), "day", "days"),
+        weeks => noun_of(rate_up(weeks), "week", "weeks"),
+    }
+}
+
 fn plural_of(n: f64, one: &str, many: &str) -> String {
+    noun_of(rate(n), one, many)
+}
+
+fn noun_of(text: String, one: &str, many: &str) -> String {
     // The printed text decides, not the number that was rounded to it.
-    let text = rate(n);
     let noun = if text.parse() == Ok(1.0) { one } else { many };
     format!("{text} {noun}")
 }
@@ -335,6 +353,7 @@ mod tests {
             crashes_per_week: 1.0,
             acceptable_per_week: 0.25,
             curve,
+            is_of_real_servers: true,
             failover: Failover::ASSUMED,
             seed: 1,
         };
@@ -349,7 +368,47 @@ mod tests {
         insta::assert_snapshot!("yours", text(&log, 26.0, true, Some(6_000)));
         insta::assert_snapshot!("clamped", text("# none\n", 20.0, false, Some(60_000)));
         insta::assert_snapshot!("zero", text("# none\n", 2.0, false, None));
-        insta::assert_snapshot!("missed", text("90000\n120000\n", 2.0, false, None));
+        insta::assert_snapshot!("missed", text(&"90000\n120000\n".repeat(3), 2.0, false, None));
+    }
+
+    /// The answer by the model, on one line.
+    fn said(log: &str, weeks: f64, timeout_ms: Option<u64>) -> String {
+        text(log, weeks, false, timeout_ms).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn that_no_timeout_suffices_is_said_only_where_the_log_shows_it() {
+        let few = said("90000\n120000\n", 2.0, None);
+        let probably = "Probably no timeout keeps false failovers that rare, which this log cannot show. The fewest come \
+            with T = 4 s";
+        assert!(few.starts_with(probably) && few.contains(": 1 false failover a week, at most 3.2 (95 %)"), "{few}");
+        assert!(
+            said("60000\n", 1.0, Some(40_000))
+                .starts_with("Your T = 40 s is probably too short: 1 false failover a week")
+        );
+    }
+
+    #[test]
+    fn the_logs_that_are_missing_are_rounded_up() {
+        // Of none seen: 3 / 0.25 weeks, of which a log has all but some.
+        let none = 20.0_f64.ln() / 0.25;
+        for (missing, told) in [(9.01, "9.1 weeks"), (0.302, "2.2 days"), (0.1, "17 hours")] {
+            let headline = said("# none\n", none - missing, None);
+            assert!(headline.contains(&format!(" {told} more of logs")), "{headline}");
+        }
+    }
+
+    #[test]
+    fn the_headline_names_what_the_log_does_not_have() {
+        let collections = "[0.0s][gc] Using G1\n[60480000.0s][gc] GC(0) Pause Full (x) 2M->1M(3M) 7.000ms\n";
+        let of_gc = said(collections, 100.0, None);
+        assert!(
+            of_gc.starts_with("Take T = 4 s (2 ticks of 2 s): by collections alone no false failover in 100 weeks"),
+            "{of_gc}"
+        );
+        let cut = said("5\n90", 52.0, None);
+        assert!(cut.contains("1 pause in the log could not be read, and may have been longer."), "{cut}");
+        assert!(cut.contains("line 2: \"90\", which has no line end and may be cut"), "{cut}");
     }
 
     #[test]

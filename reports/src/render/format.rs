@@ -26,6 +26,7 @@ pub fn duration_or_hidden(ns: Option<Nanos>) -> String {
 pub fn tail(d: &Distribution) -> String {
     match d.tail() {
         Tail::P99(p99) => format!("p99 {}", duration_or_hidden(p99)),
+        Tail::Longest { .. } if d.n == 0 => format!("longest {}", none_ended(d)),
         Tail::Longest { of_ended, all_ended: true } => format!("longest {}", duration(of_ended)),
         Tail::Longest { of_ended, all_ended: false } => format!("longest over {}", duration(of_ended)),
     }
@@ -37,9 +38,15 @@ pub(crate) fn tail_short(d: &Distribution, mixed: bool) -> String {
     let mark = if mixed { " max" } else { "" };
     match d.tail() {
         Tail::P99(p99) => duration_or_hidden(p99),
+        Tail::Longest { .. } if d.n == 0 => none_ended(d),
         Tail::Longest { of_ended, all_ended: true } => format!("{}{mark}", duration(of_ended)),
         Tail::Longest { of_ended, all_ended: false } => format!("> {}{mark}", duration(of_ended)),
     }
+}
+
+/// In place of a time of samples of which none ended.
+fn none_ended(d: &Distribution) -> String {
+    if d.censored > 0 { duration_or_hidden(None) } else { NOTHING.into() }
 }
 
 /// A duration at the tick of an axis: round, and so without trailing zeros.
@@ -236,6 +243,18 @@ mod tests {
             [12.0, 2048.0, 3_145_728.0, f64::NAN].map(memory_kb),
             ["12.0 KB", "2.00 MB", "3.00 GB", "unknown"].map(str::to_owned)
         );
+    }
+
+    #[test]
+    fn of_samples_of_which_none_ended_there_is_no_longest() {
+        let (mut open, mut void) = (stats::Samples::default(), stats::Samples::default());
+        open.censor(9_000_000_000);
+        void.void();
+        for (samples, text) in [(open, "censored"), (void, NOTHING)] {
+            let of = samples.distribution().expect("there was one");
+            assert_eq!(tail(&of), format!("longest {text}"));
+            assert_eq!([tail_short(&of, false), tail_short(&of, true)], [text, text]);
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub struct Distribution {
     /// Samples that a stall covers too much of to be believed: they stand behind no figure here.
     #[serde(default)]
     pub void: u64,
+    /// The shortest completed sample; 0 where there is none.
     pub min: Nanos,
     /// Quantiles: the shortest sample that at least this share of all is no longer than (the inverse of the empirical
     /// distribution function, type 1 of Hyndman and Fan 1996). Where samples are censored it is the inverse of Kaplan and
@@ -26,7 +27,9 @@ pub struct Distribution {
     pub p50: Option<Nanos>,
     pub p90: Option<Nanos>,
     pub p99: Option<Nanos>,
+    /// The longest completed sample; 0 where there is none.
     pub max: Nanos,
+    /// The mean of the completed samples; 0 where there is none.
     pub mean: Nanos,
     /// Points of the empirical distribution function: (value, fraction of all samples that are no longer), rising.
     /// At most 200.

@@ -7,7 +7,7 @@ use super::curve::Curve;
 use super::downtime::Failover;
 use super::pauses::{Coverage, OverlappingPauses, PauseLogFormat, UnreadLines};
 use super::poisson::upper_95;
-use super::question::{PAUSED_SHARE_MAX, Question, TICKS_MAX, TICKS_MIN};
+use super::question::{Question, TICKS_MAX, TICKS_MIN};
 use super::rate::false_failovers;
 use super::row::{JudgedTimeout, TimeoutGrade, TimeoutRow};
 use super::setting::Client;
@@ -27,6 +27,9 @@ pub struct Advice {
     pub unread: UnreadLines,
     /// Pauses that overlap an earlier one, which those of one process cannot.
     pub overlaps: OverlappingPauses,
+    /// Lines that tell of something else, and the first of them.
+    pub skipped: u64,
+    pub first_skipped: Option<(u64, String)>,
     /// The share of the time for which the process was paused.
     pub paused_share: f64,
     pub acceptable_per_week: f64,
@@ -69,12 +72,6 @@ impl Advice {
         self.used.as_ref().is_some_and(|used| used.timeout_ms == row.timeout_ms)
     }
 
-    /// Whether the process was paused for most of the time.
-    #[must_use]
-    pub fn is_mostly_paused(&self) -> bool {
-        self.paused_share > PAUSED_SHARE_MAX
-    }
-
     fn row(&self, timeout_ms: u64) -> Option<&TimeoutRow> {
         self.rows.iter().find(|row| row.timeout_ms == timeout_ms)
     }
@@ -100,6 +97,8 @@ pub fn advise(question: &Question<'_>) -> Advice {
         coverage: question.log.coverage,
         unread: question.log.unread.clone(),
         overlaps: question.log.overlaps.clone(),
+        skipped: question.log.skipped,
+        first_skipped: question.log.first_skipped.clone(),
         paused_share: question.paused_share(),
         acceptable_per_week: question.acceptable_per_week,
         crashes_per_week: question.crashes_per_week,
@@ -166,32 +165,46 @@ fn mark_front(rows: &mut [TimeoutRow]) {
     }
 }
 
-/// The one that costs least time among those whose false failovers are within what is acceptable: by their bound if there is such a
-/// one, else by the estimate; else the one with the fewest.
+/// The one that costs least time among those whose false failovers are within what is acceptable: as the log shows, if there is such
+/// a one, else by their bound, else by the estimate; else the one with the fewest.
 fn recommended(question: &Question<'_>, rows: &[TimeoutRow]) -> JudgedTimeout {
-    let within = |of: fn(&TimeoutRow) -> f64| {
-        let fit = rows.iter().filter(|row| of(row) <= question.acceptable_per_week);
+    let acceptable = question.acceptable_per_week;
+    let cheapest = |fits: &dyn Fn(&TimeoutRow) -> bool| {
+        let fit = rows.iter().filter(|row| fits(row));
         fit.min_by(|a, b| a.downtime_s_per_week().total_cmp(&b.downtime_s_per_week()))
     };
-    let fewest = || rows.iter().min_by(|a, b| a.estimate_per_week().total_cmp(&b.estimate_per_week()));
-    let shown = within(|row| row.false_failovers.high);
-    match shown.or_else(|| within(TimeoutRow::estimate_per_week)) {
-        Some(row) => judged(question, row),
-        None => JudgedTimeout {
-            timeout_ms: fewest().map_or(0, |row| row.timeout_ms),
-            grade: TimeoutGrade::Missed,
-            weeks_missing: None,
-        },
+    let within = cheapest(&|row| judged(question, row).grade == TimeoutGrade::Shown)
+        .or_else(|| cheapest(&|row| row.false_failovers.high <= acceptable))
+        .or_else(|| cheapest(&|row| row.estimate_per_week() <= acceptable));
+    if let Some(row) = within {
+        return judged(question, row);
     }
+    // An extrapolation is a guess, which some rows have: it says nothing of which has the fewest.
+    let fewest = rows.iter().min_by(|a, b| {
+        let (a, b) = (&a.false_failovers, &b.false_failovers);
+        a.per_week.total_cmp(&b.per_week).then(a.high.total_cmp(&b.high))
+    });
+    let is_missed = rows.last().is_none_or(|longest| is_missed(question, longest));
+    JudgedTimeout {
+        timeout_ms: fewest.map_or(0, |row| row.timeout_ms),
+        grade: if is_missed { TimeoutGrade::Missed } else { TimeoutGrade::Estimated },
+        weeks_missing: None,
+        doubt: fewest.and_then(|row| question.doubt(row.timeout_ms)),
+    }
+}
+
+/// Whether even the lower bound is beyond what is acceptable, of the most weeks that the log may be of.
+fn is_missed(question: &Question<'_>, row: &TimeoutRow) -> bool {
+    row.false_failovers.low * (question.weeks / question.weeks_at_most()) > question.acceptable_per_week
 }
 
 /// What the log shows of one timeout.
 fn judged(question: &Question<'_>, row: &TimeoutRow) -> JudgedTimeout {
     let (acceptable, rate) = (question.acceptable_per_week, &row.false_failovers);
-    let is_conclusive = question.is_conclusive();
-    let grade = if rate.low > acceptable {
+    let doubt = question.doubt(row.timeout_ms);
+    let grade = if is_missed(question, row) {
         TimeoutGrade::Missed
-    } else if rate.high <= acceptable && is_conclusive {
+    } else if rate.high <= acceptable && doubt.is_none() {
         TimeoutGrade::Shown
     } else {
         TimeoutGrade::Estimated
@@ -199,12 +212,12 @@ fn judged(question: &Question<'_>, row: &TimeoutRow) -> JudgedTimeout {
     let weeks_missing = match grade {
         TimeoutGrade::Shown => Some(0.0),
         // If nothing more is seen, the bound of what was seen is spread over more weeks.
-        TimeoutGrade::Estimated if is_conclusive && row.estimate_per_week() <= acceptable => {
+        TimeoutGrade::Estimated if doubt.is_none() && row.estimate_per_week() <= acceptable => {
             Some((rate.high * question.weeks / acceptable - question.weeks).max(0.0))
         }
         TimeoutGrade::Estimated | TimeoutGrade::Missed => None,
     };
-    JudgedTimeout { timeout_ms: row.timeout_ms, grade, weeks_missing }
+    JudgedTimeout { timeout_ms: row.timeout_ms, grade, weeks_missing, doubt }
 }
 
 #[cfg(test)]

@@ -117,6 +117,15 @@ impl Curve {
         Ok(Self::Measured(LogisticCurve { a, b, covariance, design_effect, pairs: count, injections, expired, seen }))
     }
 
+    /// Whether it was measured, on whatever servers.
+    #[must_use]
+    pub fn is_measured(&self) -> bool {
+        match self {
+            Self::Model => false,
+            Self::Measured(_) => true,
+        }
+    }
+
     /// The share of sessions that a pause expires.
     #[must_use]
     pub fn expired_share(&self, setting: &ExpirySettings, pause_ms: f64) -> f64 {

@@ -49,10 +49,9 @@ impl TimeoutRow {
 pub enum TimeoutGrade {
     /// The upper bound of its false failovers is within what is acceptable.
     Shown,
-    /// What is acceptable lies between the bounds: the log is too short, or the pauses are too near.
+    /// What is acceptable lies between the bounds: the log is too short, or the pauses are too near. Or there is a doubt.
     Estimated,
-    /// It has too many. Of the recommended one: its estimate is beyond what is acceptable, and so are those of all others. Of the
-    /// user's own: its lower bound is.
+    /// Its lower bound is beyond what is acceptable. Of the recommended one: so is that of the longest timeout.
     Missed,
 }
 
@@ -64,4 +63,6 @@ pub struct JudgedTimeout {
     pub grade: TimeoutGrade,
     /// Weeks of logs that are missing for the claim, if nothing more is seen in them; 0: none. None: no logs would do.
     pub weeks_missing: Option<f64>,
+    /// Why no log of this kind shows it, whatever its length, as a sentence.
+    pub doubt: Option<String>,
 }

@@ -1,17 +1,18 @@
 //! What a timeout brings along that no table of costs shows.
 
-use hustings_record::StepDown;
 use hustings_record::numbers::whole;
 use hustings_record::words::{duration, plural, setting_ms};
+use hustings_record::{Nanos, StepDown};
 
-use super::pauses::WEEK_NS;
-use super::question::{PAUSED_SHARE_MAX, Question, TICKS_MAX, TICKS_MIN};
+use super::pauses::{PauseLog, PauseLogFormat, WEEK_NS};
+use super::question::{PAUSED_SHARE_MAX, Question, TICKS_MAX, TICKS_MIN, WEEKS_FACTOR_MAX};
 use super::row::{JudgedTimeout, TimeoutGrade, TimeoutRow};
 
 /// A timeout of fewer reconnects than this leaves no room for one that goes wrong.
 const RECONNECTS_MIN: f64 = 3.0;
-/// Weeks that differ by more than this factor from a log's own make its pauses rarer, or more frequent, than they were.
-const WEEKS_FACTOR_MAX: f64 = 1.1;
+/// A larger share of a log without any line, of more time than this, is worth a word.
+const GAP_SHARE_MAX: f64 = 0.1;
+const GAP_MIN_NS: Nanos = 3_600_000_000_000;
 /// Shorter logs have not seen what a week brings: backups, batches, deployments.
 const WEEKS_MIN: f64 = 1.0;
 
@@ -60,26 +61,25 @@ pub(super) fn warnings(question: &Question<'_>, recommended: &JudgedTimeout, row
             paused_share * 100.0,
         ));
     }
-    let coverage = &question.log.coverage;
-    if coverage.pieces > 1 {
+    if let Some((line, text)) = &question.log.first_skipped {
         all.push(format!(
-            "the times of the log fall back {}: it is of several processes, or of files in another order; what lies between its {} \
-             pieces is not counted as watched",
-            plural(coverage.pieces - 1, "time", "times"),
-            coverage.pieces,
+            "{} of other things than pauses and {} skipped; the first is line {line}: {text}",
+            plural(question.log.skipped, "line tells", "lines tell"),
+            if question.log.skipped == 1 { "was" } else { "were" },
         ));
     }
-    if coverage.missing > 0 {
-        all.push(format!(
-            "numbers of collections are missing: lines of the log are lost, and {} between them are not counted as watched",
-            duration(coverage.missing)
-        ));
-    }
+    all.extend(of_coverage(question.log));
     let timeout = question.setting(recommended.timeout_ms);
     if let Some(doubt) = question.log.shape.doubt() {
         all.push(format!("the log: {doubt}"));
     }
     let fits = |own: &f64| (own / WEEKS_FACTOR_MAX..=own * WEEKS_FACTOR_MAX).contains(&question.weeks);
+    if question.log.own_weeks().is_some_and(|own| own <= 0.0) {
+        all.push(format!(
+            "all lines of the log are of one time: nothing shows that it is of {:.1} weeks",
+            question.weeks
+        ));
+    }
     if let Some(own) = question.log.weeks().filter(|own| !fits(own)) {
         let (factor, wrong) = match question.weeks / own {
             rarer if rarer > 1.0 => (rarer, "small"),
@@ -140,6 +140,48 @@ pub(super) fn warnings(question: &Question<'_>, recommended: &JudgedTimeout, row
     all.push(
         "where a process holds one session for many groups, a false failover takes all their leads at once".to_owned(),
     );
+    all
+}
+
+/// What of the log's time counts as watched, and what does not.
+fn of_coverage(log: &PauseLog) -> Vec<String> {
+    let mut all = Vec::new();
+    let coverage = &log.coverage;
+    if coverage.pieces > 1 {
+        all.push(format!(
+            "the times of the log fall back {}: it is of several processes, or of files in another order; what lies between its {} \
+             pieces is not counted as watched",
+            plural(coverage.pieces - 1, "time", "times"),
+            coverage.pieces,
+        ));
+    }
+    if coverage.missing > 0 {
+        let why = match log.shape {
+            PauseLogFormat::Safepoints { .. } => "lines of safepoints tell of earlier ones that are not in the log",
+            PauseLogFormat::Collections => "numbers of collections are missing, or begin anew",
+            PauseLogFormat::Milliseconds | PauseLogFormat::StoppedTimes | PauseLogFormat::Intervals => {
+                "lines are missing"
+            }
+        };
+        all.push(format!(
+            "{why}: lines of the log are lost, and {} between them are not counted as watched",
+            duration(coverage.missing)
+        ));
+    }
+    // Lines of safepoints say how long it was since the one before, and between intervals nothing counts.
+    let is_unexplained = match log.shape {
+        PauseLogFormat::StoppedTimes | PauseLogFormat::Collections => coverage.missing < coverage.longest_gap,
+        PauseLogFormat::Milliseconds | PauseLogFormat::Safepoints { .. } | PauseLogFormat::Intervals => false,
+    };
+    let (gap, span) = (coverage.longest_gap, coverage.span.unwrap_or(0));
+    if is_unexplained && gap > GAP_MIN_NS && gap as f64 > GAP_SHARE_MAX * span as f64 {
+        all.push(format!(
+            "for {} of the {} that the log covers it has no line: if nothing ran or was logged then, that time was not watched; give \
+             the log of each process as a file of its own",
+            duration(gap),
+            duration(span),
+        ));
+    }
     all
 }
 

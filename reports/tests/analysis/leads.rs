@@ -172,8 +172,8 @@ fn what_a_stopped_process_believes_on_waking_may_be_from_before_the_stop() {
                 _ => {}
             }
         }
-        // The overlap is with a process that was stopped before it believed.
-        cell.lead(0, 1, 30_001);
+        // The overlap is with a process that was stopped before it believed, and that ZooKeeper never named.
+        cell.believe(0, 1, 30_001);
         cell.revoke(0, 1, 30_000 + lasts, RevokeReason::SessionEnded);
         excused(cell)
     };

@@ -4,6 +4,7 @@ mod builder;
 mod confounders;
 mod corners;
 mod deadlines;
+mod echoes;
 mod effect;
 mod elections;
 mod ensemble;

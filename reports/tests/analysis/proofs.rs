@@ -308,6 +308,19 @@ fn links_are_as_slow_as_their_probes_say() {
 }
 
 #[test]
+fn only_a_lost_reply_is_healed_where_no_link_is_due_to_answer() {
+    let healed = |kind: FaultKind, due: bool| {
+        let after = Probe { at: ms(10), until: ms(510), came: ProbeAnswer::Silence };
+        let links = vec![HealedLink { host: 0, server: 1, due, after }];
+        Evidence::Whole { links }.shows(kind, VerificationStage::Healed)
+    };
+    assert_eq!(healed(FaultKind::LostReply, false), Ok(()));
+    for (kind, due) in [(FaultKind::LostReply, true), (FaultKind::Partition, false), (FaultKind::Slow, false)] {
+        assert!(healed(kind, due).is_err(), "{kind} {due}");
+    }
+}
+
+#[test]
 fn an_observer_whose_weight_is_not_what_the_counters_say_is_inconclusive() {
     let weighed = |per_deletion: f64| {
         whole(|cell| {

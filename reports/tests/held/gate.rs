@@ -379,6 +379,29 @@ fn a_history_grows_by_a_line_a_run_and_refuses_columns_of_another_scenario() {
 }
 
 #[test]
+fn a_history_has_each_commit_of_a_simulated_run_whose_name_stays_and_a_real_run_once() {
+    let mut summary = good();
+    (summary.manifest.run, summary.manifest.started_utc) = ("simulated-gate-1".into(), String::new());
+    let gated = gated(&summary, None).unwrap();
+    let line = |summary: &Summary, commit: &str, there: &str| history(summary, &gated, commit, there).unwrap();
+    let begun = line(&summary, "abc", "").unwrap();
+    assert!(line(&summary, "def", &begun).is_some_and(|line| line.starts_with(",simulated-gate-1,def,pass,")));
+    assert_eq!(line(&summary, "abc", &begun), None, "it is there");
+    assert_eq!(line(&summary, "", &begun), None, "it is there, and no other commit is named");
+    let mut other = summary.clone();
+    other.cells[0].failover.whole = None;
+    assert!(line(&other, "abc", &begun).is_some(), "other settings have other figures");
+
+    let start = "2026-03-01T10:15:00Z";
+    summary.manifest.started_utc = start.into();
+    let begun = line(&summary, "abc", "").unwrap();
+    assert_eq!(line(&summary, "def", &begun), None, "it is one run");
+    assert_eq!(line(&summary, "def", &begun.replace(start, "")), None, "a line without a start is known by its name");
+    summary.manifest.started_utc = "2026-03-02T10:15:00Z".into();
+    assert!(line(&summary, "abc", &begun).is_some(), "it is another one");
+}
+
+#[test]
 fn a_history_is_a_csv_file_whatever_names_hold_and_has_each_run_once() {
     let name = "=a, \"b\"";
     let mut summary = run(vec![cell(name, &around(20.0))]);

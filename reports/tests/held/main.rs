@@ -1,6 +1,7 @@
 //! Runs compared with each other and with limits.
 
 mod compare;
+mod forced;
 mod gate;
 mod made;
 mod rare;

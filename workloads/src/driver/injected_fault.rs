@@ -86,8 +86,8 @@ pub struct InjectedFault {
 pub enum Remedy {
     /// There is nothing to undo.
     None,
-    /// Links carry everything again.
-    Links(Vec<u16>),
+    /// The links of these hosts are without this fault again. Other faults on them stay in force.
+    Links(LinkFault, Vec<u16>),
     /// Stopped processes go on.
     Continue(Vec<StoppedHost>),
     /// Dead hosts are restarted.
@@ -98,6 +98,15 @@ pub enum Remedy {
     SetClocks { hosts: Vec<u16>, by_ms: i64 },
     /// The fault on servers is undone.
     Servers(ServerRemedy),
+}
+
+/// A fault that is in force on links until its heal. At most one of each can be in force on a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkFault {
+    /// A partition, in one direction or both.
+    Partition,
+    Slow,
+    LostReply,
 }
 
 /// A host whose process was to be stopped. Only that process is continued, not one that runs in its place.

@@ -10,7 +10,7 @@ use hustings_record::{Event, FaultKind, Nanos, VerificationStage, WithheldReason
 
 use super::backend::Backend;
 use super::effect::Effect;
-use super::injected_fault::{InjectedFault, Remedy, Verification};
+use super::injected_fault::Remedy;
 use crate::faults::Moment;
 use crate::plan::{LeaderView, Plan, PlannedFault, ResolvedTarget, WON_WITHIN_T, plan, resolve};
 
@@ -142,11 +142,11 @@ pub async fn injection<B: Backend>(
         let mut inject = pin!(backend.inject(id, &planned, &hit, &effect));
         let time_up = async {
             match in_effect.await {
-                Ok((times, remedy)) if planned.for_ms().is_some() => {
+                Ok(injury) if planned.for_ms().is_some() => {
                     // A killed process may take long to die. Any verification after that has until the same time.
-                    let until = heal_at(times.1.max(backend.now()));
+                    let until = heal_at(injury.proof.to.max(backend.now()));
                     let goes_on = backend.goes_on_until(until).await;
-                    (times, remedy, goes_on)
+                    (injury, goes_on)
                 }
                 // It takes effect in an instant, is a sync point, or is healed when the measured time ends.
                 Ok(_) | Err(_) => std::future::pending().await,
@@ -154,7 +154,7 @@ pub async fn injection<B: Backend>(
         };
         match select(inject.as_mut(), pin!(time_up)).await {
             Either::Left((injury, _)) => (injury, None),
-            Either::Right(((times, remedy, goes_on), _)) => (unfinished(times, remedy), Some(goes_on)),
+            Either::Right(((injury, goes_on), _)) => (injury, Some(goes_on)),
         }
     };
     let (mut injury, time_up) = injected;
@@ -198,18 +198,24 @@ fn heal_time(planned: &PlannedFault, in_effect: Nanos, end: Nanos) -> Nanos {
     }
 }
 
-/// A fault whose duration was over before its verification.
-fn unfinished((from, to): (Nanos, Nanos), remedy: Remedy) -> InjectedFault {
-    let evidence = "its time was over before its verification was".to_owned();
-    InjectedFault { proof: Verification { from, to, evidence, ..Verification::default() }, remedy }
-}
-
 /// Holds the first candidate that wins on one of these hosts before it believes so. Returns its host, with everything
-/// that a fault on it hits. `None`: no candidate wins in time.
+/// that a fault on it hits. A host that is under another lasting fault is left out. `None`: no candidate wins in time.
 async fn await_winner<B: Backend>(backend: &B, hit: &ResolvedTarget) -> Option<ResolvedTarget> {
     let state = backend.state();
     let until = backend.now() + WON_WITHIN_T * state.cell.timeout_granted_ms() * 1_000_000;
-    let host = backend.winner(&hit.hosts, until).await?;
+    let mut hosts = hit.hosts.clone();
+    let host = loop {
+        hosts.retain(|host| !state.is_injured(*host));
+        if hosts.is_empty() {
+            return None;
+        }
+        let host = backend.winner(&hosts, until).await?;
+        // Another fault may have hit the host in the meantime.
+        if !state.is_injured(host) {
+            break host;
+        }
+        backend.let_win();
+    };
     let leaders = state.leaders.borrow();
     let led = leaders.of_groups();
     let leads = |group: &u32| led[*group as usize].is_some_and(|(_, leader)| leader == host);
@@ -224,7 +230,7 @@ fn lasts(planned: &PlannedFault, remedy: &Remedy) -> bool {
     match remedy {
         Remedy::None => false,
         Remedy::Restart(_) => planned.for_ms().is_some(),
-        Remedy::Links(_) | Remedy::Continue(_) | Remedy::Take(_) | Remedy::SetClocks { .. } | Remedy::Servers(_) => {
+        Remedy::Links(..) | Remedy::Continue(_) | Remedy::Take(_) | Remedy::SetClocks { .. } | Remedy::Servers(_) => {
             true
         }
     }
@@ -233,7 +239,8 @@ fn lasts(planned: &PlannedFault, remedy: &Remedy) -> bool {
 /// Resolves the target of a fault by the current leaders, or says why it hits nothing.
 fn aim<B: Backend>(backend: &B, planned: &PlannedFault) -> Result<ResolvedTarget, WithheldReason> {
     let state = backend.state();
-    let alive: Vec<u16> = backend.running().into_iter().filter(|host| !state.is_injured(*host)).collect();
+    let is_free = |host: &u16| !state.is_injured(*host) && !state.is_armed(planned.kind(), *host);
+    let alive: Vec<u16> = backend.running().into_iter().filter(is_free).collect();
     let servers: Vec<u32> = state.servers.serving().difference(&state.injured_servers()).copied().collect();
     let leaders = state.leaders.borrow();
     let view = LeaderView {

@@ -30,7 +30,7 @@ pub use effect::Effect;
 pub use floor::take_floor;
 pub use floor_pair::{FloorPair, FloorPart, FloorStamp, FloorStamps};
 pub use injected_fault::{
-    CandidateOrderOutcome, InjectedFault, Remedy, ServerRemedy, StoppedHost, Verification, lost_replies,
+    CandidateOrderOutcome, InjectedFault, LinkFault, Remedy, ServerRemedy, StoppedHost, Verification, lost_replies,
 };
 pub use injections::{as_planned, injection};
 pub use lay_out::lay_out;

@@ -33,12 +33,22 @@ pub async fn delete_parent<B: Backend>(backend: &B, hit: &ResolvedTarget) -> Inj
     InjectedFault { proof: Verification::of_order(what, None, asked, backend.now(), outcome), remedy: Remedy::None }
 }
 
+/// What is known of the transaction beyond one server: one whose answer was lost may have been carried out.
+#[derive(Default)]
+struct Renewal {
+    /// The czxid of the group's znode before the first attempt.
+    was: Option<Option<i64>>,
+    /// When the first attempt of unknown outcome was sent.
+    sent: Option<Nanos>,
+}
+
 /// Tries server after server. Returns when the successful transaction was sent and answered.
 async fn renew<B: Backend>(backend: &B, path: &str) -> CandidateOrderOutcome {
     let mut trouble = "no server gave a session".to_owned();
+    let mut renewal = Renewal::default();
     for server in 1..=backend.servers() {
         let Some(session) = backend.connect_to(server).await else { continue };
-        match renew_by(backend, &session, path).await {
+        match renew_by(backend, &session, path, &mut renewal).await {
             Ok(times) => return Ok(times),
             Err(error) => trouble = error.to_string(),
         }
@@ -47,8 +57,17 @@ async fn renew<B: Backend>(backend: &B, path: &str) -> CandidateOrderOutcome {
 }
 
 /// Candidates come and go in between: a transaction that does not name all children is refused, and then rebuilt.
-async fn renew_by<B: Backend, S: Session>(backend: &B, session: &S, path: &str) -> Result<(Nanos, Nanos), OpError> {
-    let was = session.exists(path).await?.map(|stat| stat.czxid);
+async fn renew_by<B: Backend, S: Session>(
+    backend: &B,
+    session: &S,
+    path: &str,
+    renewal: &mut Renewal,
+) -> Result<(Nanos, Nanos), OpError> {
+    let is = session.exists(path).await?.map(|stat| stat.czxid);
+    let was = *renewal.was.get_or_insert(is);
+    if let Some(sent) = renewal.sent.filter(|_| is.is_some() && is != was) {
+        return Ok((sent, backend.now()));
+    }
     loop {
         let names = session.children(path).await?;
         let delete = |path: String| Op::Delete { path, version: None };
@@ -56,7 +75,11 @@ async fn renew_by<B: Backend, S: Session>(backend: &B, session: &S, path: &str) 
         ops.push(delete(path.to_owned()));
         ops.push(Op::Create { path: path.to_owned(), data: Vec::new(), mode: CreateMode::Persistent });
         let sent = backend.now();
-        match session.multi(ops).await {
+        let outcome = session.multi(ops).await;
+        if !matches!(outcome, Err(OpError::Refused(_))) {
+            renewal.sent.get_or_insert(sent);
+        }
+        match outcome {
             Ok(()) => {
                 let answered = backend.now();
                 let is = session.exists(path).await?.map(|stat| stat.czxid);

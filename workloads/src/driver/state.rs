@@ -23,6 +23,8 @@ pub struct State {
     pub servers: ServerObservations,
     /// Hosts, and ids of servers, under a fault that lasts.
     injured_hosts: RefCell<BTreeSet<u16>>,
+    /// Hosts on which a fault waits for its trigger.
+    armed_hosts: RefCell<BTreeSet<u16>>,
     injured_servers: RefCell<BTreeSet<u32>>,
     faults: StdCell<u32>,
 }
@@ -39,6 +41,7 @@ impl State {
             resource: RefCell::new(Resource::new(groups)),
             servers: ServerObservations::default(),
             injured_hosts: RefCell::default(),
+            armed_hosts: RefCell::default(),
             injured_servers: RefCell::default(),
             faults: StdCell::new(0),
         }
@@ -55,6 +58,12 @@ impl State {
         self.injured_hosts.borrow().contains(&host)
     }
 
+    /// Whether a fault of this kind would wait for a trigger on this host beside another one that does.
+    #[must_use]
+    pub fn is_armed(&self, kind: FaultKind, host: u16) -> bool {
+        kind.facts().waits_at_sync_point && self.armed_hosts.borrow().contains(&host)
+    }
+
     /// Ids of the servers under a fault that lasts.
     #[must_use]
     pub fn injured_servers(&self) -> BTreeSet<u32> {
@@ -62,13 +71,16 @@ impl State {
     }
 
     /// Marks the target: until its heal, no other lasting fault hits the same host or server. Faults on single
-    /// candidates do not mark their hosts.
+    /// candidates do not mark their hosts. A fault that waits for a trigger excludes only others that do.
     pub fn injure(&self, kind: FaultKind, hit: &ResolvedTarget) {
         if kind.hits_servers() {
             self.injured_servers.borrow_mut().extend(&hit.servers);
         }
         if kind.exempts_hosts() {
             self.injured_hosts.borrow_mut().extend(&hit.hosts);
+        }
+        if kind.facts().waits_at_sync_point {
+            self.armed_hosts.borrow_mut().extend(&hit.hosts);
         }
     }
 
@@ -78,6 +90,9 @@ impl State {
         }
         if kind.exempts_hosts() {
             self.injured_hosts.borrow_mut().retain(|host| !hit.hosts.contains(host));
+        }
+        if kind.facts().waits_at_sync_point {
+            self.armed_hosts.borrow_mut().retain(|host| !hit.hosts.contains(host));
         }
     }
 }

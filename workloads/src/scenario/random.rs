@@ -28,6 +28,8 @@ const SYNC_LIMIT_PER_T: u64 = 2;
 const SLOWEST_PER_T: u64 = 45;
 /// Clocks jump by less than a day.
 const STEP_DRAWN_MAX_MS: u64 = 86_400_000;
+/// A shorter cut ends before it can be verified: that takes listening on a link through which nothing comes.
+const CUT_MIN_MS: u64 = 250;
 
 /// The capabilities of the place where random scenarios are run.
 #[derive(Clone, Copy, Debug)]
@@ -133,6 +135,10 @@ fn scenario(
     })
 }
 
+fn is_cut(kind: FaultKind) -> bool {
+    kind.facts().cuts.is_some() || kind == FaultKind::ServerPartition
+}
+
 /// Whether faults of a kind can be drawn. A control shows nothing in a random scenario.
 fn can(kind: FaultKind, servers: u32, possible: RunCapabilities) -> bool {
     let on_servers = possible.own_servers && (servers >= 3 || kind == FaultKind::ServerRestartAll);
@@ -148,7 +154,8 @@ fn fault(kind: FaultKind, election: &ElectionSpec, servers: u32, t_ms: u64, rng:
     let facts = kind.facts();
     if facts.lasts != DurationRule::No {
         // From a short interruption to longer than any timeout.
-        tell("for_ms", whole(rng.random_range(t_ms / 20..t_ms * 5 / 2)));
+        let ms = rng.random_range(t_ms / 20..t_ms * 5 / 2);
+        tell("for_ms", whole(if is_cut(kind) { ms.max(CUT_MIN_MS) } else { ms }));
     }
     if kind == FaultKind::Slow {
         tell("latency_ms", whole(rng.random_range(1..(t_ms / SLOWEST_PER_T).max(2))));

@@ -33,7 +33,7 @@ impl SimWorld {
         self.network.in_turn(conn, way, at, self.network.line_us(host, way, bytes))
     }
 
-    /// Everything passes again over a host's link. Held messages arrive at once, before any that are sent from now on.
+    /// No link of a host is held any more. Held messages arrive at once, before any that are sent from now on.
     pub(super) fn release(&self, host: u16) {
         let (up, down) = self.network.of_link(host, Link::release);
         let at = self.clock.now() + self.timing.link_us;

@@ -8,7 +8,7 @@ use hustings_record::{Direction, Evidence, ModelledLink, Nanos, ProcessFate, Tou
 use super::session::SimSession;
 use super::sim_cell::SimCell;
 use super::slot::SimSlot;
-use super::world::{AnswerSlot, nanos};
+use super::world::{AnswerSlot, Link, nanos};
 use crate::coordination::SessionState;
 use crate::driver::{Backend as _, Verification, injection};
 use crate::faults::{Fault, LinkSlowdown, Moment, Ms, Restart};
@@ -182,6 +182,10 @@ impl SimCell {
     /// A scripted fault on one candidate's host.
     fn fault(self: &Rc<Self>, fault: Fault, cand: u32) {
         let Some(slot) = self.whom(cand) else { return };
+        // One partition of a host at a time, since a heal ends both.
+        if fault.kind().is_partition() && !self.world.network.of_link(slot.host, Link::cut_anew) {
+            return;
+        }
         let cand = slot.cand;
         let leads =
             self.state.leaders.borrow().of_groups()[slot.group as usize].is_some_and(|(leader, _)| leader == cand);

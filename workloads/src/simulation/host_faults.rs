@@ -3,13 +3,14 @@
 use std::rc::Rc;
 
 use futures::channel::oneshot;
-use hustings_record::{Direction, Evidence, WithheldReply};
+use hustings_record::{Direction, Evidence, ModelledLink, WithheldReply};
 
 use super::sim_cell::SimCell;
 use super::slot::SimSlot;
-use super::world::{LostReply, ServerSet, nanos};
+use super::world::{Link, LostReply, ServerSet, nanos};
 use crate::driver::{
-    Backend as _, CandidateOrderOutcome, InjectedFault, Remedy, StoppedHost, Verification, delete_parent, lost_replies,
+    Backend as _, CandidateOrderOutcome, InjectedFault, LinkFault, Remedy, StoppedHost, Verification, delete_parent,
+    lost_replies,
 };
 use crate::faults::{Fault, LinkSlowdown};
 use crate::model::Micros;
@@ -65,7 +66,8 @@ impl SimCell {
             Fault::PartitionUp { .. } => self.cut(hit, Direction::Up),
             Fault::PartitionDown { .. } => self.cut(hit, Direction::Down),
             Fault::Slow { how, .. } => {
-                InjectedFault { proof: self.make_slow(hosts, how), remedy: Remedy::Links(hosts.clone()) }
+                let remedy = Remedy::Links(LinkFault::Slow, hosts.clone());
+                InjectedFault { proof: self.make_slow(hosts, how), remedy }
             }
             Fault::ServerKill { .. } => self.kill_servers(hit, None).await,
             Fault::ServerRestartAll(restart) => self.kill_servers(hit, Some(restart)).await,
@@ -85,7 +87,7 @@ impl SimCell {
         let evidence = format!("{held} of {due} links carry nothing");
         let seen = Some(Evidence::Modelled { links });
         let proof = self.seen(held == due && held > 0, evidence, touches, seen);
-        InjectedFault { proof, remedy: Remedy::Links(hosts.clone()) }
+        InjectedFault { proof, remedy: Remedy::Links(LinkFault::Partition, hosts.clone()) }
     }
 
     /// Waits for the answers to executed creates, one on each link.
@@ -115,7 +117,7 @@ impl SimCell {
             touches: Vec::new(),
             seen: Some(Evidence::Lost { hosts: hosts.to_vec(), replies: lost.iter().map(held_back).collect() }),
         };
-        InjectedFault { proof, remedy: Remedy::Links(hosts.to_vec()) }
+        InjectedFault { proof, remedy: Remedy::Links(LinkFault::LostReply, hosts.to_vec()) }
     }
 
     /// Undoes a fault.
@@ -143,12 +145,23 @@ impl SimCell {
             }
             Remedy::Take(hosts) => return self.take_again(hosts),
             Remedy::SetClocks { hosts, by_ms } => return self.set_clocks(hosts, *by_ms),
-            Remedy::Links(hosts) => {
-                self.slow(hosts, &LinkSlowdown::default());
-                hosts.iter().for_each(|host| self.world.release(*host));
+            Remedy::Links(fault, hosts) => {
+                match fault {
+                    LinkFault::Partition => hosts.iter().for_each(|host| self.world.release(*host)),
+                    LinkFault::Slow => self.slow(hosts, &LinkSlowdown::default()),
+                    LinkFault::LostReply => {
+                        hosts.iter().for_each(|host| self.world.network.of_link(*host, Link::keep_replies));
+                    }
+                }
                 let links = self.links(hosts, &[]);
-                let free = links.iter().filter(|link| link.held.is_none() && !link.slow).count();
-                let evidence = format!("{free} of {} links carry everything, without delay", links.len());
+                // Another fault may be in force on them.
+                let is_free = |link: &&ModelledLink| match fault {
+                    LinkFault::Partition => link.held.is_none(),
+                    LinkFault::Slow => !link.slow,
+                    LinkFault::LostReply => true,
+                };
+                let free = links.iter().filter(is_free).count();
+                let evidence = format!("{free} of {} links are without this fault", links.len());
                 (free == links.len(), evidence, Evidence::Modelled { links })
             }
         };

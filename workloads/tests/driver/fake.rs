@@ -14,8 +14,8 @@ use hustings_workloads::coordination::{
     CreateMode, CreatedZnode, Op, OpError, Session, SessionState, Stat, States, Watch, WatchEvent,
 };
 use hustings_workloads::driver::{
-    self, Backend, Effect, EnrolmentProgress, FloorPair, FloorStamps, InjectedFault, Remedy, ServerRemedy, State,
-    Verification, as_planned,
+    self, Backend, Effect, EnrolmentProgress, FloorPair, FloorStamps, InjectedFault, LinkFault, Remedy, ServerRemedy,
+    State, Verification, as_planned,
 };
 use hustings_workloads::plan::{PlannedFault, ResolvedTarget};
 use hustings_workloads::scenario::{Cell as Parameters, placement};
@@ -40,6 +40,8 @@ pub(crate) struct VerificationDelays {
     pub(crate) says_after: Nanos,
     /// From then until the verification is complete.
     pub(crate) takes: Nanos,
+    /// It already shows the effect when it reports it.
+    pub(crate) is_seen: bool,
 }
 
 /// As `drive`, with a backend whose verifications take this long.
@@ -233,11 +235,15 @@ impl Backend for FakeBackend {
         } else if facts.hits == TargetClass::Servers {
             Remedy::Servers(ServerRemedy::Resume(servers))
         } else {
-            Remedy::Links(hosts)
+            Remedy::Links(LinkFault::Partition, hosts)
         };
         let proof = self.proof();
         self.sleep_until(self.now.get() + self.verifying.says_after).await;
-        effect.took((proof.from, proof.to), remedy.clone());
+        if self.verifying.is_seen {
+            effect.seen(proof.clone(), remedy.clone());
+        } else {
+            effect.took((proof.from, proof.to), remedy.clone());
+        }
         self.sleep_until(self.now.get() + self.verifying.takes).await;
         InjectedFault { proof, remedy }
     }

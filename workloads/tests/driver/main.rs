@@ -219,6 +219,42 @@ fn every_planned_fault_is_ordered_or_withheld_with_its_reason() {
 }
 
 #[test]
+fn a_fault_that_waits_for_a_winner_hits_no_host_that_came_under_another_fault_meanwhile() {
+    let beside = |share: f64| {
+        one_cell(&format!(
+            "kind = \"partition\"\nmoment = \"won\"\ntarget = \"share\"\nshare = 1.0\nfor_ms = 900\nwith = \"too\"\n\
+             with_after_ms = 0\n[faults.too]\nkind = \"slow\"\nlatency_ms = 50\ntarget = \"share\"\nshare = {share:?}\n\
+             for_ms = 5000"
+        ))
+    };
+    for seed in 0..10 {
+        let events = drive(&beside(0.6), seed, true, NEVER);
+        let hosts = |of: FaultKind| -> BTreeSet<u16> {
+            hit(&events).into_iter().filter(|(kind, ..)| *kind == of).flat_map(|(_, _, hit)| hit.hosts).collect()
+        };
+        let (cut, slow) = (hosts(FaultKind::Partition), hosts(FaultKind::Slow));
+        assert!(cut.len() == 1 && slow.len() == 3 && cut.is_disjoint(&slow), "{seed}: {cut:?} {slow:?}");
+    }
+    let (_, ordered, withheld) = fates(&drive(&beside(1.0), 1, true, NEVER));
+    assert_eq!((ordered, withheld), (BTreeSet::from([1]), vec![(0, WithheldReason::NoWinner)]));
+}
+
+#[test]
+fn no_two_lost_replies_wait_on_one_host() {
+    let beside = |with: &str| {
+        one_cell(&format!(
+            "kind = \"lost-reply\"\ntarget = \"share\"\nshare = 1.0\nfor_ms = 900\nwith = \"too\"\n\
+             with_after_ms = 200\n[faults.too]\nkind = \"{with}\"\ntarget = \"host-leading-most\"\nfor_ms = 900"
+        ))
+    };
+    let verifying = VerificationDelays { says_after: 500 * MS, ..VerificationDelays::default() };
+    let (_, ordered, withheld) = fates(&drive_verifying(&beside("lost-reply"), 1, verifying));
+    assert_eq!((ordered, withheld), (BTreeSet::from([0]), vec![(1, WithheldReason::NoHealthyHost)]));
+    let (_, ordered, withheld) = fates(&drive_verifying(&beside("partition"), 1, verifying));
+    assert_eq!((ordered, withheld), (BTreeSet::from([0, 1]), Vec::new()));
+}
+
+#[test]
 fn faults_that_were_due_after_a_cell_was_cut_short_are_withheld() {
     let cell = together("parent-delete");
     let (_, intended, _) = hit(&drive(&cell, 1, true, NEVER))[0];
@@ -250,6 +286,13 @@ fn a_heal_waits_for_no_verification_and_what_is_not_verified_by_then_is_unverifi
 }
 
 #[test]
+fn an_effect_that_was_seen_is_verified_though_its_time_is_over_before_the_other_questions_are_answered() {
+    let verifying = VerificationDelays { takes: 900 * MS, is_seen: true, ..VerificationDelays::default() };
+    let events = drive_verifying(&one_cell("kind = \"pause\"\nfor_ms = 700"), 1, verifying);
+    assert!(is_verified(&events));
+}
+
+#[test]
 fn a_fault_that_is_not_healed_is_verified_however_long_that_takes() {
     let verifying = VerificationDelays { takes: 900 * MS, ..VerificationDelays::default() };
     let events = drive_verifying(&one_cell("kind = \"resign\""), 1, verifying);
@@ -260,7 +303,7 @@ fn a_fault_that_is_not_healed_is_verified_however_long_that_takes() {
 fn a_process_that_dies_for_longer_than_it_was_to_be_dead_is_verified_after_that() {
     let cell = one_cell("kind = \"crash\"\nfor_ms = 700");
     for (takes, verified, heals_after) in [(0, true, 3_000), (600 * MS, true, 3_600), (800 * MS, false, 3_700)] {
-        let events = drive_verifying(&cell, 1, VerificationDelays { says_after: 3_000 * MS, takes });
+        let events = drive_verifying(&cell, 1, VerificationDelays { says_after: 3_000 * MS, takes, is_seen: false });
         let (_, intended, _) = hit(&events)[0];
         assert_eq!(is_verified(&events), verified, "{takes}");
         assert_eq!(healed(&events, 0), Some(intended + heals_after * MS), "{takes}");

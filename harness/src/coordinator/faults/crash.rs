@@ -6,6 +6,7 @@ use hustings_record::{Evidence, ProcessFate};
 use hustings_workloads::driver::{Effect, InjectedFault, Remedy, Verification};
 use hustings_workloads::plan::ResolvedTarget;
 
+use crate::coordinator::cell_hosts::KilledProcess;
 use crate::coordinator::live_cell::LiveCell;
 use crate::process::clock;
 use crate::process::procfs::fate_of;
@@ -14,13 +15,17 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &ResolvedTarget, effect: &E
     let from = clock::now();
     let mut proof = Verification { from, to: from, verified: !hit.hosts.is_empty(), ..Verification::default() };
     let (mut seen, mut dead, mut fates) = (Vec::new(), Vec::new(), Vec::new());
-    for &host in &hit.hosts {
-        match cell.hosts.kill(host).await {
-            Ok((status, delivered)) => {
+    // All signals are sent before the first end is waited for.
+    let killed = futures::future::join_all(hit.hosts.iter().map(|&host| cell.hosts.kill(host))).await;
+    for (&host, killed) in hit.hosts.iter().zip(killed) {
+        match killed {
+            Ok(KilledProcess { status, delivered, by_signal }) => {
                 proof.to = proof.to.max(delivered);
+                proof.verified &= by_signal;
                 dead.push(host);
                 fates.push((host, ProcessFate::Ended));
-                seen.push(format!("host {host}: {status}"));
+                let how = if by_signal { "" } else { "ended by itself before the signal, " };
+                seen.push(format!("host {host}: {how}{status}"));
             }
             Err(error) => {
                 // The process may still run.
@@ -30,13 +35,13 @@ pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &ResolvedTarget, effect: &E
             }
         }
     }
-    effect.took((proof.from, proof.to), Remedy::Restart(dead.clone()));
-    match cell.environment.touches(&hit.hosts).await {
-        Ok(touches) => proof.touches = touches,
-        Err(why) => seen.push(why),
-    }
     proof.evidence = seen.join("; ");
     proof.seen = Some(Evidence::of_processes(fates));
+    effect.seen(proof.clone(), Remedy::Restart(dead.clone()));
+    match cell.environment.touches(&hit.hosts).await {
+        Ok(touches) => proof.touches = touches,
+        Err(why) => proof.evidence = format!("{}; {why}", proof.evidence),
+    }
     InjectedFault { proof, remedy: Remedy::Restart(dead) }
 }
 

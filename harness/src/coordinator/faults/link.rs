@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hustings_record::Direction;
 use hustings_record::numbers::nanos;
-use hustings_workloads::driver::{Backend as _, Effect, InjectedFault, Remedy, Verification};
+use hustings_workloads::driver::{Backend as _, Effect, InjectedFault, LinkFault, Remedy, Verification};
 use hustings_workloads::faults::LinkSlowdown;
 use hustings_workloads::plan::ResolvedTarget;
 
@@ -23,7 +23,7 @@ pub(super) async fn partition(
     direction: Direction,
     effect: &Effect,
 ) -> InjectedFault {
-    let remedy = Remedy::Links(hit.hosts.clone());
+    let remedy = Remedy::Links(LinkFault::Partition, hit.hosts.clone());
     let begun = |times| effect.took(times, remedy.clone());
     let cut = async |links: &RunLinks| links.partition_from(&hit.hosts, &hit.servers, direction, begun).await;
     let mut injury = on_links(cell, remedy.clone(), cut).await;
@@ -45,7 +45,7 @@ pub(super) async fn slow(
     how: &LinkSlowdown,
     effect: &Effect,
 ) -> InjectedFault {
-    let remedy = Remedy::Links(hit.hosts.clone());
+    let remedy = Remedy::Links(LinkFault::Slow, hit.hosts.clone());
     let begun = |times| effect.took(times, remedy.clone());
     on_links(cell, remedy.clone(), async |links| links.slow_noting(&hit.hosts, how, begun).await).await
 }
@@ -61,7 +61,10 @@ async fn on_links(
         return InjectedFault { proof: Verification { evidence, ..Verification::default() }, remedy: Remedy::None };
     };
     let from = clock::now();
-    InjectedFault { proof: proof_of(act(links).await, from), remedy }
+    let acted = act(links).await;
+    // What is there is of another fault, and is not this one's to heal.
+    let remedy = if matches!(acted, Err(LinkError::AlreadyThere { .. })) { Remedy::None } else { remedy };
+    InjectedFault { proof: proof_of(acted, from), remedy }
 }
 
 /// Waits at most `for_ms` for a reply to lose.
@@ -71,13 +74,14 @@ pub(super) async fn lose_replies(cell: &Rc<LiveCell>, hit: &ResolvedTarget, for_
         let at = (clock::now() + nanos(wait)).min(until);
         cell.goes_on_until(at).await && clock::now() < until
     };
-    on_links(cell, Remedy::Links(hit.hosts.clone()), async |links| links.lose_replies(&hit.hosts, goes_on).await).await
+    let remedy = Remedy::Links(LinkFault::LostReply, hit.hosts.clone());
+    on_links(cell, remedy, async |links| links.lose_replies(&hit.hosts, goes_on).await).await
 }
 
-pub(super) async fn heal(cell: &Rc<LiveCell>, hosts: &[u16]) -> Verification {
+pub(super) async fn heal(cell: &Rc<LiveCell>, fault: LinkFault, hosts: &[u16]) -> Verification {
     let from = clock::now();
     match &cell.environment.links {
-        Some(links) => proof_of(links.heal(hosts).await, from),
+        Some(links) => proof_of(links.heal_fault(hosts, fault).await, from),
         None => Verification::default(),
     }
 }

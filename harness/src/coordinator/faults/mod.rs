@@ -54,7 +54,7 @@ pub(crate) async fn inject(
 pub(crate) async fn heal(cell: &Rc<LiveCell>, remedy: &Remedy) -> Verification {
     match remedy {
         Remedy::None => Verification::default(),
-        Remedy::Links(hosts) => link::heal(cell, hosts).await,
+        Remedy::Links(fault, hosts) => link::heal(cell, *fault, hosts).await,
         Remedy::Continue(stopped) => pause::heal(cell, stopped).await,
         Remedy::Restart(hosts) => crash::heal(cell, hosts).await,
         Remedy::Take(hosts) => hang::heal(cell, hosts),

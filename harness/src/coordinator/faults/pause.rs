@@ -1,26 +1,30 @@
 //! `pause`: the host's process is stopped, as by a long garbage collection or a suspended machine, and later continued.
-//! Its links live in other processes and are not stopped.
+//! Its links live in other processes and are not stopped. Of a program, the process group is stopped. If a process of
+//! the program runs on in another group, the pause is not verified.
 
 use std::fmt::Display;
 use std::rc::Rc;
 use std::time::Duration;
 
+use futures::future::join_all;
 use hustings_record::numbers::nanos;
 use hustings_record::{Evidence, Nanos, ProcessFate};
 use hustings_workloads::driver::{Effect, InjectedFault, Remedy, StoppedHost, Verification};
 use hustings_workloads::plan::ResolvedTarget;
 use rustix::process::Signal;
+use tokio::task::spawn_blocking;
 
+use crate::coordinator::hosts::HostProcess;
 use crate::coordinator::live_cell::LiveCell;
 use crate::process::clock;
-use crate::process::procfs::{fate_of, process_state};
+use crate::process::procfs::{ProcessId, fate_of, process_state};
 
 /// The kernel shows the new state well within this.
 const SEEN_AT_MOST: Duration = Duration::from_secs(1);
 
 pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &ResolvedTarget, effect: &Effect) -> InjectedFault {
-    let (mut proof, stopped) = stop(cell, &hit.hosts).await;
-    effect.took((proof.from, proof.to), Remedy::Continue(stopped.clone()));
+    let (mut proof, stopped) = stop(cell, &hit.hosts, effect).await;
+    effect.seen(proof.clone(), Remedy::Continue(stopped.clone()));
     if cell.environment.links.is_some() {
         match cell.environment.touches(&hit.hosts).await {
             Ok(touches) => proof.touches = touches,
@@ -34,7 +38,9 @@ pub(super) async fn heal(cell: &Rc<LiveCell>, stopped: &[StoppedHost]) -> Verifi
     let mut signalled = SignalResults::new(true);
     for &StoppedHost { host, process } in stopped {
         match cell.hosts.pid(host) {
-            Some(pid) if Some(pid) == process => signalled.send(cell, host, pid, false).await,
+            Some(pid) if Some(pid) == process => {
+                signalled.send((host, pid), false, |signal| cell.hosts.signal(host, signal)).await;
+            }
             // The stopped process is gone; another one, or none, took its place. This fault did not stop it.
             pid => signalled.see(host, pid, true, "what was stopped is not there any more"),
         }
@@ -42,22 +48,54 @@ pub(super) async fn heal(cell: &Rc<LiveCell>, stopped: &[StoppedHost]) -> Verifi
     signalled.proof()
 }
 
-async fn stop(cell: &Rc<LiveCell>, hosts: &[u16]) -> (Verification, Vec<StoppedHost>) {
+async fn stop(cell: &Rc<LiveCell>, hosts: &[u16], effect: &Effect) -> (Verification, Vec<StoppedHost>) {
     let (mut signalled, mut stopped) = (SignalResults::new(!hosts.is_empty()), Vec::new());
     for &host in hosts {
         let running = cell.hosts.pid(host).filter(|&pid| process_state(pid) != Some('T'));
         match running {
             None => signalled.see(host, cell.hosts.pid(host), false, "no process that runs"),
-            Some(pid) => signalled.send(cell, host, pid, true).await,
+            Some(pid) => signalled.send((host, pid), true, |signal| cell.hosts.signal(host, signal)).await,
         }
         stopped.push(StoppedHost { host, process: running });
     }
+    let times = (signalled.from, clock::now());
+    signalled.to = Some(times.1);
+    let waits = || effect.took(times, Remedy::Continue(stopped.clone()));
+    let program = |host: &StoppedHost| cell.hosts.process(host.host, HostProcess::program).flatten();
+    let programs = stopped.iter().filter(|host| host.process.is_some()).filter_map(|host| Some((host, program(host)?)));
+    let all = programs.map(|(host, program)| async move { (host.host, all_stopped(program, waits).await) });
+    let all = join_all(all).await;
+    for (host, why) in all.into_iter().filter_map(|(host, all)| Some((host, all.err()?))) {
+        signalled.verified = false;
+        signalled.seen.push(format!("host {host}: {why}"));
+    }
     (signalled.proof(), stopped)
+}
+
+/// Waits until all processes of a stopped program are stopped. Calls `waits` if they are not at once.
+async fn all_stopped(program: ProcessId, waits: impl FnOnce()) -> Result<(), String> {
+    // The search reads the environments of all processes.
+    let found = spawn_blocking(move || program.with_descendants()).await;
+    let found = found.map_err(|error| format!("the program's processes could not be listed: {error}"))?;
+    let (until, mut waits) = (clock::now() + nanos(SEEN_AT_MOST), Some(waits));
+    let is_running = |process: &&ProcessId| process.is_alive() && process_state(process.pid) != Some('T');
+    loop {
+        let Some(running) = found.iter().find(is_running) else { return Ok(()) };
+        if let Some(waits) = waits.take() {
+            waits();
+        }
+        if clock::now() > until {
+            return Err(format!("process {} of the program is not stopped and runs on", running.pid));
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
 }
 
 /// The results of signals to hosts.
 struct SignalResults {
     from: Nanos,
+    /// When all signals had taken effect. None: when the results are read.
+    to: Option<Nanos>,
     verified: bool,
     seen: Vec<String>,
     fates: Vec<(u16, ProcessFate)>,
@@ -65,15 +103,20 @@ struct SignalResults {
 
 impl SignalResults {
     fn new(verified: bool) -> Self {
-        Self { from: clock::now(), verified, seen: Vec::new(), fates: Vec::new() }
+        Self { from: clock::now(), to: None, verified, seen: Vec::new(), fates: Vec::new() }
     }
 
     /// Stops or continues a host's process, and reads the resulting state from the kernel.
-    async fn send(&mut self, cell: &Rc<LiveCell>, host: u16, pid: u32, stop: bool) {
-        if let Err(error) = cell.hosts.signal(host, if stop { Signal::STOP } else { Signal::CONT }) {
+    async fn send(&mut self, (host, pid): (u16, u32), stop: bool, signal: impl FnOnce(Signal) -> std::io::Result<()>) {
+        let before = process_state(pid);
+        if let Err(error) = signal(if stop { Signal::STOP } else { Signal::CONT }) {
             return self.see(host, Some(pid), false, error);
         }
         let state = wait_for_state(pid, stop).await;
+        if !stop && before != Some('T') {
+            let before = before.unwrap_or('?');
+            return self.see(host, Some(pid), false, format_args!("it was not stopped any more: state {before}"));
+        }
         let done = state.is_some_and(|state| (state == 'T') == stop);
         self.see(host, Some(pid), done, format_args!("state {}", state.unwrap_or('?')));
     }
@@ -85,9 +128,10 @@ impl SignalResults {
     }
 
     fn proof(self) -> Verification {
-        let Self { from, verified, seen, fates } = self;
+        let Self { from, to, verified, seen, fates } = self;
         let (evidence, seen) = (seen.join("; "), Some(Evidence::of_processes(fates)));
-        Verification { from, to: clock::now(), verified, evidence, seen, ..Verification::default() }
+        let to = to.unwrap_or_else(clock::now);
+        Verification { from, to, verified, evidence, seen, ..Verification::default() }
     }
 }
 
@@ -99,5 +143,89 @@ async fn wait_for_state(pid: u32, stopped: bool) -> Option<char> {
             return state;
         }
         tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::CommandExt as _;
+    use std::process::{Child, Command};
+
+    use rustix::process::{Pid, kill_process, kill_process_group};
+
+    use super::*;
+    use crate::process::procfs::PROGRAM_VARIABLE;
+
+    /// A shell that carries the mark of a program. Its processes end with the test.
+    struct MarkedShell {
+        child: Child,
+        mark: ProcessId,
+    }
+
+    impl MarkedShell {
+        fn start(script: &str) -> Self {
+            // No process has started this late, so the mark is this test's own.
+            let mark = ProcessId { pid: std::process::id(), started: clock::now() };
+            let mut shell = Command::new("sh");
+            shell.args(["-c", script]).env(PROGRAM_VARIABLE, mark.mark()).process_group(0);
+            Self { child: shell.spawn().expect("a shell"), mark }
+        }
+
+        /// The pid of `sleep`, once it runs.
+        async fn sleeper(&self) -> u32 {
+            let until = clock::now() + nanos(Duration::from_secs(20));
+            loop {
+                let mut all = self.mark.with_descendants().into_iter();
+                if let Some(found) = all.find(|process| process.command_line().starts_with("sleep ")) {
+                    return found.pid;
+                }
+                assert!(clock::now() < until, "no sleep was started");
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        }
+    }
+
+    impl Drop for MarkedShell {
+        fn drop(&mut self) {
+            self.mark.kill_descendants();
+            let _ = self.child.wait();
+        }
+    }
+
+    fn raw(pid: u32) -> Pid {
+        i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a pid")
+    }
+
+    #[tokio::test]
+    async fn a_pause_is_not_verified_while_a_process_of_the_program_runs_on_in_another_group() {
+        let shell = MarkedShell::start("setsid sleep 60 & wait");
+        let worker = shell.sleeper().await;
+        kill_process_group(raw(shell.child.id()), Signal::STOP).expect("stopped");
+        assert_eq!(wait_for_state(shell.child.id(), true).await, Some('T'));
+        let why = all_stopped(shell.mark, || ()).await.expect_err("the worker runs on");
+        assert!(why.contains(&format!("process {worker} ")), "{why}");
+        kill_process(raw(worker), Signal::STOP).expect("stopped");
+        assert_eq!(all_stopped(shell.mark, || panic!("all are stopped")).await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn a_heal_is_not_verified_if_somebody_else_has_continued_the_process_before() {
+        let shell = MarkedShell::start("exec sleep 60");
+        let pid = shell.sleeper().await;
+        let signal = |signal: Signal| -> std::io::Result<()> { Ok(kill_process(raw(pid), signal)?) };
+        for is_continued_before in [false, true] {
+            let mut paused = SignalResults::new(true);
+            paused.send((0, pid), true, signal).await;
+            assert!(paused.proof().verified);
+            if is_continued_before {
+                signal(Signal::CONT).expect("continued");
+                assert_ne!(wait_for_state(pid, false).await, Some('T'));
+            }
+            let mut healed = SignalResults::new(true);
+            healed.send((0, pid), false, signal).await;
+            let proof = healed.proof();
+            assert_eq!(proof.verified, !is_continued_before, "{}", proof.evidence);
+            assert_eq!(proof.evidence.contains("not stopped any more"), is_continued_before, "{}", proof.evidence);
+        }
     }
 }

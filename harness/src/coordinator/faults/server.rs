@@ -14,9 +14,10 @@ use hustings_workloads::faults::Restart;
 use hustings_workloads::plan::ResolvedTarget;
 
 use crate::coordinator::admin;
+use crate::coordinator::cell_status::CellStatus;
 use crate::coordinator::live_cell::LiveCell;
 use crate::ensemble::control::ServerEvidence;
-use crate::ensemble::{Ensemble, ServerControl, look};
+use crate::ensemble::{Ensemble, EnsembleError, ServerControl, look};
 use crate::process::clock;
 
 /// An affected server shows the effect within this.
@@ -34,6 +35,15 @@ struct VerificationBuilder {
     seen: Vec<String>,
     /// The last observed state of each queried server.
     asked: BTreeMap<u32, ServerState>,
+}
+
+/// Servers after an action on each of them.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct HitServers {
+    /// Its effect was observed.
+    observed: Vec<u32>,
+    /// It has an effect, or may have one: all of them, except where that effect was there already.
+    to_heal: Vec<u32>,
 }
 
 impl VerificationBuilder {
@@ -54,9 +64,26 @@ impl VerificationBuilder {
         done
     }
 
-    /// Records the results of one action on each of these servers; returns the servers on which it succeeded.
-    fn take_all(&mut self, told: Vec<(u32, ServerEvidence)>) -> Vec<u32> {
-        told.into_iter().filter_map(|(server, what)| self.take(what).then_some(server)).collect()
+    /// Records the results of one action on each of these servers.
+    fn take_all(&mut self, told: Vec<(u32, ServerEvidence)>) -> HitServers {
+        let mut hit = HitServers::default();
+        for (server, what) in told {
+            if !matches!(what, Err(EnsembleError::InEffect(_))) {
+                hit.to_heal.push(server);
+            }
+            if self.take(what) {
+                hit.observed.push(server);
+            }
+        }
+        hit
+    }
+
+    /// Records the result of undoing an action. If the action took no effect, it is undone.
+    fn take_undone(&mut self, what: ServerEvidence) {
+        self.take(match what {
+            Err(EnsembleError::InEffect(why)) => Ok(format!("nothing to undo: {why}")),
+            what => what,
+        });
     }
 
     /// The interval in which it took effect.
@@ -86,11 +113,11 @@ impl VerificationBuilder {
 pub(super) async fn kill(cell: &Rc<LiveCell>, hit: &ResolvedTarget, effect: &Effect) -> InjectedFault {
     on_servers(cell, hit, async |witness, ensemble, control| {
         let kill = hit.servers.iter().map(async |&server| (server, control.kill(server).await));
-        let servers = witness.take_all(join_all(kill).await);
+        let HitServers { observed, to_heal } = witness.take_all(join_all(kill).await);
         witness.in_effect();
-        let remedy = ServerRemedy::Start { servers: servers.clone(), gap: Duration::ZERO, empty: false };
+        let remedy = ServerRemedy::Start { servers: to_heal, gap: Duration::ZERO, empty: false };
         effect.took(witness.times(), Remedy::Servers(remedy.clone()));
-        all_show(witness, ensemble, &servers, ServerState::Down, SHOWS_AT_MOST).await;
+        all_show(witness, ensemble, &observed, ServerState::Down, SHOWS_AT_MOST).await;
         remedy
     })
     .await
@@ -117,17 +144,21 @@ pub(super) async fn pause(
     effect: &Effect,
 ) -> InjectedFault {
     on_servers(cell, hit, async |witness, ensemble, control| {
-        let pause = hit.servers.iter().map(async |&server| (server, control.pause(server).await));
-        let stopped = witness.take_all(join_all(pause).await);
+        let HitServers { observed, to_heal } = pause_each(witness, control, &hit.servers).await;
         witness.in_effect();
-        let remedy = ServerRemedy::Resume(stopped.clone());
+        let remedy = ServerRemedy::Resume(to_heal);
         effect.took(witness.times(), Remedy::Servers(remedy.clone()));
         // For a short pause, half of it without a reply is enough.
         let silence = for_ms.map_or(SHOWS_AT_MOST, |ms| Duration::from_millis(ms / 2).max(SILENCE_AT_LEAST));
-        all_show(witness, ensemble, &stopped, ServerState::Silent, silence).await;
+        all_show(witness, ensemble, &observed, ServerState::Silent, silence).await;
         remedy
     })
     .await
+}
+
+async fn pause_each(witness: &mut VerificationBuilder, control: &dyn ServerControl, servers: &[u32]) -> HitServers {
+    let pause = servers.iter().map(async |&server| (server, control.pause(server).await));
+    witness.take_all(join_all(pause).await)
 }
 
 pub(super) async fn partition(cell: &Rc<LiveCell>, hit: &ResolvedTarget, effect: &Effect) -> InjectedFault {
@@ -138,14 +169,26 @@ pub(super) async fn partition(cell: &Rc<LiveCell>, hit: &ResolvedTarget, effect:
             at.set(Some(clock::now()));
             effect.took((from, clock::now()), Remedy::Servers(remedy.clone()));
         };
-        let cut = control.cut_noting(&hit.servers, &in_effect).await;
-        let (told, apart) = cut.map_or_else(|why| (Err(why), None), |(text, apart)| (Ok(text), apart));
-        witness.proof.seen = apart;
-        let cut = witness.take(told);
+        let is_own = cut(witness, control, &hit.servers, &in_effect).await;
         witness.proof.to = at.get().unwrap_or_else(clock::now);
-        if cut { remedy } else { ServerRemedy::Rejoin(Vec::new()) }
+        if is_own { remedy } else { ServerRemedy::Rejoin(Vec::new()) }
     })
     .await
+}
+
+/// Cuts these servers off. False: they were cut off already, and this changed nothing.
+async fn cut(
+    witness: &mut VerificationBuilder,
+    control: &dyn ServerControl,
+    servers: &[u32],
+    in_effect: &dyn Fn(),
+) -> bool {
+    let cut = control.cut_noting(servers, in_effect).await;
+    let (told, apart) = cut.map_or_else(|why| (Err(why), None), |(text, apart)| (Ok(text), apart));
+    let is_own = !matches!(told, Err(EnsembleError::InEffect(_)));
+    witness.proof.seen = apart;
+    witness.take(told);
+    is_own
 }
 
 /// Runs `act` on the affected servers, if there are any and the harness controls them.
@@ -217,28 +260,31 @@ async fn all_show(
 }
 
 pub(super) async fn heal(cell: &Rc<LiveCell>, remedy: &ServerRemedy) -> Verification {
+    undo(&*cell.environment.ensemble, &cell.status, remedy).await
+}
+
+async fn undo(ensemble: &dyn Ensemble, status: &CellStatus, remedy: &ServerRemedy) -> Verification {
     let mut witness = VerificationBuilder::new();
-    let ensemble = &*cell.environment.ensemble;
     let Some(control) = ensemble.control() else {
         witness.find(false, "these servers are not our own".to_owned());
         return witness.into_proof();
     };
     let servers = match remedy {
         ServerRemedy::Resume(servers) => {
-            let resume = servers.iter().map(async |&server| (server, control.resume(server).await));
-            witness.take_all(join_all(resume).await);
+            let resume = servers.iter().map(|&server| control.resume(server));
+            join_all(resume).await.into_iter().for_each(|what| witness.take_undone(what));
             servers
         }
         ServerRemedy::Rejoin(servers) => {
             if !servers.is_empty() {
-                witness.take(control.rejoin(servers).await);
+                witness.take_undone(control.rejoin(servers).await);
             }
             servers
         }
         ServerRemedy::Start { servers, gap, empty } => {
             for (place, &server) in servers.iter().enumerate() {
                 // A run that is stopping does not wait between them.
-                if place > 0 && !cell.status.is_stopping() {
+                if place > 0 && !status.is_stopping() {
                     tokio::time::sleep(*gap).await;
                 }
                 witness.take(control.start(server, *empty).await);
@@ -247,6 +293,10 @@ pub(super) async fn heal(cell: &Rc<LiveCell>, remedy: &ServerRemedy) -> Verifica
         }
     };
     witness.in_effect();
+    if servers.is_empty() {
+        witness.find(false, "the fault changed no server, and none was asked".to_owned());
+        return witness.into_proof();
+    }
     witness.asked.extend(look::until_all_serve(ensemble, servers, SERVES_AT_MOST).await);
     let idle: Vec<u32> = witness.asked.iter().filter(|(_, state)| !state.serves()).map(|(&server, _)| server).collect();
     match idle.is_empty() {
@@ -254,4 +304,136 @@ pub(super) async fn heal(cell: &Rc<LiveCell>, remedy: &ServerRemedy) -> Verifica
         false => witness.find(false, format!("NOT as it should be: asked from outside, {idle:?} do not serve")),
     }
     witness.into_proof()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use futures::future::LocalBoxFuture;
+    use hustings_record::EnsembleKind;
+
+    use super::*;
+    use crate::ensemble::control::PartitionEvidence;
+
+    /// Three servers that serve. Server 1 is paused as ordered. A pause of server 2, and a cut, fail after they may have
+    /// taken effect. Server 3 was paused and cut off by another fault.
+    struct HalfHurtServers;
+
+    fn cannot(server: u32, why: &str) -> EnsembleError {
+        EnsembleError::Control { server, what: "changed", why: why.to_owned() }
+    }
+
+    fn now<T: 'static>(result: Result<T, EnsembleError>) -> LocalBoxFuture<'static, Result<T, EnsembleError>> {
+        Box::pin(std::future::ready(result))
+    }
+
+    impl ServerControl for HalfHurtServers {
+        fn kill(&self, server: u32) -> LocalBoxFuture<'_, ServerEvidence> {
+            now(Err(cannot(server, "not here")))
+        }
+
+        fn start(&self, server: u32, _: bool) -> LocalBoxFuture<'_, ServerEvidence> {
+            now(Err(cannot(server, "not here")))
+        }
+
+        fn pause(&self, server: u32) -> LocalBoxFuture<'_, ServerEvidence> {
+            now(match server {
+                1 => Ok("paused".to_owned()),
+                2 => Err(cannot(2, "its state was not seen")),
+                _ => Err(cannot(server, "it is paused already").in_effect()),
+            })
+        }
+
+        fn resume(&self, server: u32) -> LocalBoxFuture<'_, ServerEvidence> {
+            now(match server {
+                1 => Ok("resumed".to_owned()),
+                2 => Err(cannot(2, "it is not paused").in_effect()),
+                _ => Err(cannot(server, "somebody else has resumed it")),
+            })
+        }
+
+        fn cut_noting<'a>(&'a self, servers: &'a [u32], _: &'a dyn Fn()) -> LocalBoxFuture<'a, PartitionEvidence> {
+            let error = cannot(1, "a link was not held");
+            now(Err(if servers.contains(&3) { error.in_effect() } else { error }))
+        }
+
+        fn rejoin<'a>(&'a self, _: &'a [u32]) -> LocalBoxFuture<'a, ServerEvidence> {
+            now(Err(cannot(1, "no such cut").in_effect()))
+        }
+    }
+
+    impl Ensemble for HalfHurtServers {
+        fn servers(&self) -> Vec<SocketAddr> {
+            vec![SocketAddr::from(([127, 0, 0, 1], 1)); 3]
+        }
+
+        fn control(&self) -> Option<&dyn ServerControl> {
+            Some(self)
+        }
+
+        fn log(&self, _: u32) -> LocalBoxFuture<'_, Result<Option<String>, EnsembleError>> {
+            now(Ok(None))
+        }
+
+        fn kind(&self) -> EnsembleKind {
+            EnsembleKind::Embedded
+        }
+
+        fn version(&self) -> &str {
+            "0"
+        }
+
+        fn describe(&self) -> String {
+            String::new()
+        }
+
+        fn ask(&self, _: u32, _: &'static str) -> LocalBoxFuture<'_, Result<String, EnsembleError>> {
+            now(Ok("Mode: follower\n".to_owned()))
+        }
+
+        fn check_alive(&self) -> LocalBoxFuture<'_, Result<Vec<String>, EnsembleError>> {
+            now(Ok(Vec::new()))
+        }
+
+        fn stop(&self) -> LocalBoxFuture<'_, Result<(), EnsembleError>> {
+            now(Ok(()))
+        }
+    }
+
+    async fn healed(remedy: ServerRemedy) -> Verification {
+        undo(&HalfHurtServers, &CellStatus::default(), &remedy).await
+    }
+
+    #[tokio::test]
+    async fn a_server_whose_pause_failed_is_healed_and_one_that_another_fault_paused_is_not() {
+        let mut witness = VerificationBuilder::new();
+        let hit = pause_each(&mut witness, &HalfHurtServers, &[1, 2, 3]).await;
+        assert_eq!(hit, HitServers { observed: vec![1], to_heal: vec![1, 2] });
+        assert!(!witness.into_proof().verified);
+        let proof = healed(ServerRemedy::Resume(hit.to_heal)).await;
+        assert!(proof.verified && proof.evidence.contains("nothing to undo"), "{}", proof.evidence);
+        let asked = proof.seen.map(|seen| seen.servers());
+        assert_eq!(asked, Some(vec![1, 2]));
+        let proof = healed(ServerRemedy::Resume(vec![1, 3])).await;
+        assert!(!proof.verified && proof.evidence.contains("somebody else"), "{}", proof.evidence);
+    }
+
+    #[tokio::test]
+    async fn a_cut_that_failed_is_rejoined_and_one_that_was_there_before_is_not() {
+        let mut witness = VerificationBuilder::new();
+        assert!(cut(&mut witness, &HalfHurtServers, &[1], &|| ()).await);
+        assert!(!cut(&mut witness, &HalfHurtServers, &[3], &|| ()).await);
+        assert!(!witness.into_proof().verified);
+        let proof = healed(ServerRemedy::Rejoin(vec![1])).await;
+        assert!(proof.verified && proof.evidence.contains("nothing to undo"), "{}", proof.evidence);
+    }
+
+    #[tokio::test]
+    async fn a_heal_that_asked_no_server_is_not_verified() {
+        let nobody = |servers: Vec<u32>| [ServerRemedy::Resume(servers.clone()), ServerRemedy::Rejoin(servers)];
+        for remedy in nobody(Vec::new()) {
+            assert!(!healed(remedy).await.verified);
+        }
+    }
 }

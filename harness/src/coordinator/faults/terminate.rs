@@ -11,14 +11,16 @@ use crate::coordinator::live_cell::LiveCell;
 use crate::process::clock;
 
 pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &ResolvedTarget) -> InjectedFault {
-    let from = clock::now();
-    let mut proof = Verification { from, to: from, verified: !hit.hosts.is_empty(), ..Verification::default() };
+    let mut proof = Verification { verified: !hit.hosts.is_empty(), ..Verification::default() };
     let (mut seen, mut dead, mut fates, mut forced) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     // Read before any session closes: to the servers, a process that leaves its session behind has crashed.
     match cell.environment.touches(&hit.hosts).await {
         Ok(touches) => proof.touches = touches,
         Err(why) => seen.push(why),
     }
+    // It takes effect from here on: the links may take long to answer.
+    let from = clock::now();
+    (proof.from, proof.to) = (from, from);
     // Deployments mostly grant a longer time before they kill; a candidate needs only to close its session.
     let terminate = |host: &u16| cell.hosts.terminate(*host, ORDER_AT_MOST);
     let ended = futures::future::join_all(hit.hosts.iter().map(terminate)).await;

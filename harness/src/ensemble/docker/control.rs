@@ -61,12 +61,17 @@ impl ServerControl for DockerEnsemble {
         Box::pin(async move {
             let container = self.need(server, "paused")?;
             if self.faults.borrow().paused.contains(&server) {
-                return Err(refused(server, "paused", "it is paused already"));
+                return Err(refused(server, "paused", "it is paused already").in_effect());
             }
             // Noted first, so that no check reports the pause as unplanned.
             self.faults.borrow_mut().paused.insert(server);
-            let paused = self.engine.pause(&container).await;
-            paused.inspect_err(|_| _ = self.faults.borrow_mut().paused.remove(&server))?;
+            if let Err(error) = self.engine.pause(&container).await {
+                // The engine may have paused it all the same. Then the note stays until it is resumed.
+                if self.engine.state(&container).await.is_ok_and(|state| state.paused == Some(false)) {
+                    self.faults.borrow_mut().paused.remove(&server);
+                }
+                return Err(error);
+            }
             self.see_paused(server, &container, true).await
         })
     }
@@ -74,8 +79,10 @@ impl ServerControl for DockerEnsemble {
     fn resume(&self, server: u32) -> LocalBoxFuture<'_, ServerEvidence> {
         Box::pin(async move {
             let container = self.need(server, "resumed")?;
-            if !self.faults.borrow().paused.contains(&server) {
-                return Err(refused(server, "resumed", "it is not paused"));
+            let is_noted = self.faults.borrow().paused.contains(&server);
+            // After a pause that failed, the engine may have paused it late.
+            if !is_noted && self.engine.state(&container).await?.paused != Some(true) {
+                return Err(refused(server, "resumed", "it is not paused").in_effect());
             }
             let asked = self.engine.docker.unpause_container(&container);
             self.engine.call(format!("resume {container}"), asked).await?;
@@ -89,7 +96,7 @@ impl ServerControl for DockerEnsemble {
             let cut = self.side(servers, "cut off")?;
             let again = self.faults.borrow().cuts.iter().flatten().find(|server| cut.contains(server)).copied();
             if let Some(server) = again {
-                return Err(refused(server, "cut off", "it is cut off already"));
+                return Err(refused(server, "cut off", "it is cut off already").in_effect());
             }
             let before = self.faults.borrow().clone();
             // Noted first, so that a partial cut can be rejoined.
@@ -106,7 +113,8 @@ impl ServerControl for DockerEnsemble {
             let before = self.faults.borrow().clone();
             let Some(at) = before.cuts.iter().position(|known| *known == cut) else {
                 let first = cut.first().copied().unwrap_or_default();
-                return Err(refused(first, "rejoined", "no cut was made between exactly these servers and the others"));
+                let why = "no cut was made between exactly these servers and the others";
+                return Err(refused(first, "rejoined", why).in_effect());
             };
             self.faults.borrow_mut().cuts.remove(at);
             if let Err(error) = self.follow(&before, &cut).await {

@@ -12,6 +12,7 @@ use super::super::control::{PartitionEvidence, ServerEvidence};
 use super::super::four_letter;
 use super::super::{EnsembleError, ServerControl};
 use crate::sidecar;
+use crate::wire::serve::{NOT_PAUSED, PAUSED_ALREADY};
 
 use super::{EmbeddedEnsemble, EmbeddedError, ServerOrder};
 
@@ -72,7 +73,11 @@ impl EmbeddedEnsemble {
 
     pub(super) async fn one(&self, server: u32, what: &'static str, order: ServerOrder) -> ServerEvidence {
         self.address(server)?;
-        self.obeyed(&order).await?.map_err(|why| cannot(server, what, why))
+        self.obeyed(&order).await?.map_err(|why| {
+            let is_in_effect = [NOT_PAUSED, PAUSED_ALREADY].contains(&why.as_str());
+            let error = cannot(server, what, why);
+            if is_in_effect { error.in_effect() } else { error }
+        })
     }
 
     /// Has the process write down its own stalls.

@@ -12,7 +12,7 @@ use super::super::{EnsembleError, ServerControl};
 use super::LocalEnsemble;
 use super::quorum_links::crosses;
 use super::server::{GONE_WITHIN, ServerProcess};
-use crate::links::Mesh;
+use crate::links::{LinkError, Mesh};
 use crate::process::procfs::{ProcessId, process_state};
 
 const LOOK_EVERY: Duration = Duration::from_millis(2);
@@ -58,8 +58,8 @@ impl ServerControl for LocalEnsemble {
         const WHAT: &str = "cut off";
         Box::pin(async move {
             let mesh = self.mesh(servers, WHAT)?;
-            let held =
-                mesh.hold(|way| crosses(servers, way), in_effect).await.map_err(|why| cannot(servers, WHAT, why))?;
+            let held = mesh.hold(|way| crosses(servers, way), in_effect).await;
+            let held = held.map_err(|why| not_linked(servers, WHAT, &why))?;
             let text = format!(
                 "servers {servers:?}: {} links to and from the others held both ways, read back; no byte passed in {} ms by the \
                  proxy's counters",
@@ -74,7 +74,8 @@ impl ServerControl for LocalEnsemble {
         const WHAT: &str = "rejoined";
         Box::pin(async move {
             let mesh = self.mesh(servers, WHAT)?;
-            let links = mesh.release(|way| crosses(servers, way)).await.map_err(|why| cannot(servers, WHAT, why))?;
+            let links = mesh.release(|way| crosses(servers, way)).await;
+            let links = links.map_err(|why| not_linked(servers, WHAT, &why))?;
             Ok(format!("servers {servers:?}: {links} links to and from the others are not held any more, read back"))
         })
     }
@@ -122,6 +123,12 @@ impl LocalEnsemble {
 
 fn cannot(servers: &[u32], what: &'static str, why: impl ToString) -> EnsembleError {
     EnsembleError::Cut { servers: servers.to_vec(), what, why: why.to_string() }
+}
+
+/// The links between servers could not be held or let go.
+fn not_linked(servers: &[u32], what: &'static str, why: &LinkError) -> EnsembleError {
+    let error = cannot(servers, what, why);
+    if why.is_in_effect() { error.in_effect() } else { error }
 }
 
 /// Polls `look` until it returns a value; None after `within`.

@@ -108,18 +108,26 @@ impl ServerProcess {
         self.child.id().ok_or_else(|| self.cannot("started", "it ended at once"))
     }
 
-    /// Sends SIGSTOP, or SIGCONT to one that is stopped. Gives the pid; the effect shows by its state.
+    /// Sends SIGSTOP, or SIGCONT to one that is or was to be stopped. Gives the pid; the effect shows by its state.
     pub(super) fn stop_or_go(&mut self, stop: bool) -> Result<u32, EnsembleError> {
         let (what, signal) = if stop { ("paused", Signal::STOP) } else { ("resumed", Signal::CONT) };
         let pid = self.living(what)?;
-        if (process_state(pid) == Some('T')) == stop {
-            return Err(self.cannot(what, if stop { "it is stopped already" } else { "it is not stopped" }));
+        let is_stopped = process_state(pid) == Some('T');
+        if stop && is_stopped {
+            return Err(self.cannot(what, "it is stopped already").in_effect());
+        }
+        if !stop && !is_stopped && !self.paused {
+            return Err(self.cannot(what, "it is not stopped").in_effect());
         }
         let raw = i32::try_from(pid).ok().and_then(Pid::from_raw);
         let raw = raw.ok_or_else(|| self.cannot(what, format!("{pid} is no pid")))?;
         // Its end was not seen yet, so the pid is still its own.
         kill_process(raw, signal).map_err(|e| self.cannot(what, e))?;
         self.paused = stop;
+        if !stop && !is_stopped {
+            // SIGCONT also discards a SIGSTOP that has not taken effect.
+            return Err(self.cannot(what, "it was to be stopped, and did not stop or was continued before"));
+        }
         Ok(pid)
     }
 

@@ -31,6 +31,7 @@ use crate::ensemble::embedded::{EmbeddedEnsemble, EmbeddedOptions};
 use crate::ensemble::server_options::ServerOptions;
 use crate::files::workdir::WorkDir;
 use crate::process::clock;
+use crate::process::procfs::RUN_VARIABLE;
 use crate::witness::{EphemeralNode, HostSlots, ObservedSlot, Relay, RelayCallback, Slots};
 
 /// Ticks of the servers and the timeout that programs ask for: two ticks at least, twenty at most.
@@ -87,7 +88,7 @@ pub(super) struct Stage {
     // Dropped in this order: the servers before their folder.
     ensemble: EmbeddedEnsemble,
     observer: ZkSession,
-    _work: WorkDir,
+    work: WorkDir,
     exe: PathBuf,
     command: Command,
     log: Log,
@@ -131,7 +132,7 @@ impl Stage {
         Ok(Self {
             ensemble,
             observer,
-            _work: work,
+            work,
             exe: exe.to_owned(),
             command,
             log: Log::default(),
@@ -156,7 +157,8 @@ impl Stage {
         let relays = Relay::open_all(self.ensemble.servers(), &Arc::default(), &tell).await;
         let relays = relays.context("no port for a relay")?;
         let (intake, incoming) = Intake::open(slots.iter().copied()).await?;
-        let (program, heard) = Program::start(&self.exe, &self.command.line, &BTreeMap::new(), true)?;
+        let mark = BTreeMap::from([(RUN_VARIABLE.to_owned(), self.work.mark().to_owned())]);
+        let (program, heard) = Program::start(&self.exe, &self.command.line, &mark, true)?;
         spawn_local(hear(self.log.clone(), number, history, heard));
         spawn_local(take_writes(self.log.clone(), number, seen.clone(), self.resource.clone(), incoming));
         let config = self.command.config.clone();

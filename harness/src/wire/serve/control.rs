@@ -11,6 +11,11 @@ use super::member::{ServedMember, ServerProcessState};
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 
+/// Why a running server is not resumed.
+pub(crate) const NOT_PAUSED: &str = "it is not paused";
+/// Why a paused server is not paused.
+pub(crate) const PAUSED_ALREADY: &str = "it is paused already";
+
 impl EmbeddedServers {
     /// Kills a server: its port closes, its connections are reset, its data remains. Returns the observation.
     ///
@@ -64,8 +69,10 @@ impl EmbeddedServers {
     /// There is no such server, or it is not running.
     pub fn pause(&self, server: u32) -> Result<String, String> {
         let (at, member) = self.member(server)?;
-        if member.gate() != ServerProcessState::Running {
-            return Err("it is not running".into());
+        match member.gate() {
+            ServerProcessState::Running => {}
+            ServerProcessState::Paused => return Err(PAUSED_ALREADY.into()),
+            ServerProcessState::Down => return Err("it is not running".into()),
         }
         member.gate.send_replace(ServerProcessState::Paused);
         self.core.drive(|ensemble, now| ensemble.pause(now, at));
@@ -79,7 +86,7 @@ impl EmbeddedServers {
     pub fn resume(&self, server: u32) -> Result<String, String> {
         let (at, member) = self.member(server)?;
         if member.gate() != ServerProcessState::Paused {
-            return Err("it is not paused".into());
+            return Err(NOT_PAUSED.into());
         }
         member.gate.send_replace(ServerProcessState::Running);
         self.core.drive(|ensemble, now| ensemble.resume(now, at));

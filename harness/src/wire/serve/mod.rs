@@ -16,6 +16,7 @@ use std::rc::Rc;
 
 use hustings_workloads::model::Options;
 
+pub(crate) use self::control::{NOT_PAUSED, PAUSED_ALREADY};
 use self::core::ServedEnsemble;
 use crate::process::utc;
 

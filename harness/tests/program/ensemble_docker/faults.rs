@@ -12,7 +12,7 @@ async fn a_single_server_is_killed_paused_and_started_again_and_nothing_is_left_
     let run = Run::new("single");
     let ensemble = run.start(options(1)).await;
     cuts_that_leave_a_side_empty_are_refused(&ensemble).await;
-    a_paused_server_says_nothing_until_it_is_resumed(&ensemble).await;
+    a_paused_server_says_nothing_until_it_is_resumed(&ensemble, &format!("hustings-{}-zk1", run.id)).await;
     a_killed_server_starts_again_with_its_old_data_or_without(&ensemble).await;
 
     docker(&["kill", &format!("hustings-{}-zk1", run.id)]);
@@ -43,14 +43,19 @@ async fn a_killed_server_starts_again_with_its_old_data_or_without(ensemble: &Do
     ensemble.check_alive().await.expect("it lives");
 }
 
-async fn a_paused_server_says_nothing_until_it_is_resumed(ensemble: &DockerEnsemble) {
+async fn a_paused_server_says_nothing_until_it_is_resumed(ensemble: &DockerEnsemble, container: &str) {
     println!("{}", control(ensemble).pause(1).await.expect("paused"));
     assert_eq!(mode(ensemble, 1).await, None);
     ensemble.check_alive().await.expect("it is not dead");
     assert!(control(ensemble).pause(1).await.is_err(), "it is paused already");
     println!("{}", control(ensemble).resume(1).await.expect("resumed"));
     assert_eq!(mode(ensemble, 1).await.as_deref(), Some("standalone"));
-    assert!(control(ensemble).resume(1).await.is_err(), "it is not paused");
+    assert!(matches!(control(ensemble).resume(1).await, Err(EnsembleError::InEffect(_))), "it is not paused");
+    // The pause fails, and the container is paused all the same.
+    docker(&["pause", container]);
+    assert!(control(ensemble).pause(1).await.is_err(), "the engine refuses it");
+    println!("{}", control(ensemble).resume(1).await.expect("resumed"));
+    assert_eq!(mode(ensemble, 1).await.as_deref(), Some("standalone"));
     // A paused server can be killed, too.
     control(ensemble).pause(1).await.expect("paused");
     control(ensemble).kill(1).await.expect("killed");

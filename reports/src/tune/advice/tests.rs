@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::tune::pauses::{PauseLog, read};
+use crate::tune::PausedSession;
+use crate::tune::pauses::{Pause, PauseLog, read};
 use crate::tune::setting::ExpirySettings;
 
 /// A log of these milliseconds.
@@ -22,6 +23,7 @@ fn question(log: &PauseLog, weeks: f64) -> Question<'_> {
         crashes_per_week: 1.0,
         acceptable_per_week: 0.25,
         curve: Curve::Model,
+        is_of_real_servers: true,
         failover: Failover::ASSUMED,
         seed: 1,
     }
@@ -62,6 +64,109 @@ fn pauses_that_no_timeout_outlasts_are_said_to_be_so() {
     let advice = advise(&question(&log, 4.0));
     assert_eq!((advice.recommended.grade, advice.recommended.weeks_missing), (TimeoutGrade::Missed, None));
     assert!(advice.warnings.iter().any(|text| text.contains("no timeout that a tick of 2 s allows")));
+}
+
+#[test]
+fn too_few_pauses_do_not_show_that_no_timeout_suffices() {
+    let graded = |ms: &[f64], weeks| {
+        let log = log(ms.iter().copied());
+        let advice = advise(&Question { timeout_ms: Some(40_000), ..question(&log, weeks) });
+        (advice.recommended.grade, advice.used.expect("asked").grade)
+    };
+    assert_eq!(graded(&[60_000.0], 1.0), (TimeoutGrade::Estimated, TimeoutGrade::Estimated));
+    assert_eq!(graded(&[90_000.0, 120_000.0], 2.0), (TimeoutGrade::Estimated, TimeoutGrade::Estimated));
+    assert_eq!(graded(&[90_000.0; 6], 2.0), (TimeoutGrade::Missed, TimeoutGrade::Missed));
+}
+
+#[test]
+fn an_extrapolation_does_not_decide_which_timeout_has_the_fewest_false_failovers() {
+    // A heavy tail of up to 32 s: beyond it rows have an extrapolation, which is more than those before have seen.
+    let quantile = |i: u32| 2_600.0 / 0.3 * (((f64::from(i) + 0.5) / 500.0).powf(-0.3) - 1.0) + 50.0;
+    let log = log((0..500).map(|i| quantile(i) * 32_000.0 / quantile(0)));
+    let advice = advise(&question(&log, 1.0));
+    let least = advice.rows.iter().map(|row| row.false_failovers.per_week).fold(f64::INFINITY, f64::min);
+    let row = advice.recommended_row().expect("a row");
+    assert!(row.estimate_per_week() > 0.25 && row.extrapolated_per_week.is_some(), "{row:?}");
+    assert!((row.false_failovers.per_week - least).abs() < 1e-12, "{row:?}");
+    assert_eq!((advice.recommended.timeout_ms, advice.recommended.grade), (40_000, TimeoutGrade::Estimated));
+}
+
+#[test]
+fn weeks_beyond_the_log_s_own_times_show_nothing() {
+    let stopped = |at: u64| format!("[{at}.0s] Total time for which application threads were stopped: 0.5 seconds\n");
+    let graded = |text: String, weeks| {
+        let log = read(text.as_bytes()).expect("a log");
+        let JudgedTimeout { grade, doubt, .. } = advise(&question(&log, weeks)).recommended;
+        (grade, doubt.is_some_and(|doubt| doubt.contains("it does not show")))
+    };
+    let log = stopped(0) + &stopped(60_480_000);
+    assert_eq!(graded(log.clone(), 100.0), (TimeoutGrade::Shown, false));
+    assert_eq!(graded(log.clone(), 109.0), (TimeoutGrade::Shown, false));
+    assert_eq!(graded(log, 111.0), (TimeoutGrade::Estimated, true));
+    assert_eq!(graded(stopped(7), 52.0), (TimeoutGrade::Estimated, true), "one line covers nothing");
+    assert_eq!(graded("500\n".to_owned(), 52.0), (TimeoutGrade::Shown, false), "a list tells no times");
+}
+
+#[test]
+fn time_between_lines_that_are_missing_counts_against_a_claim_and_for_a_timeout() {
+    // Four pauses of a minute in 24 weeks. Each line says that another safepoint was a second before, which is not there.
+    let line = |week: u64| {
+        let parts = "Reaching safepoint: 1 ns, At safepoint: 1 ns, Total: 60000000000 ns";
+        format!("[{}.0s][safepoint] Safepoint \"x\", Time since last: 1000000000 ns, {parts}\n", week * 604_800)
+    };
+    let log = read([0, 8, 16, 24].map(line).concat().as_bytes()).expect("a log");
+    let own = log.weeks().expect("some");
+    assert!(own < 0.001 && log.weeks_at_most().is_some_and(|weeks| weeks > 23.9), "{own}");
+    assert_eq!(advise(&question(&log, own)).recommended.grade, TimeoutGrade::Estimated, "it may be one in six weeks");
+    assert_eq!(advise(&question(&log, 24.0)).recommended.grade, TimeoutGrade::Estimated);
+}
+
+#[test]
+fn a_long_time_without_a_line_is_said() {
+    let stopped = |at: u64| format!("[{at}.0s] Total time for which application threads were stopped: 0.5 seconds\n");
+    let told = |text: String| {
+        let log = read(text.as_bytes()).expect("a log");
+        advise(&question(&log, 20.0))
+            .warnings
+            .into_iter()
+            .any(|text| text.contains("that the log covers it has no line"))
+    };
+    assert!(told((0..10).chain(1_000..1_010).map(|at| stopped(at * 10_000)).collect()));
+    assert!(!told((0..100).map(|at| stopped(at * 10_000)).collect()));
+}
+
+#[test]
+fn a_curve_of_servers_that_are_not_real_shows_nothing() {
+    let setting = ExpirySettings::of(Client::Rust, 2_000.0, 500.0, 4.0);
+    let pair = |i: u32| {
+        let pause_ms = 1_000.0 + 20.0 * f64::from(i);
+        let expired = pause_ms + 37.0 * f64::from(i % 11) > 2_300.0;
+        PausedSession { setting, pause_ms, expired, injection: u64::from(i) }
+    };
+    let curve = Curve::fit(&(0..90).map(pair).collect::<Vec<_>>()).expect("a curve");
+    let (none, graded) = (log([]), |question: Question<'_>| advise(&question).recommended.grade);
+    let of = |is_of_real_servers| Question { curve: curve.clone(), is_of_real_servers, ..question(&none, 20.0) };
+    assert_eq!(graded(of(true)), TimeoutGrade::Shown);
+    assert_eq!(graded(of(false)), TimeoutGrade::Estimated);
+    let model = Question { is_of_real_servers: false, ..question(&none, 20.0) };
+    assert_eq!(graded(model), TimeoutGrade::Shown, "the model is of no servers");
+}
+
+#[test]
+fn an_interval_that_is_longer_than_t_hides_pauses_if_its_longest_could_expire_a_session() {
+    let week_ns = 604_800_000_000_000;
+    let graded = |interval_s: u64, longest_ms: u64| {
+        let pause = Pause { ended: Some(week_ns), lasted: longest_ms * 1_000_000 };
+        let longest_interval = interval_s * 1_000_000_000;
+        let coverage = Coverage { span: Some(100 * week_ns), pieces: 1, longest_interval, ..Coverage::default() };
+        let log = PauseLog { shape: PauseLogFormat::Intervals, pauses: vec![pause], coverage, ..PauseLog::default() };
+        let advice = advise(&Question { timeout_ms: Some(4_000), ..question(&log, 100.0) });
+        (advice.used.expect("asked").grade, advice.recommended.timeout_ms, advice.recommended.grade)
+    };
+    // A T of 4 s outlasts 2.66 s for certain, one of 6 s 3.99 s.
+    assert_eq!(graded(5, 3_000), (TimeoutGrade::Estimated, 6_000, TimeoutGrade::Shown));
+    assert_eq!(graded(3, 3_000), (TimeoutGrade::Shown, 4_000, TimeoutGrade::Shown));
+    assert_eq!(graded(604_800, 2_000), (TimeoutGrade::Shown, 4_000, TimeoutGrade::Shown), "none in it is longer");
 }
 
 #[test]

@@ -40,6 +40,16 @@ pub enum PauseError {
          process, each as a file of its own"
     )]
     Overlapping { line: u64, what: String, count: u64, timed: u64 },
+    #[error(
+        "line {line}: {text}: this pause is one of {other}, and none of the {kind} that this log has elsewhere goes with it: the log is \
+         of processes that logged different kinds of pauses; cut it in files of one kind, and ask about each kind by itself"
+    )]
+    MixedKinds { line: u64, text: String, kind: &'static str, other: &'static str },
+    #[error(
+        "line {line}: its tag is {tag}, and that of the first interval is {first}: this log is of several things; give the intervals \
+         of one tag"
+    )]
+    SecondTag { line: u64, tag: String, first: String },
     #[error("line {line}: {what}: {text}")]
     Damaged { line: u64, what: &'static str, text: String },
 }

@@ -42,7 +42,7 @@ const MAX: f64 = 366.0 * 86_400e3;
 pub(super) struct Intervals {
     kept: LongestPauses,
     overlaps: OverlapCheck,
-    /// The tag of the first interval, if it has one: others are logs of something else.
+    /// The tag of the first interval, if it has one: a log with another one too is of several things.
     tag: Option<Option<String>>,
     /// The beginning and the end of the interval before.
     before: Option<(Duration, Duration)>,
@@ -50,6 +50,7 @@ pub(super) struct Intervals {
     at: Duration,
     pieces: u64,
     watched: Duration,
+    longest: Duration,
     /// The second column is an end, by the legend.
     ends: bool,
 }
@@ -81,6 +82,7 @@ impl Intervals {
             at: Duration::ZERO,
             pieces: 1,
             watched: Duration::ZERO,
+            longest: Duration::ZERO,
             ends: false,
         }
     }
@@ -91,16 +93,24 @@ impl Intervals {
             return Ok(LineMeaning::Yes);
         }
         let damaged = |what| PauseError::Damaged { line: line.number, what, text: quoted(line.text) };
-        with_interval(line.text, |interval| self.add(&interval, line))
-            .ok_or_else(|| damaged("no interval of a histogram"))?
-            .map_err(damaged)
+        let added = with_interval(line.text, |interval| {
+            self.check_tag(&interval, line)?;
+            self.add(&interval, line).map_err(damaged)
+        });
+        added.ok_or_else(|| damaged("no interval of a histogram"))?
+    }
+
+    fn check_tag(&mut self, interval: &IntervalLogHistogram<'_>, line: &LogLine<'_>) -> Result<(), PauseError> {
+        let tag = interval.tag().map(|tag| tag.as_str().to_owned());
+        let first = self.tag.get_or_insert_with(|| tag.clone());
+        if *first == tag {
+            return Ok(());
+        }
+        let name = |tag: Option<&str>| tag.map_or_else(|| "none".to_owned(), quoted);
+        Err(PauseError::SecondTag { line: line.number, tag: name(tag.as_deref()), first: name(first.as_deref()) })
     }
 
     fn add(&mut self, interval: &IntervalLogHistogram<'_>, line: &LogLine<'_>) -> Result<LineMeaning, &'static str> {
-        let tag = interval.tag().map(|tag| tag.as_str().to_owned());
-        if *self.tag.get_or_insert_with(|| tag.clone()) != tag {
-            return Ok(LineMeaning::Other);
-        }
         let ms = interval.max();
         if !(0.0..=MAX).contains(&ms) {
             return Err("its longest value is no time in milliseconds");
@@ -134,6 +144,7 @@ impl Intervals {
         self.at = self.at.saturating_add(passed);
         self.before = Some((from, to));
         self.watched = self.watched.saturating_add(lasted);
+        self.longest = self.longest.max(lasted);
         if ms > 0.0 {
             let (longest, at) = (whole((ms * UNIT_NS).round()), nanos(self.at));
             self.kept.push(longest, Some(at), Some(mark(&line.text)));
@@ -149,7 +160,12 @@ impl Intervals {
         Ok(ReadPauses {
             shape: PauseLogFormat::Intervals,
             kept: self.kept,
-            coverage: Coverage { span: Some(nanos(self.watched)), pieces: self.pieces, missing: 0 },
+            coverage: Coverage {
+                span: Some(nanos(self.watched)),
+                pieces: self.pieces,
+                longest_interval: nanos(self.longest),
+                ..Coverage::default()
+            },
             unread: UnreadLines::default(),
             overlaps: self.overlaps.finish()?,
         })

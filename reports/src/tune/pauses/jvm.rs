@@ -3,7 +3,7 @@
 use hustings_record::Nanos;
 use hustings_record::words::quoted;
 
-use super::clock::{JITTER_NS, LogClock, PIECES_MAX};
+use super::clock::{JITTER_NS, LogClock};
 use super::error::PauseError;
 use super::lines::{LineMeaning, LogLine};
 use super::log::{Coverage, PauseLogFormat, UnreadLines};
@@ -11,11 +11,13 @@ use super::longest_pauses::{LongestPauses, mark};
 use super::overlaps::{NESTED_MAX, OverlapCheck};
 use super::read_pauses::ReadPauses;
 use super::stamp::{Stamp, nanos, strip};
+use super::stop_cover::StopCover;
 
 /// Words that only lines of a safepoint have (version 13 and later), and those before its whole length.
 const SAFEPOINT: [&str; 3] = ["Safepoint \"", "Reaching safepoint:", "At safepoint:"];
 const COLLECTION: &str = "GC(";
 const TOTAL: &str = "Total:";
+const SINCE_LAST: &str = "Time since last:";
 /// Words that only lines of a stop have (to version 12), and those before its length.
 const STOPPED: [&str; 3] = ["Total time for which", "threads were stopped", "Stopping threads took"];
 const STOPPED_FOR: &str = "threads were stopped:";
@@ -31,6 +33,9 @@ const CONCURRENT: &str = "The Z Garbage Collector";
 const NUMBERS_MISSING_MAX: u64 = 2;
 /// Lines of a collection come after those of so many later ones at most.
 const NUMBERS_BEHIND_MAX: u64 = 16;
+/// By the lines of safepoints others came before them that are not in the log. So much time with such others is no lost file: short
+/// ones may have been filtered out.
+const UNLOGGED_MIN_NS: Nanos = 3_600_000_000_000;
 /// Uptimes are told to the millisecond, and two of them make the gap between two pauses.
 const PRECISION_NS: Nanos = 2_000_000;
 
@@ -57,16 +62,20 @@ struct PauseKindCount {
     read: LongestPauses,
     unread: UnreadLines,
     overlaps: OverlapCheck,
+    /// The first line that was read.
+    first: Option<(u64, String)>,
 }
 
 impl PauseKindCount {
     /// `nested_max`: so many of them may lie within a later one.
     fn new(most: usize, nested_max: usize) -> Self {
-        Self { read: LongestPauses::new(most), unread: UnreadLines::default(), overlaps: OverlapCheck::new(nested_max) }
+        let (read, overlaps) = (LongestPauses::new(most), OverlapCheck::new(nested_max));
+        Self { read, unread: UnreadLines::default(), overlaps, first: None }
     }
 
     fn take(&mut self, line: &LogLine<'_>, lasted: Option<Nanos>, end: Option<StampedEnd>) {
         let Some(lasted) = lasted else { return self.unread.add(line.number, line.text) };
+        self.first.get_or_insert_with(|| (line.number, quoted(line.text)));
         self.read.push(lasted, end.map(|end| end.at), end.map(|end| mark(&(end.stamp.ns(), lasted))));
         if let Some(end) = end {
             self.overlaps.take(line.number, (end.at.saturating_sub(lasted), end.at), end.tolerance());
@@ -84,6 +93,13 @@ pub(super) struct Jvm {
     as_jdk_17: bool,
     stopped: PauseKindCount,
     collections: PauseKindCount,
+    /// Collections in safepoints, and in stops.
+    in_safepoints: StopCover,
+    in_stopped: StopCover,
+    /// When the last safepoint of this piece of the log was over, or the piece began.
+    safepoint_at: Nanos,
+    /// Times between safepoints in which others were not logged.
+    unlogged: Nanos,
     collector: Collector,
     /// The first line that is of this and tells of no pause.
     first_other: Option<(u64, String)>,
@@ -92,7 +108,7 @@ pub(super) struct Jvm {
 /// What a line of a JVM tells of.
 #[derive(Debug, PartialEq, Eq)]
 enum JvmLine {
-    Safepoint { lasted: Option<Nanos>, as_jdk_17: bool },
+    Safepoint { lasted: Option<Nanos>, since_last: Option<Nanos>, as_jdk_17: bool },
     Stopped(Option<Nanos>),
     Collection(Option<Nanos>),
     Nothing,
@@ -111,6 +127,10 @@ impl Jvm {
             as_jdk_17: true,
             stopped: PauseKindCount::new(most, 0),
             collections: PauseKindCount::new(most, NESTED_MAX),
+            in_safepoints: StopCover::default(),
+            in_stopped: StopCover::default(),
+            safepoint_at: 0,
+            unlogged: 0,
             collector: Collector::default(),
             first_other: None,
         }
@@ -119,8 +139,8 @@ impl Jvm {
     pub(super) fn take(&mut self, line: &LogLine<'_>) -> Result<LineMeaning, PauseError> {
         let stripped = strip(line.text);
         let (before, pieces) = (self.clock.last_at(), self.clock.pieces());
-        let ended = stripped.stamp.and_then(|stamp| Some(StampedEnd { at: self.clock.at(stamp)?, stamp }));
-        if self.clock.pieces() > PIECES_MAX {
+        let ended = self.clock.at(stripped.stamps).map(|(at, stamp)| StampedEnd { at, stamp });
+        if self.clock.is_scattered() {
             let what = "its times go back and forth: give one log, in order";
             return Err(PauseError::Damaged { line: line.number, what, text: quoted(line.text) });
         }
@@ -129,15 +149,30 @@ impl Jvm {
             for kind in [&mut self.safepoints, &mut self.stopped, &mut self.collections] {
                 kind.overlaps.begin_piece();
             }
+            self.in_safepoints.end_piece(before);
+            self.in_stopped.end_piece(before);
+            self.safepoint_at = self.clock.last_at();
         }
         self.collector.take(stripped.text, stripped.gc_init, passed);
         match says(stripped.text) {
-            JvmLine::Safepoint { lasted, as_jdk_17 } => {
+            JvmLine::Safepoint { lasted, since_last, as_jdk_17 } => {
                 self.as_jdk_17 &= as_jdk_17;
+                self.in_safepoints.take_stop(began(ended, lasted));
+                self.add_unlogged(ended, lasted.zip(since_last));
                 self.safepoints.take(line, lasted, ended);
             }
-            JvmLine::Stopped(lasted) => self.stopped.take(line, lasted, ended),
-            JvmLine::Collection(lasted) => self.collections.take(line, lasted, ended),
+            JvmLine::Stopped(lasted) => {
+                self.in_stopped.take_stop(began(ended, lasted));
+                self.stopped.take(line, lasted, ended);
+            }
+            JvmLine::Collection(lasted) => {
+                if lasted.is_some() {
+                    let ended = ended.map(|end| end.at);
+                    self.in_safepoints.take_collection(line, ended);
+                    self.in_stopped.take_collection(line, ended);
+                }
+                self.collections.take(line, lasted, ended);
+            }
             JvmLine::Nothing => {
                 if !stripped.gc_or_safepoint {
                     return Ok(LineMeaning::Other);
@@ -148,20 +183,42 @@ impl Jvm {
         Ok(LineMeaning::Yes)
     }
 
+    /// Notes the time before a safepoint with this length, and of this time since the one before, if that one is not in the log.
+    fn add_unlogged(&mut self, ended: Option<StampedEnd>, lasted_and_since: Option<(Nanos, Nanos)>) {
+        let Some(end) = ended else { return };
+        if let Some((lasted, since_last)) = lasted_and_since {
+            let logged = lasted.saturating_add(since_last);
+            let unlogged = end.at.saturating_sub(self.safepoint_at).saturating_sub(logged);
+            if unlogged > UNLOGGED_MIN_NS {
+                self.unlogged = self.unlogged.saturating_add(unlogged);
+            }
+        }
+        self.safepoint_at = end.at;
+    }
+
     /// None: it was about other things altogether.
     pub(super) fn finish(self) -> Result<Option<ReadPauses>, PauseError> {
-        let mut coverage = Coverage { span: self.clock.covered(), pieces: self.clock.pieces() as u64, missing: 0 };
-        let safepoints = PauseLogFormat::Safepoints { as_jdk_17: self.as_jdk_17 };
-        // A collection is a part of a safepoint: where these are told, all stops are.
-        let (shape, seen) = if !self.safepoints.is_empty() {
-            (safepoints, self.safepoints)
+        let (pieces, longest_gap) = (self.clock.pieces() as u64, self.clock.longest_gap());
+        let mut coverage = Coverage { span: self.clock.covered(), pieces, longest_gap, ..Coverage::default() };
+        let last_at = self.clock.last_at();
+        let of = |format: PauseLogFormat, first: Option<(u64, String)>| Some((format, first?));
+        let stopped = of(PauseLogFormat::StoppedTimes, self.stopped.first.clone());
+        // A collection is a part of a safepoint: where a process tells of these, it tells of all its stops.
+        let (shape, seen, outside) = if !self.safepoints.is_empty() {
+            coverage.without(self.unlogged);
+            let collection = of(PauseLogFormat::Collections, self.in_safepoints.finish(last_at));
+            (PauseLogFormat::Safepoints { as_jdk_17: self.as_jdk_17 }, self.safepoints, stopped.or(collection))
         } else if !self.stopped.is_empty() {
-            (PauseLogFormat::StoppedTimes, self.stopped)
+            let collection = of(PauseLogFormat::Collections, self.in_stopped.finish(last_at));
+            (PauseLogFormat::StoppedTimes, self.stopped, collection)
         } else {
             coverage.without(self.collector.missing);
-            (PauseLogFormat::Collections, self.collections)
+            (PauseLogFormat::Collections, self.collections, None)
         };
-        let PauseKindCount { read, unread, overlaps } = seen;
+        if let Some((other, (line, text))) = outside {
+            return Err(PauseError::MixedKinds { line, text, kind: shape.about(), other: other.about() });
+        }
+        let PauseKindCount { read, unread, overlaps, first: _ } = seen;
         // That no pause was read is an answer only where none was there to be read.
         if read.count() == 0 && (unread.count > 0 || !self.collector.would_show()) {
             return match unread.first.or(self.first_other) {
@@ -198,15 +255,16 @@ impl Collector {
         let number = text.strip_prefix(COLLECTION).and_then(|rest| rest.split_once(')')?.0.parse::<u64>().ok());
         let Some(number) = number else { return };
         self.ran = true;
-        let last = self.number.filter(|last| number.saturating_add(NUMBERS_BEHIND_MAX) >= *last);
-        let Some((last, passed)) = last.zip(passed) else {
+        let Some((last, passed)) = self.number.zip(passed) else {
             self.number = Some(number);
             return;
         };
-        if number > last.saturating_add(1 + NUMBERS_MISSING_MAX) {
+        // Another process counts anew.
+        let is_another = number.saturating_add(NUMBERS_BEHIND_MAX) < last;
+        if is_another || number > last.saturating_add(1 + NUMBERS_MISSING_MAX) {
             self.missing = self.missing.saturating_add(passed);
         }
-        self.number = Some(last.max(number));
+        self.number = Some(if is_another { number } else { last.max(number) });
     }
 
     /// Whether a pause of it would be in the log, if there had been one.
@@ -215,12 +273,19 @@ impl Collector {
     }
 }
 
+/// When a pause of this length began.
+fn began(ended: Option<StampedEnd>, lasted: Option<Nanos>) -> Option<Nanos> {
+    ended.zip(lasted).map(|(end, lasted)| end.at.saturating_sub(lasted))
+}
+
 fn says(text: &str) -> JvmLine {
     let has = |words: &[&str]| words.iter().any(|words| text.contains(words));
     // Two threads may have written into one line.
     if has(&SAFEPOINT) {
         let total = text.rsplit_once(TOTAL).and_then(|(_, total)| nanos(total.split_once(" ns")?.0.trim(), 1.0));
-        return JvmLine::Safepoint { lasted: total, as_jdk_17: has(&[OF_JDK_17]) && !has(&[OF_LATER]) };
+        let since = text.split_once(SINCE_LAST).and_then(|(_, rest)| nanos(rest.split_once(" ns")?.0.trim(), 1.0));
+        let as_jdk_17 = has(&[OF_JDK_17]) && !has(&[OF_LATER]);
+        return JvmLine::Safepoint { lasted: total, since_last: since, as_jdk_17 };
     }
     if has(&STOPPED) {
         let after = text.split_once(STOPPED_FOR).map(|(_, rest)| rest);

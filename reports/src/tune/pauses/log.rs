@@ -82,8 +82,13 @@ pub struct Coverage {
     /// Pieces whose times rise, in the worst case of the files: more than one where a process was started anew, or files were put
     /// together in another order.
     pub pieces: u64,
-    /// What was taken off the span, because lines are missing there by the numbers of the collections.
+    /// What was taken off the span, because lines are missing there: by the numbers of the collections, or by the time that each
+    /// safepoint tells of since the one before.
     pub missing: Nanos,
+    /// The longest time between two lines of one piece.
+    pub longest_gap: Nanos,
+    /// The longest interval, of a log of intervals.
+    pub longest_interval: Nanos,
 }
 
 impl Coverage {
@@ -93,7 +98,13 @@ impl Coverage {
             (Some(one), Some(other)) => Some(one.saturating_add(other)),
             (one, other) => one.or(other),
         };
-        Self { span, pieces: self.pieces.max(other.pieces), missing: self.missing.saturating_add(other.missing) }
+        Self {
+            span,
+            pieces: self.pieces.max(other.pieces),
+            missing: self.missing.saturating_add(other.missing),
+            longest_gap: self.longest_gap.max(other.longest_gap),
+            longest_interval: self.longest_interval.max(other.longest_interval),
+        }
     }
 
     pub(super) fn without(&mut self, missing: Nanos) {
@@ -113,6 +124,12 @@ impl UnreadLines {
     pub(super) fn add(&mut self, line: u64, text: &str) {
         self.count += 1;
         self.first.get_or_insert_with(|| (line, quoted(text)));
+    }
+
+    /// The last line of a log, without its end.
+    pub(super) fn add_cut(&mut self, line: u64, text: &str) {
+        self.count += 1;
+        self.first.get_or_insert_with(|| (line, format!("{}, which has no line end and may be cut", quoted(text))));
     }
 }
 
@@ -164,6 +181,18 @@ impl PauseLog {
         self.skipped += other.skipped;
         self.first_skipped = self.first_skipped.take().or(other.first_skipped);
         Ok(())
+    }
+
+    /// The same as [`PauseLog::weeks`], with the 0 of a log whose lines are all of one time.
+    #[must_use]
+    pub fn own_weeks(&self) -> Option<f64> {
+        self.coverage.span.map(|span| span as f64 / WEEK_NS)
+    }
+
+    /// How many weeks may have been logged: those between which lines are missing too.
+    #[must_use]
+    pub fn weeks_at_most(&self) -> Option<f64> {
+        self.coverage.span.map(|span| span.saturating_add(self.coverage.missing) as f64 / WEEK_NS)
     }
 
     /// How many weeks were logged, by the log's own times.

@@ -13,6 +13,7 @@ mod overlaps;
 mod read;
 mod read_pauses;
 mod stamp;
+mod stop_cover;
 
 pub use error::PauseError;
 pub use log::{Coverage, Pause, PauseLog, PauseLogFormat, UnreadLines, WEEK_NS};

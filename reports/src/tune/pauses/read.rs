@@ -8,7 +8,7 @@ use super::error::PauseError;
 use super::intervals::{self, Intervals};
 use super::jvm::{self, Jvm};
 use super::lines::{LineMeaning, LogLine, LogLines};
-use super::log::PauseLog;
+use super::log::{PauseLog, UnreadLines};
 use super::longest_pauses::LongestPauses;
 use super::milliseconds::{self, Milliseconds};
 use super::read_pauses::ReadPauses;
@@ -52,7 +52,7 @@ impl Reader {
 
     fn finish(self) -> Result<Option<ReadPauses>, PauseError> {
         match self {
-            Self::Milliseconds(reader) => Ok(Some(ReadPauses::of_milliseconds(reader.finish()))),
+            Self::Milliseconds(reader) => Ok(Some(reader.finish())),
             Self::Jvm(reader) => reader.finish(),
             Self::Intervals(reader) => reader.finish().map(Some),
         }
@@ -67,7 +67,7 @@ pub fn read(input: impl BufRead) -> Result<PauseLog, PauseError> {
     let mut lines = LogLines::new(input);
     let (mut reader, mut comments) = (None, 0_u64);
     let (mut skipped, mut first_skipped) = (0_u64, None::<(u64, String)>);
-    let mut is_understood = false;
+    let (mut is_understood, mut cut) = (false, UnreadLines::default());
     while let Some(line) = lines.next()? {
         if !is_understood && (line.number > SILENT_LINES_MAX || line.bytes_until > SILENT_BYTES_MAX) {
             return Err(PauseError::SaysNothing { lines: line.number, bytes: line.bytes_until });
@@ -82,7 +82,10 @@ pub fn read(input: impl BufRead) -> Result<PauseLog, PauseError> {
         let told = match &mut reader {
             Some(reader) => match reader.take(&line) {
                 // The last line of a log that is being written. If it is the only one, nothing shows that it is of a log.
-                Err(_) if !line.is_whole && is_understood => LineMeaning::Other,
+                Err(_) if !line.is_whole && is_understood => {
+                    cut.add_cut(line.number, line.text);
+                    LineMeaning::Yes
+                }
                 told => told?,
             },
             None if skipped >= BANNER_LINES_MAX => break,
@@ -102,11 +105,13 @@ pub fn read(input: impl BufRead) -> Result<PauseLog, PauseError> {
         Some((line, text)) => PauseError::UnknownShape { line, text },
         None => PauseError::Empty,
     };
-    let ReadPauses { shape, kept, coverage, unread, overlaps } = match reader {
+    let ReadPauses { shape, kept, coverage, mut unread, overlaps } = match reader {
         None if first_skipped.is_none() && comments > 0 => ReadPauses::of_milliseconds(LongestPauses::new(0)),
         None => return Err(unknown(first_skipped)),
         Some(reader) => reader.finish()?.ok_or_else(|| unknown(first_skipped.clone()))?,
     };
+    unread.count += cut.count;
+    unread.first = unread.first.or(cut.first);
     let LongestPauses { left_out, left_out_max, .. } = kept;
     let (marks, lines) = (kept.marks(), lines.count());
     Ok(PauseLog {

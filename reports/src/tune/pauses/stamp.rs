@@ -20,17 +20,34 @@ impl Stamp {
             Self::Uptime(ns) | Self::Date(ns) => ns,
         }
     }
+}
 
-    pub(super) fn is_like(self, other: Self) -> bool {
-        matches!((self, other), (Self::Uptime(_), Self::Uptime(_)) | (Self::Date(_), Self::Date(_)))
+/// The times of a line. A date knows of the time between two processes, an uptime that there were two.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct LineStamps {
+    pub(super) date: Option<Nanos>,
+    pub(super) uptime: Option<Nanos>,
+}
+
+impl LineStamps {
+    /// The first one of each kind.
+    fn add(&mut self, stamp: Stamp) {
+        match stamp {
+            Stamp::Date(ns) => self.date = self.date.or(Some(ns)),
+            Stamp::Uptime(ns) => self.uptime = self.uptime.or(Some(ns)),
+        }
+    }
+
+    /// The date, or the uptime where there is none.
+    pub(super) fn preferred(self) -> Option<Stamp> {
+        self.date.map(Stamp::Date).or(self.uptime.map(Stamp::Uptime))
     }
 }
 
 /// A line of a JVM without what stands before it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct StampedLine<'a> {
-    /// A date where there is one: it knows of the time between two processes.
-    pub(super) stamp: Option<Stamp>,
+    pub(super) stamps: LineStamps,
     /// It bears what unified logging puts before a line, or a bare time.
     pub(super) decorated: bool,
     /// It bears one of these tags.
@@ -42,8 +59,8 @@ pub(super) struct StampedLine<'a> {
 
 /// Takes stamps, levels and tags off.
 pub(super) fn strip(line: &str) -> StampedLine<'_> {
-    let mut stripped =
-        StampedLine { stamp: None, decorated: false, gc_or_safepoint: false, gc_init: false, text: line };
+    let stamps = LineStamps::default();
+    let mut stripped = StampedLine { stamps, decorated: false, gc_or_safepoint: false, gc_init: false, text: line };
     loop {
         let (word, rest) = match stripped.text.strip_prefix('[') {
             Some(inside) => match inside.split_once(']') {
@@ -55,12 +72,9 @@ pub(super) fn strip(line: &str) -> StampedLine<'_> {
                 _ => break,
             },
         };
-        let found = stamp(word.trim()).or_else(|| bare(word));
-        stripped.stamp = match (stripped.stamp, found) {
-            (Some(Stamp::Date(date)), _) => Some(Stamp::Date(date)),
-            (_, Some(Stamp::Date(date))) => Some(Stamp::Date(date)),
-            (before, found) => before.or(found),
-        };
+        if let Some(found) = stamp(word.trim()).or_else(|| bare(word)) {
+            stripped.stamps.add(found);
+        }
         let has = |tag: &str| word.split(',').any(|other| other.trim() == tag);
         stripped.gc_or_safepoint |= has("gc") || has("safepoint");
         stripped.gc_init |= has("gc") && has("init");
@@ -83,9 +97,9 @@ fn stamp(word: &str) -> Option<Stamp> {
     date(word).or_else(|| unit("ns", 1.0)).or_else(|| unit("ms", 1e6)).or_else(|| unit("s", 1e9))
 }
 
-/// `12.345` or a date, as version 8 writes them before a colon.
+/// `12.345` (`12,345`) or a date, as version 8 writes them before a colon.
 fn bare(word: &str) -> Option<Stamp> {
-    let uptime = || word.contains('.').then(|| nanos(word, 1e9)).flatten().map(Stamp::Uptime);
+    let uptime = || word.contains(['.', ',']).then(|| nanos(word, 1e9)).flatten().map(Stamp::Uptime);
     date(word).or_else(uptime)
 }
 
@@ -159,7 +173,8 @@ mod tests {
     fn what_stands_before_a_line_is_taken_off() {
         let check = |line: &str, stamp: Option<Stamp>, gc_or_safepoint: bool, text: &str| {
             let stripped = strip(line);
-            assert_eq!((stripped.stamp, stripped.gc_or_safepoint, stripped.text), (stamp, gc_or_safepoint, text));
+            let found = (stripped.stamps.preferred(), stripped.gc_or_safepoint, stripped.text);
+            assert_eq!(found, (stamp, gc_or_safepoint, text));
         };
         check("[0.123s][info][safepoint] Safepoint", Some(Stamp::Uptime(123_000_000)), true, "Safepoint");
         check("[7ms][12][info ][gc,start    ] GC(0) Pause", Some(Stamp::Uptime(7_000_000)), true, "GC(0) Pause");
@@ -173,5 +188,15 @@ mod tests {
             "[GC (System.gc()) 1K->1K(9K)]",
         );
         check("Total: 3", None, false, "Total: 3");
+    }
+
+    #[test]
+    fn a_line_keeps_its_date_and_its_uptime() {
+        let stamps = |line: &str| strip(line).stamps;
+        let both = LineStamps { date: Some(1_000_000_000), uptime: Some(500_000_000) };
+        assert_eq!(stamps("[0.5s][1970-01-01T00:00:01.000+0000] x"), both);
+        assert_eq!(stamps("[1970-01-01T00:00:01.000+0000][0.5s][7ns] x"), both, "the first uptime");
+        assert_eq!(stamps("1970-01-01T00:00:01,000+0000: 0,500: x"), both, "a comma for the point");
+        assert_eq!(stamps("[0.5s] x"), LineStamps { date: None, ..both });
     }
 }

@@ -42,6 +42,8 @@ pub(crate) struct Link {
     down_held: ServerSet,
     held_up: HeldMessages<FromClient>,
     held_down: HeldMessages<ToClient>,
+    /// A partition of a schedule is in force on it, or is about to be.
+    cut: bool,
     /// Links, by their server, that lose the answer to the next executed create.
     losing: ServerSet,
     /// Answers that were lost.
@@ -98,9 +100,19 @@ impl Link {
         loses
     }
 
+    /// No answer is lost from now on.
+    pub(crate) fn keep_replies(&mut self) {
+        self.losing = ServerSet::default();
+    }
+
+    /// A schedule cuts it off, until its release. False: a schedule has cut it off already.
+    pub(crate) fn cut_anew(&mut self) -> bool {
+        !std::mem::replace(&mut self.cut, true)
+    }
+
     /// Everything passes again. Returns the held messages, each direction in order.
     pub(crate) fn release(&mut self) -> (HeldMessages<FromClient>, HeldMessages<ToClient>) {
-        self.losing = ServerSet::default();
+        self.cut = false;
         (self.up_held, self.down_held) = (ServerSet::default(), ServerSet::default());
         (std::mem::take(&mut self.held_up), std::mem::take(&mut self.held_down))
     }

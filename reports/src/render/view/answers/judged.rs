@@ -20,6 +20,8 @@ pub(super) struct JudgedCells<'a> {
     pub(super) cells: Vec<&'a CellSummary>,
     /// All cells that were recorded, repetitions one by one.
     pub(super) recorded: Vec<&'a CellSummary>,
+    /// Repetitions that are in no figure of their configuration.
+    pub(super) unpooled: Vec<&'a CellSummary>,
     pub(super) self_tests: u64,
     /// What one of those judged is called, and several: a repetition of a configuration is a cell.
     pub(super) noun: [&'static str; 2],
@@ -33,6 +35,10 @@ impl<'a> JudgedCells<'a> {
         let of = |states: &[State]| all.iter().copied().filter(|cell| states.contains(&State::of_cell(cell))).collect();
         let passed: Vec<&CellSummary> = of(&[State::Pass, State::Unsafe]);
         let recorded: Vec<&CellSummary> = summary.cells.iter().filter(real).collect();
+        let is_unpooled = |cell: &&CellSummary| {
+            let all = summary.pools.iter().flat_map(|pool| &pool.repetitions);
+            all.filter(|one| !one.pooled).any(|one| one.cell == cell.info.name)
+        };
         let is_passed = |cell: &&CellSummary| {
             State::of_cell(cell) <= State::Unsafe
                 && passed.iter().any(|one| one.info.configuration() == cell.info.configuration())
@@ -45,6 +51,7 @@ impl<'a> JudgedCells<'a> {
             self_tests: summary.cells.iter().filter(|cell| cell.info.self_test).count() as u64,
             noun: if summary.pools.is_empty() { ["cell", "cells"] } else { ["configuration", "configurations"] },
             apart: DifferingParameters::of(recorded.iter().copied()),
+            unpooled: recorded.iter().copied().filter(is_unpooled).collect(),
             recorded,
         }
     }

@@ -1,5 +1,6 @@
 //! Was it safe: whether two led at once, for how long, and what the resource took of it. Cells that must be safe, cells in which a
-//! race is allowed and cells that must be unsafe are three things; overlaps and stale writes are two, and are never added up.
+//! race is allowed and cells that must be unsafe are three things; overlaps and stale writes are two, and are never added up. Each
+//! one that was seen is in a sentence, with the verdict of its cell.
 
 use super::judged::{JudgedCells, behind};
 use crate::check::Section as _;
@@ -16,23 +17,22 @@ const NAMED_MAX: usize = 4;
 
 pub(super) fn sentences(judged: &JudgedCells<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
-    let overlapping = |cell: &&&CellSummary| cell.split_brain.active.seen > 0;
-    let forbidden = |cell: &&&CellSummary| is_forbidden(cell, SplitBrain::NAME, cell.info.expect.overlap);
-    let failed: Vec<&CellSummary> = judged.failed.iter().filter(overlapping).filter(forbidden).copied().collect();
+    let overlapping = |state: State| showing(judged, &[state], |cell| cell.split_brain.active.seen > 0);
+    let forbidden = |cell: &&CellSummary| is_forbidden(judged, cell, SplitBrain::NAME, cell.info.expect.overlap);
+    let (failed, allowed): (Vec<_>, Vec<_>) = overlapping(State::Fail).into_iter().partition(forbidden);
     sentences.extend(twice(judged, &failed, "Not safe: two led at once, where that must not be,"));
-    let passed = |must: bool| {
-        let state = if must { State::Unsafe } else { State::Pass };
-        let is = move |cell: &&&CellSummary| State::of_cell(cell) == state;
-        judged.passed.iter().filter(overlapping).filter(is).copied().collect::<Vec<_>>()
-    };
-    let (brief, long): (Vec<_>, Vec<_>) = passed(false).into_iter().partition(|cell| overlaps_briefly(cell));
+    let (brief, long): (Vec<_>, Vec<_>) = overlapping(State::Pass).into_iter().partition(|cell| overlaps_briefly(cell));
     sentences.extend(nobody_twice(judged));
     sentences.extend(twice(judged, &long, "Two led at once, which the scenario allows,"));
     sentences.extend(twice(judged, &brief, "Two led at once for moments, as the scenario allows,"));
     let (must, race): (Vec<_>, Vec<_>) =
-        passed(true).into_iter().partition(|cell| cell.info.expect.overlap == Expectation::Some);
+        overlapping(State::Unsafe).into_iter().partition(|cell| cell.info.expect.overlap == Expectation::Some);
     sentences.extend(twice(judged, &must, "Two led at once where the policy is known to be unsafe,"));
     sentences.extend(twice(judged, &race, "Two led at once, where only the writes are known to be unsafe,"));
+    let elsewhere = "Two led at once, as the scenario expects or allows, where something else failed,";
+    sentences.extend(twice(judged, &allowed, elsewhere));
+    let open = overlapping(State::Inconclusive);
+    sentences.extend(twice(judged, &open, "Two led at once where the verdict is inconclusive,"));
     sentences.extend(stale(judged));
     let possible: u64 = judged.passed.iter().chain(&judged.inconclusive).map(|cell| cell.split_brain.possible).sum();
     if possible > 0 {
@@ -40,15 +40,43 @@ pub(super) fn sentences(judged: &JudgedCells<'_>) -> Vec<String> {
         sentences.push(format!("{n} possible: the clocks' brackets neither prove nor exclude them."));
     }
     if sentences.is_empty() {
-        sentences
-            .push("No handover was judged in which two could have led at once: nothing is shown either way.".into());
+        sentences.push(nothing_shown(judged));
     }
     sentences
 }
 
+/// Why there is no sentence, neither on an overlap nor on handovers without one.
+fn nothing_shown(judged: &JudgedCells<'_>) -> String {
+    let [one, many] = judged.noun;
+    if judged.recorded.iter().all(|cell| cell.split_brain.active.n == 0) {
+        "No handover was judged in which two could have led at once: nothing is shown either way.".into()
+    } else if judged.passed.is_empty() {
+        format!("No {one} passed, and the handovers of the others are no evidence: nothing is shown either way.")
+    } else {
+        format!("Of the {many} that passed, none had a handover in which two could have led at once: nothing is shown.")
+    }
+}
+
+/// The cells of these states that show something.
+fn showing<'a>(
+    judged: &JudgedCells<'a>,
+    states: &[State],
+    shows: impl Fn(&CellSummary) -> bool,
+) -> Vec<&'a CellSummary> {
+    let all = [&judged.passed, &judged.failed, &judged.inconclusive, &judged.unpooled].into_iter().flatten().copied();
+    all.filter(|cell| states.contains(&State::of_cell(cell)) && shows(cell)).collect()
+}
+
 /// Whether the cell forbids what this check looks for: it may have failed for another reason.
-fn is_forbidden(cell: &CellSummary, check: &str, expected: Expectation) -> bool {
-    let failed = cell.checks.iter().any(|one| one.name == check && one.verdict == Verdict::Fail);
+fn is_forbidden(judged: &JudgedCells<'_>, cell: &CellSummary, check: &str, expected: Expectation) -> bool {
+    let fails = |cell: &CellSummary| cell.checks.iter().any(|one| one.name == check && one.verdict == Verdict::Fail);
+    // A pool has no checks of its own: its repetitions have them.
+    let is_repetition = |one: &&&CellSummary| one.info.configuration() == cell.info.configuration();
+    let failed = if cell.checks.is_empty() {
+        judged.recorded.iter().filter(is_repetition).any(|one| fails(one))
+    } else {
+        fails(cell)
+    };
     failed || expected.forbids_the_unexplained()
 }
 
@@ -82,11 +110,15 @@ fn nobody_twice(judged: &JudgedCells<'_>) -> Option<String> {
 /// What the resource took of leaders that had been succeeded, in the ledger that each cell's verdict counts.
 fn stale(judged: &JudgedCells<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
-    let took = |cell: &&&CellSummary| counted_writes(cell).seen > 0;
-    let forbidden = |cell: &&&CellSummary| is_forbidden(cell, Writes::NAME, cell.info.expect.stale_writes);
-    let failed: Vec<&CellSummary> = judged.failed.iter().filter(took).filter(forbidden).copied().collect();
-    let allowed: Vec<&CellSummary> = judged.passed.iter().filter(took).copied().collect();
-    for (cells, how) in [(failed, "where none may be"), (allowed, "as the scenario expects or allows")] {
+    let took = |states: &[State]| showing(judged, states, |cell| counted_writes(cell).seen > 0);
+    let forbidden = |cell: &&CellSummary| is_forbidden(judged, cell, Writes::NAME, cell.info.expect.stale_writes);
+    let (failed, elsewhere): (Vec<_>, Vec<_>) = took(&[State::Fail]).into_iter().partition(forbidden);
+    for (cells, how) in [
+        (failed, "where none may be"),
+        (took(&[State::Pass, State::Unsafe]), "as the scenario expects or allows"),
+        (elsewhere, "as the scenario expects or allows, where something else failed"),
+        (took(&[State::Inconclusive]), "where the verdict is inconclusive"),
+    ] {
         if !cells.is_empty() {
             let seen = cells.iter().map(|cell| counted_writes(cell).seen).sum();
             let seen = format::plural(seen, "stale write was", "stale writes were");

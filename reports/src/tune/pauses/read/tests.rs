@@ -285,3 +285,4 @@ proptest! {
 }
 
 mod jvms;
+mod processes;
