@@ -106,6 +106,10 @@ class Cell:
         for cand, group in self.group_of.items():
             self.members[group].append(cand)
         self.host_of = {event["cand"]: segment.host for segment, event in self.by_kind["candidate"]}
+        # When each session was established, as somebody reports.
+        self.established = {}
+        for event in self.events("session"):
+            self.established[event["session"]] = min(event["t"], self.established.get(event["session"], event["t"]))
         # Not every connection of these could be decoded.
         self.undecoded = {segment.host for segment, event in self.by_kind["unwitnessed"] if event["unsound"]}
         self.t_ns = max((event["timeout_ms"] for event in self.events("session")), default=0) * MS

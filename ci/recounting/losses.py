@@ -72,12 +72,12 @@ def is_over(cell, term, moment):
 def successor(cell, loss):
     """The first grant after the loss, before candidates leave by order, but for that of the lost lead once more."""
     for term in cell.granted[loss.lost.group]:
-        if term.begun > loss.since and term is not loss.lost and not is_echo_of(cell, loss, term):
+        if term.begun > loss.since and term is not loss.lost and not is_lost_lead(cell, loss, term):
             return term if term.begun < cell.window[1] else None
     return None
 
 
-def is_echo_of(cell, loss, again):
+def is_lost_lead(cell, loss, again):
     """Whether the loser believes once more in what is lost: under a session that is ended by force, by a znode that is deleted or
     whose deletion is under way, or by one in whose place ZooKeeper had named another, or none, before."""
     lost = loss.lost
@@ -138,12 +138,12 @@ def outlived_at(cell, fault, term):
 
 def is_read(cell, term):
     """Whether the connections of the term's session are reported."""
-    return any(e["session"] == term.session for e in cell.events("session")) and term.host not in cell.undecoded
+    return term.session in cell.established and term.host not in cell.undecoded
 
 
 def lost_contact(cell, session, begin, end):
     """Whether the client had no connection, or its session had ended without its doing, at some time of the span."""
-    states = sorted((e["t"], e["state"]) for e in cell.states[session] if e["t"] <= end)
+    states = [(e["t"], e["state"]) for e in cell.states[session] if e["t"] <= end]
     before = [state for state in states if state[0] <= begin][-1:]
     return any(state not in ("connected", "closed") for _, state in before + [state for state in states if state[0] > begin])
 
@@ -246,7 +246,7 @@ def is_younger(cell, term, fault):
     had after it."""
     if not fault.is_seen_to_act or fault.healed and not fault.healed["verified"] or term.asked <= fault.over:
         return False
-    begun = min([e["t"] for e in cell.events("session") if e["session"] == term.session], default=0)
+    begun = cell.established.get(term.session, 0)
     if begun > fault.over or fault.always_costs and fault.kind not in excuses.FORCES:
         return True
     own = [e["t"] for e in cell.joined[term.cand] if term.czxid != -1 and czxid_of(cell, e) == term.czxid]
@@ -274,9 +274,8 @@ def stood_untouched(cell, cand, loss):
 def was_cut_off(cell, lost, following):
     """Whether the loser's client had no connection, since a fault on servers that still explains it, for 7/20 T less half a tick. The
     client of an external program may report so late that its session ends at once."""
-    states = sorted((e["t"], e["state"]) for e in cell.events("state") if e["session"] == lost.session and e["t"] <= following.asked)
     gone = None
-    for t, state in states:
+    for t, state in ((e["t"], e["state"]) for e in cell.states[lost.session] if e["t"] <= following.asked):
         gone = None if state == "connected" else gone if state == "closed" else gone or t
     leaves = 0 if cell.by_kind["program"] else 7 * cell.t_ns // 20 - cell.tick_ns // 2
     at = min(lost.leaving, following.begun)

@@ -206,7 +206,7 @@ impl CellHosts {
             process
         };
         let memory = process_weight(process.victim()).map_or(0, |weight| weight.rss_max_kb);
-        let acted = process.acts();
+        let acted = process.program().is_none_or(ProcessId::is_alive);
         let (status, delivered) = process.kill().await?;
         let by_signal = acted && status.signal() == Some(Signal::KILL.as_raw());
         self.ended(host, process.generation, by_signal, &status.to_string(), memory);

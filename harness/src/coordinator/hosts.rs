@@ -239,11 +239,6 @@ impl HostProcess {
         self.acts.get()
     }
 
-    /// Whether the program that acts for the host is alive. True without a program.
-    pub(super) fn acts(&self) -> bool {
-        self.acts.get().is_none_or(ProcessId::is_alive)
-    }
-
     /// Sends a signal to the host process, or to the process group of the program that acts for it.
     pub(super) fn signal(&self, signal: Signal) -> std::io::Result<()> {
         let gone = || std::io::Error::other("no such process");

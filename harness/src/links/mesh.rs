@@ -287,17 +287,17 @@ mod tests {
 
     /// The address of a proxy's API, served by a thread of this process.
     fn proxy() -> SocketAddr {
-        let (tell, told) = std::sync::mpsc::channel();
+        let (sender, receiver) = std::sync::mpsc::channel();
         thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
             runtime.block_on(async move {
                 let options = Options { listen: (Ipv4Addr::LOCALHOST, 0).into(), lie: None, plain: false, seed: 0 };
                 let server = ProxyServer::bind(options).expect("a port");
-                tell.send(server.address().expect("its address")).expect("sent");
+                sender.send(server.address().expect("its address")).expect("sent");
                 server.serve().await
             })
         });
-        told.recv().expect("it listens")
+        receiver.recv().expect("it listens")
     }
 
     /// The links of two servers that do not exist.

@@ -259,13 +259,18 @@ fn a_curve_that_was_measured_holds_in_another_run() {
     let bands = |record: &str, seed: &str| {
         bench.run(&["simulate", "pauses", "--seed", seed, "--out", record, "-q"]);
         // The servers are no real ones: such a curve shows nothing for certain.
-        let told = answer(&bench, &["--pauses", &file, "--weeks", "20", "--record", record], 3);
-        assert_eq!((&told["measured"]["real_servers"], &told["measured"]["verdict"]), (&false.into(), &"pass".into()));
-        let recommended = &told["advice"]["recommended"];
+        let found = answer(&bench, &["--pauses", &file, "--weeks", "20", "--record", record], 3);
+        assert_eq!(
+            (&found["measured"]["real_servers"], &found["measured"]["verdict"]),
+            (&false.into(), &"pass".into())
+        );
+        let recommended = &found["advice"]["recommended"];
         assert_eq!(recommended["grade"], "estimated");
         assert!(recommended["doubt"].as_str().is_some_and(|doubt| doubt.contains("not measured on real servers")));
-        assert!(told["measured"]["crashes"]["n"].as_u64() > Some(0) && told["measured"]["left_out"]["unverified"] == 0);
-        told["measured"]["bands"].as_array().expect("bands").clone()
+        assert!(
+            found["measured"]["crashes"]["n"].as_u64() > Some(0) && found["measured"]["left_out"]["unverified"] == 0
+        );
+        found["measured"]["bands"].as_array().expect("bands").clone()
     };
     let (one, other) = (bands("one", "1"), bands("other", "2"));
     assert!(one.len() >= 10 && one.len() == other.len());

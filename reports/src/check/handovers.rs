@@ -170,14 +170,13 @@ fn kept_from_leading(index: &Index<'_>, change: &LeaderChange) -> Option<String>
 }
 
 /// Whether the loser had no connection or session, unless it closed that itself, within 2 T before it lost the lead or by the next
-/// grant, or by the end of its belief if it noticed later. A client that is never notified that its session has gone learns of its expiry later. A client may
-/// have lost both if nobody reports its connections, or not for so long.
+/// grant, or by the end of its belief if it noticed later. A client that is never notified that its session has gone learns of its
+/// expiry later. A client may have lost both if nobody reports its connections, or not for so long.
 fn may_have_lost_contact(index: &Index<'_>, change: &LeaderChange) -> bool {
     let (lost, next) = (&index.terms.all[change.term], &index.terms.all[change.successor]);
     let (candidates, life) = (&index.candidates, &index.lives.all[lost.life]);
     let until = lost.ended.1.max(next.granted.unwrap_or(next.grant));
-    let is_read = candidates.established.contains_key(&lost.session) && !index.unread.contains(&lost.host);
-    if !is_read || life.end.is_none() && life.last < until {
+    if !lost.is_read(candidates, &index.unread) || life.end.is_none() && life.last < until {
         return true;
     }
     candidates.lost_contact(lost.session, (change.at.saturating_sub(index.stall_effect()), until))

@@ -93,6 +93,10 @@ pub(crate) fn lengths(index: &Index<'_>) -> Samples {
     lengths_of(&active)
 }
 
+fn longest(pairs: &Pairs) -> Nanos {
+    pairs.values().map(|pair| pair.length).max().unwrap_or(0)
+}
+
 fn lengths_of(active: &Pairs) -> Samples {
     let mut lengths = Samples::default();
     active.values().for_each(|pair| lengths.push(pair.length));
@@ -111,22 +115,22 @@ impl Section for SplitBrain {
         let doubtful = cut_stalls_out(index, &mut active);
         let mut possible = pairs(index, epsilon, possible_pieces);
         possible.retain(|pair, _| !active.contains_key(pair) && !doubtful.contains_key(pair));
-        let possible_max_ns = possible.values().map(|pair| pair.length).max().unwrap_or(0);
+        let possible_max_ns = longest(&possible);
         let possible = possible.len() as u64;
         let (latent, latent_max_ns) = latent(index, epsilon);
 
         let result = Self {
             active: rate(index, &active, &doubtful),
             active_total_ns: active.values().map(|p| p.length).sum(),
-            active_max_ns: active.values().map(|p| p.length).max().unwrap_or(0),
+            active_max_ns: longest(&active),
             excused: excused(index, &active),
             latent,
             latent_max_ns,
             possible,
             lengths: lengths_of(&active).distribution(),
         };
-        judge(index, &mut finding, &result, (&active, doubtful.len()));
-        judge_possible(index, &mut finding, possible_max_ns);
+        judge(index, &mut finding, &result, doubtful.len());
+        judge_lengths(index, &mut finding, &active, possible_max_ns);
         describe(index, &mut finding, &active);
         finding.headline(format!(
             "{} overlaps while both ran in {} whose loser lived on ({}), longest {}; {} latent, {} possible; {} verified orders of faults",
@@ -176,12 +180,7 @@ fn rate(index: &Index<'_>, active: &Pairs, doubtful: &Pairs) -> Rate {
     tally.rate()
 }
 
-fn judge(
-    index: &Index<'_>,
-    finding: &mut Finding<SplitBrain>,
-    result: &SplitBrain,
-    (active, doubtful): (&Pairs, usize),
-) {
+fn judge(index: &Index<'_>, finding: &mut Finding<SplitBrain>, result: &SplitBrain, doubtful: usize) {
     let expect = &index.info.expect;
     let evidence = if result.possible > 0 {
         Err(format!("{} overlaps are possible: the brackets neither prove nor exclude them", result.possible))
@@ -207,35 +206,33 @@ fn judge(
             "{doubtful} overlaps left out: a process of the harness stalled throughout them"
         ));
     }
+}
+
+/// Where overlaps are allowed up to a length: compares the longest, and the longest possible one, with it.
+fn judge_lengths(index: &Index<'_>, finding: &mut Finding<SplitBrain>, active: &Pairs, possible_max_ns: Nanos) {
+    let expect = &index.info.expect;
     let Some(share) = expect.overlap_of_t_max.filter(|_| expect.overlap != Expectation::None) else { return };
     let Some(t) = index.timeout else {
         return finding.inconclusive("T is unknown: no session was established".into());
     };
+    let of_t = |length: Nanos| length as f64 / t as f64;
     let is_longer = |length: Nanos| length as f64 > share * t as f64;
-    if !is_longer(result.active_max_ns) {
-        return;
+    let longest = longest(active);
+    if is_longer(longest) {
+        let text =
+            format!("the longest overlap, {}, is {:.3} T; theory allows {share} T", duration(longest), of_t(longest));
+        let undisturbed = longest_undisturbed(index, active);
+        if is_longer(undisturbed) {
+            finding.unsafe_as_expected = false;
+            finding.fail(text);
+        } else {
+            let ran = duration(undisturbed);
+            finding.inconclusive_by_stall(format!("{text}; in {ran} at most, nothing stalled and every server ran"));
+        }
     }
-    let text = format!(
-        "the longest overlap, {}, is {:.3} T; theory allows {share} T",
-        duration(result.active_max_ns),
-        result.active_max_ns as f64 / t as f64
-    );
-    let undisturbed = longest_undisturbed(index, active);
-    if is_longer(undisturbed) {
-        finding.unsafe_as_expected = false;
-        finding.fail(text);
-    } else {
-        let ran = duration(undisturbed);
-        finding.inconclusive_by_stall(format!("{text}; in {ran} at most, nothing stalled and every server ran"));
-    }
-}
-
-/// Where overlaps are allowed up to a length, one that may be longer leaves that open.
-fn judge_possible(index: &Index<'_>, finding: &mut Finding<SplitBrain>, longest: Nanos) {
-    let share = index.info.expect.overlap_of_t_max.filter(|_| index.info.expect.overlap != Expectation::None);
-    if let Some((share, t)) = share.zip(index.timeout).filter(|(share, t)| longest as f64 > share * *t as f64) {
-        let (longest, of_t) = (duration(longest), longest as f64 / t as f64);
-        finding.inconclusive(format!("an overlap of {longest}, {of_t:.3} T, is possible; theory allows {share} T"));
+    if is_longer(possible_max_ns) {
+        let (possible, of_t) = (duration(possible_max_ns), of_t(possible_max_ns));
+        finding.inconclusive(format!("an overlap of {possible}, {of_t:.3} T, is possible; theory allows {share} T"));
     }
 }
 

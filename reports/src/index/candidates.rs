@@ -7,6 +7,9 @@ use crate::stats::spans::Span;
 use hustings_record::numbers::to_u32;
 use hustings_record::{CellRecord, Departure, Event, Nanos, SessionEnd, SessionState};
 
+/// The client closed its session itself.
+const CLOSED: SessionState = SessionState::Ended(SessionEnd::Closed);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CandidateIndex {
     pub group: u32,
@@ -212,18 +215,20 @@ impl<'a> Candidates<'a> {
     /// Start of the disconnection in which the session's client was at `at`, as far as it had noticed, if any.
     #[must_use]
     pub fn disconnected_since(&self, session: i64, at: Nanos) -> Option<Nanos> {
-        let states = self.states.get(&session)?;
-        let before = &states[..states.partition_point(|s| s.0 <= at)];
-        before.iter().rev().take_while(|s| s.1 != SessionState::Connected).last().map(|s| s.0)
+        self.away(session, at).last().map(|s| s.0)
     }
 
     /// As [`Self::disconnected_since`], but a client that closes its session itself is not cut off by that.
     #[must_use]
     pub fn cut_off_since(&self, session: i64, at: Nanos) -> Option<Nanos> {
-        let states = self.states.get(&session)?;
+        self.away(session, at).filter(|s| s.1 != CLOSED).last().map(|s| s.0)
+    }
+
+    /// The states of the session since its client was last connected by `at`; the last one first.
+    fn away(&self, session: i64, at: Nanos) -> impl Iterator<Item = &(Nanos, SessionState)> {
+        let states = self.states.get(&session).map_or(&[][..], Vec::as_slice);
         let before = &states[..states.partition_point(|s| s.0 <= at)];
-        let away = before.iter().rev().take_while(|s| s.1 != SessionState::Connected);
-        away.filter(|s| s.1 != SessionState::Ended(SessionEnd::Closed)).last().map(|s| s.0)
+        before.iter().rev().take_while(|s| s.1 != SessionState::Connected)
     }
 
     /// Whether the session lost its connection, or ended, within `span`.
@@ -234,21 +239,13 @@ impl<'a> Candidates<'a> {
     }
 
     /// Whether the client of this session had no connection, or its session had ended, at some moment of `span`, as far as
-    /// it had noticed.
-    #[must_use]
-    pub fn out_of_touch(&self, session: i64, span: Span) -> bool {
-        !self.connected(session, span.0) || self.lost_touch(session, span)
-    }
-
-    /// As [`Self::out_of_touch`], but for a session that its client closed itself.
+    /// it had noticed. A session that it closed itself does not count.
     #[must_use]
     pub fn lost_contact(&self, session: i64, span: Span) -> bool {
         let states = self.states.get(&session).map_or(&[][..], Vec::as_slice);
         let first = states.partition_point(|s| s.0 <= span.0).saturating_sub(1);
         let within = states[first..].iter().take_while(|s| s.0 <= span.1);
-        within
-            .map(|s| s.1)
-            .any(|state| !matches!(state, SessionState::Connected | SessionState::Ended(SessionEnd::Closed)))
+        within.map(|s| s.1).any(|state| ![SessionState::Connected, CLOSED].contains(&state))
     }
 
     /// Whether the session's client noticed within `span` that the session had expired.

@@ -176,7 +176,8 @@ impl LossFinder<'_, '_> {
         let term = &self.terms.all[lost];
         let confirmed = self.confirmed.get(&term.group).map_or(&[][..], Vec::as_slice);
         let first = confirmed.partition_point(|&p| self.terms.all[p].granted <= Some(effect));
-        let next = confirmed[first..].iter().copied().find(|&p| p != lost && !self.is_echo(fault, lost, p, deletion));
+        let next =
+            confirmed[first..].iter().copied().find(|&p| p != lost && !self.is_lost_lead(fault, lost, p, deletion));
         // From the tear-down on, leads change because candidates leave by order.
         let next = next.filter(|&p| self.terms.all[p].granted < Some(self.until));
         let outlived = self.survival.outlived_at(fault, term);
@@ -205,7 +206,7 @@ impl LossFinder<'_, '_> {
     /// Whether the term is the lost lead once more, which takes nothing over: its candidate believed again while the lead
     /// was being lost, or after that. A session that is ended by force, and a znode that is deleted, are over whatever is
     /// believed of them. Of other losses, those are that ZooKeeper had named another owner, or none, before.
-    fn is_echo(&self, fault: &Fault<'_>, lost: usize, again: usize, deletion: Option<Span>) -> bool {
+    fn is_lost_lead(&self, fault: &Fault<'_>, lost: usize, again: usize, deletion: Option<Span>) -> bool {
         let (lost, again) = (&self.terms.all[lost], &self.terms.all[again]);
         if again.incarnation() != lost.incarnation()
             || again.rests_on_another_znode(lost) && fault.kind != FaultKind::Expire
@@ -328,8 +329,11 @@ impl LossFinder<'_, '_> {
                 let change = LeaderChange { group, term: pair[0], successor: pair[1], at };
                 // A leader that stepped down without a connection owns the lead while its session lives. The death of a
                 // process is known only between two times.
-                let kept = term.ending == Ending::Revoked(RevokeReason::SteppedDown)
-                    && self.survival.may_have_lost_contact(term, (at, next.grant.max(at)));
+                let may_lack_contact = || {
+                    !term.is_read(self.candidates, self.survival.unread)
+                        || self.candidates.lost_contact(term.session, (at, next.grant.max(at)))
+                };
+                let kept = term.ending == Ending::Revoked(RevokeReason::SteppedDown) && may_lack_contact();
                 let by = if kept { next.grant } else { term.ended.1.min(next.grant) };
                 match self.cause(term, (at, by.max(at))) {
                     None => losses.unplanned.push(change),

@@ -4,7 +4,6 @@ use super::candidates::Candidates;
 use super::fault::Fault;
 use super::intervals::{OwnershipInterval, OwnershipIntervals};
 use super::terms::Term;
-use crate::stats::spans::Span;
 use hustings_record::Nanos;
 use std::collections::BTreeSet;
 
@@ -27,7 +26,7 @@ impl Survival<'_, '_> {
         believed
             && over <= at
             && !fault.always_costs_leads()
-            && self.is_read(term)
+            && term.is_read(self.candidates, self.unread)
             && self.candidates.connected(term.session, at)
             && self.owned(term, over, at)
     }
@@ -54,17 +53,6 @@ impl Survival<'_, '_> {
         let before = intervals[..intervals.partition_point(|interval| interval.span.0 < at)].last();
         let now = before.filter(|interval| at <= interval.span.1);
         now.is_some_and(|now| !is_own(&now)) && intervals.iter().filter(is_own).any(|interval| interval.span.1 < at)
-    }
-
-    /// Whether the term's client had no connection at some moment of `span`, or may have had none, since nobody reports
-    /// its connections.
-    pub(super) fn may_have_lost_contact(&self, term: &Term<'_>, span: Span) -> bool {
-        !self.is_read(term) || self.candidates.lost_contact(term.session, span)
-    }
-
-    /// Whether the connections of the term's session are reported: no report of any is no connection.
-    fn is_read(&self, term: &Term<'_>) -> bool {
-        self.candidates.established.contains_key(&term.session) && !self.unread.contains(&term.host)
     }
 
     /// Whether ZooKeeper named the lead's own znode at some time from `since` on, and no other owner after it until

@@ -1,6 +1,6 @@
 //! Terms: every continuous belief "I lead this group", with the brackets of its beginning and its end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidates::Candidates;
 use super::fault::Fault;
@@ -87,6 +87,13 @@ impl Term<'_> {
         };
         let is_new = [session, lead].into_iter().flatten().any(|since| over < since);
         fault.verified() && healed && over < self.grant && is_new
+    }
+
+    /// Whether the connections of its session are reported: no report of any is no connection. `unread` are the hosts of
+    /// which not every connection could be decoded.
+    #[must_use]
+    pub fn is_read(&self, candidates: &Candidates<'_>, unread: &BTreeSet<u16>) -> bool {
+        candidates.established.contains_key(&self.session) && !unread.contains(&self.host)
     }
 
     /// A candidate under one session.

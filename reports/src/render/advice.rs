@@ -276,8 +276,7 @@ fn milliseconds(ms: f64) -> String {
 fn weeks(weeks: f64) -> String {
     match weeks {
         weeks if weeks < 1.0 / 7.0 => milliseconds(weeks * WEEK_NS / 1e6),
-        weeks if weeks < 1.0 => plural_of(weeks * 7.0, "day", "days"),
-        weeks => plural_of(weeks, "week", "weeks"),
+        weeks => days_or_weeks(weeks, rate),
     }
 }
 
@@ -285,8 +284,14 @@ fn weeks(weeks: f64) -> String {
 fn weeks_up(weeks: f64) -> String {
     match weeks {
         weeks if weeks < 1.0 / 7.0 => noun_of(rate_up(weeks * 168.0), "hour", "hours"),
-        weeks if weeks < 1.0 => noun_of(rate_up(weeks * 7.0), "day", "days"),
-        weeks => noun_of(rate_up(weeks), "week", "weeks"),
+        weeks => days_or_weeks(weeks, rate_up),
+    }
+}
+
+fn days_or_weeks(weeks: f64, rounded: fn(f64) -> String) -> String {
+    match weeks {
+        weeks if weeks < 1.0 => noun_of(rounded(weeks * 7.0), "day", "days"),
+        weeks => noun_of(rounded(weeks), "week", "weeks"),
     }
 }
 
@@ -392,9 +397,9 @@ mod tests {
     fn the_logs_that_are_missing_are_rounded_up() {
         // Of none seen: 3 / 0.25 weeks, of which a log has all but some.
         let none = 20.0_f64.ln() / 0.25;
-        for (missing, told) in [(9.01, "9.1 weeks"), (0.302, "2.2 days"), (0.1, "17 hours")] {
+        for (missing, text) in [(9.01, "9.1 weeks"), (0.302, "2.2 days"), (0.1, "17 hours")] {
             let headline = said("# none\n", none - missing, None);
-            assert!(headline.contains(&format!(" {told} more of logs")), "{headline}");
+            assert!(headline.contains(&format!(" {text} more of logs")), "{headline}");
         }
     }
 

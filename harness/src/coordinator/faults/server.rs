@@ -65,9 +65,9 @@ impl VerificationBuilder {
     }
 
     /// Records the results of one action on each of these servers.
-    fn take_all(&mut self, told: Vec<(u32, ServerEvidence)>) -> HitServers {
+    fn take_all(&mut self, results: Vec<(u32, ServerEvidence)>) -> HitServers {
         let mut hit = HitServers::default();
-        for (server, what) in told {
+        for (server, what) in results {
             if !matches!(what, Err(EnsembleError::InEffect(_))) {
                 hit.to_heal.push(server);
             }
@@ -184,10 +184,10 @@ async fn cut(
     in_effect: &dyn Fn(),
 ) -> bool {
     let cut = control.cut_noting(servers, in_effect).await;
-    let (told, apart) = cut.map_or_else(|why| (Err(why), None), |(text, apart)| (Ok(text), apart));
-    let is_own = !matches!(told, Err(EnsembleError::InEffect(_)));
+    let (result, apart) = cut.map_or_else(|why| (Err(why), None), |(text, apart)| (Ok(text), apart));
+    let is_own = !matches!(result, Err(EnsembleError::InEffect(_)));
     witness.proof.seen = apart;
-    witness.take(told);
+    witness.take(result);
     is_own
 }
 

@@ -19,12 +19,8 @@ fn sites(scene: &IndexedCell<'_>) -> Sites {
     SiteFilter::of(0..scene.index.terms.all.len(), "nobody ever led")
         .only_if("the scenario allows overlaps of any length here", forbidden.is_some())
         .only_if("there is one candidate a group", scene.index.info.candidates_per_group > 1)
-        .keep("no leader was undisturbed, and a follower of it with it", |&place| beside(scene, place).is_some())
-        .keep("stalls, or servers that did not run, may explain so short an overlap", |&place| {
-            beside(scene, place).is_some_and(|(from, to, cand)| {
-                let host_of = |cand: u32| Some(scene.index.candidates.all.get(&cand)?.host);
-                host_of(cand).is_some_and(|host| !is_disturbed(scene, [scene.term(place).host, host], (from, to)))
-            })
+        .keep("no leader was undisturbed, and a follower of it and the servers with it", |&place| {
+            beside(scene, place).is_some()
         })
         .sites()
 }
@@ -33,8 +29,10 @@ fn sites(scene: &IndexedCell<'_>) -> Sites {
 fn beside(scene: &IndexedCell<'_>, place: usize) -> Option<(Nanos, Nanos, u32)> {
     let long = forbidden_overlap(scene)? + BEYOND_NS;
     let at = scene.quiet_in_term(place, 0, long + 1)?;
-    let (cand, _) = scene.calm_follower(scene.term(place), (at, at + long))?;
-    Some((at, at + long, cand))
+    let (leader, span) = (scene.term(place), (at, at + long));
+    let (cand, _) = scene.calm_follower(leader, span)?;
+    let hosts = [leader.host, scene.index.candidates.all.get(&cand)?.host];
+    (!is_disturbed(scene, hosts, span)).then_some((span.0, span.1, cand))
 }
 
 fn edit<'s>(scene: &'s IndexedCell<'s>, sites: &'s [usize]) -> Edits<'s> {

@@ -124,15 +124,15 @@ fn time_between_lines_that_are_missing_counts_against_a_claim_and_for_a_timeout(
 #[test]
 fn a_long_time_without_a_line_is_said() {
     let stopped = |at: u64| format!("[{at}.0s] Total time for which application threads were stopped: 0.5 seconds\n");
-    let told = |text: String| {
+    let is_said = |text: String| {
         let log = read(text.as_bytes()).expect("a log");
         advise(&question(&log, 20.0))
             .warnings
             .into_iter()
             .any(|text| text.contains("that the log covers it has no line"))
     };
-    assert!(told((0..10).chain(1_000..1_010).map(|at| stopped(at * 10_000)).collect()));
-    assert!(!told((0..100).map(|at| stopped(at * 10_000)).collect()));
+    assert!(is_said((0..10).chain(1_000..1_010).map(|at| stopped(at * 10_000)).collect()));
+    assert!(!is_said((0..100).map(|at| stopped(at * 10_000)).collect()));
 }
 
 #[test]

@@ -45,8 +45,11 @@ fn pauses_of_another_kind_than_the_rest_of_the_log_are_refused_by_their_line() {
     // By dates nothing shows that another process began: an upgrade, and a change of -Xlog.
     let dated: String = (100..120).map(|hour| safepoint(&date(2026, hour), HOUR_S)).collect();
     let of_11: String = (0..20).map(|hour| stopped(&date(2026, hour), 12)).collect();
-    let told = refused(&(of_11.clone() + &dated));
-    assert!(told.starts_with("line 1: ") && told.contains("stopped times") && told.contains("safepoints"), "{told}");
+    let refusal = refused(&(of_11.clone() + &dated));
+    assert!(
+        refusal.starts_with("line 1: ") && refusal.contains("stopped times") && refusal.contains("safepoints"),
+        "{refusal}"
+    );
     assert!(refused(&(dated + &full(&date(2026, 200), 1) + &full(&date(2026, 300), 2))).starts_with("line 21: "));
     assert!(refused(&(of_11 + &full(&date(2026, 200), 1) + &full(&date(2026, 300), 2))).starts_with("line 21: "));
 }
@@ -124,8 +127,8 @@ fn an_interval_log_of_two_tags_is_refused_with_both() {
         read(log.as_slice()).map(|log| log.coverage.longest_interval).map_err(|error| error.to_string())
     };
     assert_eq!(log([Some("app"), Some("app")]).map(|ns| ns / 1_000_000_000), Ok(5));
-    let told = log([Some("control"), Some("app")]).expect_err("refused");
-    assert!(told.contains("its tag is \"app\"") && told.contains("first interval is \"control\""), "{told}");
+    let refusal = log([Some("control"), Some("app")]).expect_err("refused");
+    assert!(refusal.contains("its tag is \"app\"") && refusal.contains("first interval is \"control\""), "{refusal}");
     assert!(log([None, Some("app")]).expect_err("refused").contains("first interval is none"));
 }
 
