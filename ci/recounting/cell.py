@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from . import losses, ownership, servers, spans, injections
-from .kinds import ALWAYS_COSTS, ENDS_PROCESSES, HITS_CANDIDATES, LASTS_UNTIL_HEALED, is_on_servers
+from .kinds import ALWAYS_COSTS, ENDS_PROCESSES, HALTS_SERVERS, HITS_CANDIDATES, LASTS_UNTIL_HEALED, is_on_servers
 
 MS = 1_000_000
 # The czxid of a token that nobody knows.
@@ -51,6 +51,8 @@ class Fault:
         self.injected = self.healed = None
         # What is recorded beside the verifications says otherwise.
         self.unfounded = False
+        # Where no heal is recorded: when each of its hosts or servers first did what it cannot do under it.
+        self.recovered = {}
 
     @property
     def is_seen_to_act(self):
@@ -70,6 +72,15 @@ class Fault:
     def effective(self):
         """Between which times it took effect: from the order on, where no verification tells."""
         return (self.injected["from"], self.injected["to"]) if self.injected else (self.event["t"], self.event["t"])
+
+    def ended(self, host, at, end):
+        """When it ended for this host: `at` of its heal ("from" or "to"), else when the host recovered, else the given end."""
+        return self.healed[at] if self.healed else self.recovered.get(host, end)
+
+    def recovered_by(self, targets):
+        """When all of these had recovered; None: not all did."""
+        times = [self.recovered.get(target) for target in targets]
+        return max(times) if times and None not in times else None
 
     @property
     def over(self):
@@ -120,6 +131,8 @@ class Cell:
         self.window = self._window()
         self.was_measured = "measure" in self.phases and "tear-down" in self.phases
         self.faults = self._faults()
+        for fault in self.faults:
+            fault.recovered = self._recoveries(fault)
         hosts = range(len(self.info["hosts"]))
         self.stopped = defaultdict(list, {host: self._stops(host, "from", self.window[1]) for host in hosts})
         self.surely_stopped = defaultdict(list, {host: self._stops(host, "to", self.window[1], "from") for host in hosts})
@@ -131,6 +144,7 @@ class Cell:
         self.deaths = self._deaths()
         self.znodes, self.named = self._znodes()
         self.terms = self._terms()
+        self.owners = ownership.owners(self)
         for fault in self.faults:
             fault.unfounded = fault.kind == "resign" and not self._a_leader_resigned(fault)
         self.writes = sorted(self.events("write"), key=lambda write: write["seq"])
@@ -165,7 +179,6 @@ class Cell:
         for event in self.events("incarnation"):
             self.incarnations[event["cand"]].append(event)
         self._forget_own_notices()
-        self.owners = ownership.owners(self)
         self.states = defaultdict(list)
         for event in sorted(self.events("state"), key=lambda event: event["t"]):
             self.states[event["session"]].append(event)
@@ -218,19 +231,70 @@ class Cell:
                 fault.cands = {other for cand in fault.cands for other in self.members[self.group_of[cand]]}
         return sorted(faults.values(), key=lambda fault: fault.id)
 
+    def _recoveries(self, fault):
+        """By host or server, of a fault that was looked at and of which no end is recorded: when it first did, after that, what it
+        cannot do under the fault. A stopped process stamps nothing; that beside a program runs on, and the program itself stamps its
+        writes and the terms that it reports. A resource that takes none of a host's writes takes none. A server that is down or
+        stopped does not say that it serves."""
+        if fault.healed or not fault.injected:
+            return {}
+        hosts, seen = fault.event["hosts"], []
+        if fault.kind == "pause":
+            seen = [(host, t) for host in hosts for t in self._stamps(host)]
+        elif fault.kind == "hang":
+            seen = [(write["host"], write["t"]) for write in self.events("write") if write["host"] in hosts]
+        elif fault.kind in HALTS_SERVERS:
+            seen = [(e["server"], e["to"]) for e in self.events("server_state") if e["state"] in servers.SERVING]
+        first = {}
+        for target, t in seen:
+            if t > fault.injected["to"]:
+                first[target] = min(t, first.get(target, t))
+        return first
+
+    def _stamps(self, host):
+        """Times that the processes of a host, or the programs there, stamped themselves."""
+        mine = [segment for segment in self.segments if segment.host == host]
+        has_program = any(segment.host == host for segment, _ in self.by_kind["program"])
+        times = [write["sent"] for write in self.events("write") if write["host"] == host and write.get("sent") is not None]
+        for segment in mine:
+            reports = any(e["e"] == "program" and e["belief"] == "report" for e in segment.events)
+            of_terms = [e for e in segment.events if reports and e["e"] in ("grant", "granted", "revoke")]
+            times += [moment(event) for event in (of_terms if has_program else segment.events)]
+        return times
+
     def _a_leader_resigned(self, fault):
-        """Whether a candidate that was to, believed between the order and the proof, under the session that then left. One that is
-        aimed at no group's leader is a follower's."""
+        """Whether a candidate that was to, believed between the order and the proof, under the session that then left, and no znode
+        that it gave up still stands. One that is aimed at no group's leader is a follower's."""
         if not fault.injected or not fault.event["groups"]:
             return True
+        given_up = []
         for cand in fault.cands:
             mine = [e for e in self.events("left") if e["cand"] == cand and e["t"] >= fault.event["t"]]
-            left = sorted(mine, key=lambda e: e["t"])[:1]
-            for term in self.terms:
-                if term.cand == cand and (not left or term.session == left[0]["session"]):
-                    if term.asked <= fault.injected["to"] and term.left >= fault.event["t"]:
-                        return True
-        return False
+            left = min(mine, key=lambda e: e["t"], default=None)
+            held = [
+                term for term in self.terms
+                if term.cand == cand and (left is None or term.session == left["session"])
+                and term.asked <= fault.injected["to"] and term.left >= fault.event["t"]
+            ]
+            if held:
+                given_up.append((max(held, key=lambda term: term.asked), answer(left, fault.injected["to"])))
+        return bool(given_up) and not any(self._stands(term, answered) for term, answered in given_up)
+
+    def _stands(self, term, answered):
+        """Whether the znode of a lead was named as the owner T after its deletion was answered, with no question left open meanwhile;
+        or all servers list it, in a queue and by a name that it alone had, when the drain has ended."""
+        late = answered + self.timeout_ns
+        open_since = [event["t"] for event in self.events("observer_missed") if event["t"] <= late]
+        for owner in self.owners[term.group]:
+            is_it = (owner.session, owner.czxid) == (term.session, term.czxid)
+            if is_it and owner.surely[0] <= late <= owner.surely[1] and not any(t >= owner.surely[0] for t in open_since):
+                return True
+        lists = [event for event in self.events("holdings") if event["at"] == "end"]
+        enrolled = [e for e in self.events("joined") if e["cand"] == term.cand and e["node"] == term.node]
+        again = any(e["t"] > answered and e["czxid"] != term.czxid for e in enrolled)
+        if len(lists) != 1 or not enrolled or again or term.node is None or lists[0]["from"] <= answered:
+            return False
+        return lists[0]["holds"]["ephemerals"].get(f"/election/{self.groups[term.group]}/{term.node}") == term.session
 
     def _znodes(self):
         """Session and name of the znodes that the observer, or connections that somebody read, tell of, by czxid; and the czxids by
@@ -313,7 +377,9 @@ class Cell:
         """Until when a fault acts, and until when it explains lost leads: its victims' sessions can have expired by then."""
         over = fault.injected["to"] if fault.injected else fault.event["t"]
         if fault.kind in LASTS_UNTIL_HEALED:
-            over = fault.healed["to"] if fault.healed else self.last
+            named = fault.event.get("servers") or range(1, self.info["servers"] + 1)
+            recovered = fault.recovered_by(named if is_on_servers(fault.kind) else fault.event["hosts"])
+            over = fault.healed["to"] if fault.healed else self.last if recovered is None else recovered
         allowance = self.info["poll_interval_ms"] * MS + 1000 * MS
         if fault.kind in HITS_CANDIDATES:
             fault.explains_until = over + self.t_ns // 2 + allowance
@@ -331,12 +397,12 @@ class Cell:
 
     def _stops(self, host, since, until, over="to"):
         """When a host's process was stopped by order: since that time of the proof that it was, to that of the proof that it goes
-        on, or its end."""
+        on, or until it was seen to run, or its end."""
         ended = [event["t"] for event in self.events("host_ended") if event["host"] == host]
         stops = (f for f in self.faults if f.kind == "pause" and host in f.event["hosts"])
         stops = [f for f in stops if since == "from" or f.is_seen_to_act]
         ends = ((f, [t for t in ended if t >= f.effective[0]]) for f in stops)
-        times = ((f.effective[since == "to"], min([f.healed[over] if f.healed else until] + gone)) for f, gone in ends)
+        times = ((f.effective[since == "to"], min([f.ended(host, over, until)] + gone)) for f, gone in ends)
         return spans.union([(begin, end) for begin, end in times if begin < end])
 
     def told_on_reconnect(self, session, at):
@@ -404,6 +470,13 @@ class Cell:
             if isinstance(how, dict) and how.get("resigned", {}).get("delete"):
                 deletions[term.cand, term.session, term.number] = how["resigned"]["delete"]
         return deletions
+
+
+def answer(left, otherwise):
+    """When a resigner's deletion was answered, as it said when it left, and not before its order was."""
+    how = left["how"] if left and isinstance(left["how"], dict) else {}
+    delete = how.get("resigned", {}).get("delete")
+    return max(delete[1], otherwise) if delete else otherwise
 
 
 def is_told(a, b, begin, end):

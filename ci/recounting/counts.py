@@ -6,7 +6,8 @@ from .numbers import Samples
 from .ownership import blindness
 
 
-# What a session or a connection left behind is gone 2 T, two ticks and this much later; longer after an outage of the quorum.
+# What a session or a connection left behind is gone 2 T, two ticks and this much later; longer after an outage of the quorum. A cell
+# that is younger is too short to look for it.
 LEAKS_MARGIN_NS = 1_000_000_000
 MS = 1_000_000
 
@@ -136,6 +137,48 @@ def wholeness(cell):
         "incarnations": len({(e["cand"], e["session"]) for e in cell.events("incarnation")}),
         "terms": len(cell.terms),
     }
+
+
+def standing(cell):
+    """Of the servers' lists at both ends of the window: whether the cell was old enough to look for all leaks, and how many sessions
+    were left of those that their candidates had long given up. Nothing where they were not asked, or the cell did not end its drain."""
+    return {edge: leaks(cell, [e for e in cell.events("holdings") if e["at"] == edge]) for edge in ("begin", "end")}
+
+
+def leaks(cell, lists):
+    if not lists or not cell.was_measured:
+        return None
+    settled = settled_since(cell, min(event["from"] for event in lists))
+    listed_by_all = set.intersection(*(set(event["holds"]["sessions"]) for event in lists))
+    return {"leaks_judged": settled > cell.first, "sessions_left": len(given_up(cell, settled) & listed_by_all)}
+
+
+def settled_since(cell, asked):
+    """What was out of use before this is gone when the servers are asked."""
+    takes = 2 * (cell.timeout_ns + cell.tick_ns) + LEAKS_MARGIN_NS
+    since = max(0, asked - takes)
+    for begin, end in reversed(spans.union(cell.outages)):
+        if end >= since:
+            since = min(since, max(0, begin - takes))
+    return since
+
+
+def given_up(cell, settled):
+    """Sessions that each of their candidates had replaced, or whose processes had died for good, before this."""
+    used, all_sessions = set(), set()
+    for cand, host in cell.host_of.items():
+        mine = sorted((event["t"], event["session"]) for event in cell.incarnations[cand])
+        ends = [t for t, _ in mine[1:]] + [died_for_good(cell, host)]
+        all_sessions |= {session for _, session in mine}
+        used |= {session for (_, session), end in zip(mine, ends) if end is None or end >= settled}
+    return all_sessions - used
+
+
+def died_for_good(cell, host):
+    """From when on the last process of a host may have been dead; None: it ended in order, or not at all."""
+    lives = [segment.life for segment in cell.segments if segment.host == host]
+    death = cell.deaths.get((host, max(lives))) if lives else None
+    return death[0] if death else None
 
 
 def servers_say(cell):

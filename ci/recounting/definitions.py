@@ -20,10 +20,13 @@ DEFINITIONS = {
     "failover.course": "moments of one failover that is as long as the median, since the loss; the first in their order of several",
     "failover.spread": "first to last told until the next lead is lost",
     "failover.excess": "first told minus (last sign of life + T), or (the new leader's begin + T)",
-    "fan_out": "candidates but the loser that are told of the lost znode's deletion until the next lead is lost",
+    "fan_out": "candidates but the loser that are told of the lost znode's deletion until the next lead is lost; of a lead that no "
+    "fault on its leader cost where somebody was told, or the observer saw its znode go",
     "ownership": "in the measured window; zombie: certain belief while another znode certainly has the lead; dead owner: it certainly has it and its "
     "candidate does not even possibly believe; counted where longer than a tick",
     "sessions": "in the measured window; nothing where no connection was lost in it",
+    "standing": "sessions that all servers list though their candidates had replaced them, or their processes had died for good, 2 T, "
+    "two ticks and a second before; a cell that is not that old is too short to tell",
     "stalls": "what of a stall the process was not stopped for by order; those that share a moment with the measured window",
     "ensemble": "served: one server certainly leads, no other may, and a majority certainly serves",
     "pools": "of all samples and all injections of the repetitions that ended in order, as those of one cell",

@@ -30,11 +30,11 @@ def election(cell, watch, gaps, before, after, since, until, without):
 
 
 def under_way(cell, lost):
-    """The last fault on servers that was ordered before the quorum was certainly lost, and was not healed by then."""
+    """The last fault on servers that was ordered before the quorum was certainly lost, and was not over by then."""
     found = [
         fault for fault in cell.faults
         if is_on_servers(fault.kind) and fault.is_seen_to_act and fault.injected["from"] <= lost[1]
-        and (fault.healed is None or fault.healed["to"] >= lost[0])
+        and fault.acts_until >= lost[0]
     ]
     return found[-1] if found else None
 

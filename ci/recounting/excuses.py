@@ -39,8 +39,8 @@ def unheard(cell, term, begin, closed):
     """T/5, and T/2 more behind a bad link or while servers are hit."""
     for fault in cell.faults:
         bad_link = fault.kind in BAD_LINKS and term.host in fault.event["hosts"]
-        until = fault.healed["to"] if fault.healed else float("inf")
-        if (bad_link or is_on_servers(fault.kind)) and fault.event["t"] <= closed + cell.t_ns // 2 and begin <= until:
+        hits = bad_link or is_on_servers(fault.kind)
+        if hits and fault.event["t"] <= closed + cell.t_ns // 2 and begin <= fault.acts_until:
             return cell.t_ns // 5 + cell.t_ns // 2
     return cell.t_ns // 5
 

@@ -6,6 +6,10 @@ from . import counts, courses, excess, fan_out, leaderless, losses, overlaps, ow
 from . import sessions, stray, tokens, writes
 from .definitions import DEFINITIONS
 
+# Of who stood, and of what the servers list, what is not recounted.
+STANDING = ("candidates", "dead", "at_end", "dropped_out", "kept_by_a_server", "late", "hung", "sessions_lost")
+LISTED = ("judged", "matching", "znodes_left", "watches_left")
+
 # Figures of a cell's summary that are not recounted. `[]` stands for any place in a list.
 NOT_RECOUNTED = {
     "timelines": "pictures",
@@ -30,8 +34,8 @@ NOT_RECOUNTED = {
 } | dict.fromkeys((
     "effect.late_terms", "effect.fallen_silent",
     "fan_out.followers", "fan_out.of_other_kinds", "fan_out.without_loss", "fan_out.requests_per_wake",
-    "fan_out.requests_promised", "deletion_watches.others", "leaderless.late", "leaderless.flaps", "standing", "promptness",
-    "programs", "witness",
+    "fan_out.requests_promised", "deletion_watches.others", "leaderless.late", "leaderless.flaps", "promptness", "programs", "witness",
+    *(f"standing.{name}" for name in STANDING), *(f"standing.{edge}.{name}" for edge in ("begin", "end") for name in LISTED),
 ), "not recounted yet")
 
 # The same of a run's summary.
@@ -75,6 +79,7 @@ def of(cell):
         "ensemble": servers.figures(cell),
         "faults": counts.faults(cell),
         "enrolment": counts.enrolment(cell),
+        "standing": counts.standing(cell),
         "stalls": counts.stalls(cell),
         "wholeness": counts.wholeness(cell),
         "injections": per_injection.figures(cell),

@@ -4,6 +4,7 @@ LASTS_UNTIL_HEALED = (
     "partition", "partition-up", "partition-down", "slow", "pause", "server-kill", "server-pause", "server-partition",
     "server-restart-all", "lost-reply", "hang", "clock-step",
 )
+HALTS_SERVERS = ("server-kill", "server-pause", "server-restart-all")
 LIES_IN_WAIT = ("lost-reply",)
 HITS_CANDIDATES = ("none", "resign", "expire", "parent-delete")
 ALWAYS_COSTS = ("resign", "crash", "terminate", "expire", "parent-delete")

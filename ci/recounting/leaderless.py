@@ -6,6 +6,8 @@ from .numbers import Tallied
 
 # A term is expected to write when it lasts for so many intervals of work, and so much longer.
 INTERVALS, MARGIN_NS = 10, 1000 * MS
+# A stall of more than this is no time to write in.
+LONG_STALL_NS = MARGIN_NS // 10
 
 # A cell without its measured window has neither.
 NO_TIME = {"share": 0.0, "led_ns": 0, "longest_ns": 0, "longest_group": None, "groups_at_end": 0}
@@ -57,12 +59,7 @@ def effect(cell):
         for a, b in zip(moments, moments[1:] + [end]):
             without += max(0, b - a - interval)
             longest = max(longest, (b - a, cell.groups[group]), key=lambda gap: gap[0])
-    enough = INTERVALS * interval + MARGIN_NS
-    # What of a stall the harness ordered is none.
-    own = [(host, parts) for host, parts, _ in cell.own_stalls if spans.total(parts) > MARGIN_NS // 10]
-    hosts = {term.host for term in cell.terms}
-    stalls = {at: spans.union([part for host, parts in own if host in (None, at) for part in parts]) for at in hosts}
-    long = [term for term in cell.terms if term.begun and able(cell, term, stalls) >= enough]
+    long = long_terms(cell, LONG_STALL_NS)
     refused = refused_owners(cell)
     hung = kept_through_hangs(cell)
     return {
@@ -79,6 +76,21 @@ def effect(cell):
     }
 
 
+def long_terms(cell, stall_ns):
+    """Those in which nothing kept their leader from writing for long enough, stalls of more than `stall_ns` among it."""
+    enough = INTERVALS * cell.info["work_interval_ms"] * MS + MARGIN_NS
+    # What of a stall the harness ordered is none.
+    own = [(host, parts) for host, parts, _ in cell.own_stalls if spans.total(parts) > stall_ns]
+    hosts = {term.host for term in cell.terms}
+    stalls = {at: spans.union([part for host, parts in own if host in (None, at) for part in parts]) for at in hosts}
+    return [term for term in cell.terms if term.begun and able(cell, term, stalls) >= enough]
+
+
+def was_mute(cell):
+    """Whether a leader never wrote in a term in which it had the time, short stalls counted as well."""
+    return any(not has_written(cell, term) for term in long_terms(cell, 0))
+
+
 def has_written(cell, term):
     """Whether a write with its token was sent while it certainly led."""
     sent = (write["t"] if write.get("sent") is None else write["sent"] for write in cell.writes_of.get(term.key, []))
@@ -89,7 +101,7 @@ def able(cell, term, stalls):
     """For how long the leader could write: not while its process was stopped or its work hung, nor while it, or what is no host,
     stalled for long."""
     led = [(term.begun, min(term.leaving, cell.window[1]))]
-    hung = [(f.effective[0], f.healed["to"] if f.healed else cell.last) for f in cell.hangs if term.host in f.event["hosts"]]
+    hung = [(f.effective[0], f.ended(term.host, "to", cell.last)) for f in cell.hangs if term.host in f.event["hosts"]]
     return spans.total(spans.minus(spans.minus(spans.minus(led, cell.stopped[term.host]), stalls[term.host]), spans.union(hung)))
 
 
@@ -97,9 +109,10 @@ def kept_through_hangs(cell):
     """How long each verified hang was through which somebody surely led on its host, for each such lead."""
     through = []
     for fault in (fault for fault in cell.hangs if fault.is_seen_to_act):
-        begin, end = fault.injected["to"], fault.healed["from"] if fault.healed else cell.last
+        begin = fault.injected["to"]
         led = [term for term in cell.terms if term.begun and term.host in fault.event["hosts"]]
-        through += [end - begin for term in led if begin < end and term.begun <= begin and end <= term.leaving]
+        ended = ((term, fault.ended(term.host, "from", cell.last)) for term in led)
+        through += [end - begin for term, end in ended if begin < end and term.begun <= begin and end <= term.leaving]
     return through
 
 

@@ -177,7 +177,7 @@ def limit(cell, planned):
     again."""
     for loss, after in zip(planned, planned[1:] + [None]):
         lost = loss.lost
-        again = [e["t"] for e in cell.joined[lost.cand] if e["node"] == lost.node and e["czxid"] != lost.czxid and e["t"] > loss.since]
+        again = named_again(cell, lost, loss.since)
         if loss.fault.kind == "parent-delete":
             # What goes with its whole group is told at once, and its name may be another znode's soon.
             gone = [(e["how"].get("resigned") or {}).get("delete") or [e["t"]] for e in cell.left[lost.cand] if isinstance(e["how"], dict)]
@@ -187,7 +187,7 @@ def limit(cell, planned):
         if not loss.next or loss.next.node != lost.node:
             continue
         after = after if after and after.lost.group == lost.group else None
-        gone = next_gone(cell, loss)
+        gone = next_gone(cell, lost, loss.since)
         if after:
             # A session that is left to expire holds on to its znode.
             until = gone if gone and after.fault.kind in LETS_SESSIONS_EXPIRE else gone + [after.told_from]
@@ -199,9 +199,14 @@ def limit(cell, planned):
             after.told_from = max(after.told_from, loss.until)
 
 
-def next_gone(cell, loss):
+def named_again(cell, lost, since):
+    """When the loser joined with another znode of the lost one's name."""
+    return [e["t"] for e in cell.joined[lost.cand] if e["node"] == lost.node and e["czxid"] != lost.czxid and e["t"] > since]
+
+
+def next_gone(cell, lost, since):
     """When the znode of the next owner went, as far as it was certainly there until then."""
-    after = [o for o in cell.owners[loss.lost.group] if o.surely[1] > loss.since and o.czxid not in (None, loss.lost.czxid)]
+    after = [o for o in cell.owners[lost.group] if o.surely[1] > since and o.czxid not in (None, lost.czxid)]
     return [max(owner.surely[1] for owner in after if owner.czxid == after[0].czxid)] if after else []
 
 
@@ -249,8 +254,12 @@ def is_younger(cell, term, fault):
     begun = cell.established.get(term.session, 0)
     if begun > fault.over or fault.always_costs and fault.kind not in excuses.FORCES:
         return True
-    own = [e["t"] for e in cell.joined[term.cand] if term.czxid != -1 and czxid_of(cell, e) == term.czxid]
-    return fault.always_costs and min(own, default=0) > fault.over
+    return fault.always_costs and min(joined_with(cell, term), default=0) > fault.over
+
+
+def joined_with(cell, term):
+    """When the candidate joined with the znode of this term."""
+    return [e["t"] for e in cell.joined[term.cand] if term.czxid != -1 and czxid_of(cell, e) == term.czxid]
 
 
 def czxid_of(cell, joined):

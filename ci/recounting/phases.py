@@ -18,17 +18,21 @@ class Told:
         begin, end = loss.told_from, loss.next.begun if loss.next else cell.window[1]
         notices = cell.notices.get((loss.lost.group, loss.lost.node), [])
         self.times = sorted(n["t"] for n in notices if n["cand"] != loss.lost.cand and begin <= n["t"] <= end)
-        until = min(loss.until, cell.window[1])
-        self.first_of = {}
-        self.notices = []
-        for notice in sorted(notices, key=lambda notice: notice["t"]):
-            if notice["cand"] == loss.lost.cand or not begin <= notice["t"] <= until:
-                continue
-            again = notice["cand"] in self.first_of
-            self.first_of.setdefault(notice["cand"], notice["t"])
-            # Who sets its watch again after a reconnect may have two for a moment.
-            if not again or not cell.told_on_reconnect(notice["session"], notice["t"]):
-                self.notices.append(notice)
+        self.notices, self.first_of = heard(cell, loss.lost, begin, min(loss.until, cell.window[1]))
+
+
+def heard(cell, lost, begin, end):
+    """(notices to others of that time that the lost znode is gone, when each of them had the first)"""
+    notices, first_of = [], {}
+    for notice in sorted(cell.notices.get((lost.group, lost.node), []), key=lambda notice: notice["t"]):
+        if notice["cand"] == lost.cand or not begin <= notice["t"] <= end:
+            continue
+        again = notice["cand"] in first_of
+        first_of.setdefault(notice["cand"], notice["t"])
+        # Who sets its watch again after a reconnect may have two for a moment.
+        if not again or not cell.told_on_reconnect(notice["session"], notice["t"]):
+            notices.append(notice)
+    return notices, first_of
 
 
 # One stall may add no more than this part of a phase's median to a sample, and is looked for during so many medians.

@@ -162,7 +162,7 @@ def faults(cell, gaps):
             "kind": fault.kind,
             "servers": fault.event.get("servers", []),
             "from": (fault.injected or {"from": fault.event["t"]})["from"],
-            "to": fault.healed["to"] if fault.healed else cell.last,
+            "to": fault.acts_until,
             "verified": fault.is_seen_to_act,
             "writes": OneOf([None] + gaps),
         }

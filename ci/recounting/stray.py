@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+from . import spans, tokens
 from .cell import UNKNOWN
 
 
@@ -14,7 +15,7 @@ def figures(cell):
         incarnations[term.life_id].append(term)
     early, late, nowhere, under, slowest, unsure = [], [], 0, 0, 0, 0
     recorded = [write for write in cell.writes if write.get("sent") is not None]
-    on_the_way = cell.timeout_ns // 20 + cell.clock_fuzz
+    programs = {segment.host for segment, _ in cell.by_kind["program"]}
     for write in cell.writes:
         sent = write.get("sent")
         own = incarnations[write["cand"], write["session"]]
@@ -27,12 +28,11 @@ def figures(cell):
         if sent is None:
             # It was sent before it came: after its leader's revoke perhaps, if it was hardly on its way for so long.
             came = write["t"]
-            begun = [term.left for term in mine if term.asked <= came]
             if not mine:
                 nowhere += 1
             elif came + cell.clock_fuzz < mine[0].asked:
                 early.append(mine[0].asked - came)
-            elif begun and came > max(begun) + on_the_way:
+            elif is_late(cell, mine, came):
                 unsure += 1
             continue
         slowest = max(slowest, write["t"] - sent)
@@ -40,7 +40,11 @@ def figures(cell):
         if not mine:
             nowhere += 1
         elif around:
-            under += any(is_after_deletion(cell, term, write) for term in around)
+            if any(is_after_deletion(cell, term, write) for term in around):
+                under += 1
+            elif write["host"] in programs and is_late(cell, mine, write["t"]):
+                # A program stamps its writes itself, as early as it likes: this one may have been sent after the revoke.
+                unsure += unexplained(cell, write) > on_the_way(cell)
         elif sent < mine[0].asked:
             early.append(mine[0].asked - sent)
         else:
@@ -59,6 +63,26 @@ def figures(cell):
         "not_recorded": len(cell.writes) - len(recorded),
         "late_unknown": unsure,
     }
+
+
+def on_the_way(cell):
+    """No write takes longer from its sender to the resource, if nothing keeps it."""
+    return cell.timeout_ns // 20 + cell.clock_fuzz
+
+
+def is_late(cell, terms, came):
+    """Whether it came longer after the end of all terms that had begun than a write is on its way."""
+    ends = [term.left for term in terms if term.asked <= came]
+    return bool(ends) and came > max(ends) + on_the_way(cell)
+
+
+def unexplained(cell, write):
+    """How long it took from its stamp to the resource without the time in which it was withheld, or in which its program, the
+    host beside that or the coordinator stood still."""
+    host, way = write["host"], (write["sent"], write["t"])
+    stalled = [(e["from"], e["to"]) for s, e in cell.by_kind["stall"] if s.host == host or s.writer == "coordinator"]
+    kept = spans.union(tokens.hung(cell, host) + cell.stopped[host] + stalled)
+    return way[1] - way[0] - spans.total(spans.clip(kept, *way))
 
 
 def is_after_deletion(cell, term, write):

@@ -30,10 +30,14 @@ def leads(cell, write):
 
 def under_way(cell, write):
     second, host, t = 1_000 * MS, write["host"], write["t"]
-    hung = [(f.effective[0], f.healed["to"] if f.healed else cell.last) for f in cell.hangs if host in f.event["hosts"]]
     stalled = [part for of, parts, _ in cell.own_stalls if of in (None, host) for part in parts]
-    kept = [span for span in hung + stalled + cell.stopped[host] if span[0] <= t and t - second <= span[1]]
+    kept = [span for span in hung(cell, host) + stalled + cell.stopped[host] if span[0] <= t and t - second <= span[1]]
     return t - min([t - second] + [span[0] - second for span in kept])
+
+
+def hung(cell, host):
+    """When the work of a host hung, or may have."""
+    return [(f.effective[0], f.ended(host, "to", cell.last)) for f in cell.hangs if host in f.event["hosts"]]
 
 
 def grants(cell):

@@ -114,6 +114,7 @@ fn relay(c: &mut Criterion) {
 fn a_write() -> FromHost {
     FromHost::Write {
         is_stamped: true,
+        came: 0,
         cand: 4_711,
         token: Token { czxid: 4_294_968_001, session: 72_057_842_215_026_694 },
         node: None,

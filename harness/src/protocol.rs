@@ -111,6 +111,9 @@ pub enum FromHost {
         node: Option<String>,
         sent: u64,
         is_stamped: bool,
+        /// When the host sent it, or received it from its program. 0: an older host, which does not say.
+        #[serde(default)]
+        came: u64,
     },
     Fence {
         request: u64,

@@ -3,14 +3,16 @@
 
 const METHODOLOGY: &str = include_str!("../METHODOLOGY.md");
 const BIAS: &str = include_str!("../BIAS.md");
-/// Parts of the document that hold definitions, by their headings.
+/// Parts of the document that hold the definitions for reports, by their headings.
 pub const PARTS: [&str; 4] = ["Terms", "Measures", "Verdicts", "Evidence"];
+/// The part on the figures of `hustings tune`, which are in no report of a record.
+const TUNE_PART: &str = "Session timeout";
 const BIAS_OF_REPORTS: &str = "In every report";
 
 /// One section of the document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
-    /// One of [`PARTS`].
+    /// One of [`PARTS`], or the part on `hustings tune`.
     pub part: &'static str,
     pub title: &'static str,
     /// Names by which `hustings explain` finds it: checks, figures and terms.
@@ -24,10 +26,11 @@ pub struct Definition {
 /// All definitions, in their order.
 #[must_use]
 pub fn all() -> Vec<Definition> {
-    PARTS
-        .into_iter()
-        .flat_map(|part| sections(METHODOLOGY, part).filter_map(move |text| definition(part, text)))
-        .collect()
+    parts().flat_map(|part| sections(METHODOLOGY, part).filter_map(move |text| definition(part, text))).collect()
+}
+
+fn parts() -> impl Iterator<Item = &'static str> {
+    PARTS.into_iter().chain([TUNE_PART])
 }
 
 /// The definitions that explain this name.
@@ -72,9 +75,9 @@ mod tests {
     #[test]
     fn every_section_of_the_parts_has_a_title_a_name_and_a_definition() {
         let all = all();
-        let headings = PARTS.into_iter().flat_map(|part| sections(METHODOLOGY, part)).count();
+        let headings = parts().flat_map(|part| sections(METHODOLOGY, part)).count();
         assert_eq!(all.len(), headings, "a section without its line of names");
-        assert!(PARTS.iter().all(|part| all.iter().any(|definition| definition.part == *part)));
+        assert!(parts().all(|part| all.iter().any(|definition| definition.part == part)));
         for definition in &all {
             assert!(!definition.names.is_empty() && definition.short.ends_with('.'), "{definition:?}");
         }
@@ -87,6 +90,13 @@ mod tests {
     fn every_check_and_every_figure_of_a_limit_has_a_definition() {
         for name in CHECKERS.iter().map(|checker| checker.name).chain(FIGURES.iter().map(|figure| figure.name)) {
             assert!(!of(name).is_empty(), "{name} has no definition in METHODOLOGY.md");
+        }
+    }
+
+    #[test]
+    fn the_figures_of_tune_have_definitions() {
+        for name in ["false-failover", "false_failovers", "step-down", "step_downs_per_week", "downtime", "outage_ms"] {
+            assert!(of(name).iter().any(|definition| definition.part == TUNE_PART), "{name}");
         }
     }
 }

@@ -4,6 +4,7 @@
 mod render_repeated;
 mod render_safety;
 mod render_sample;
+mod render_terminal;
 
 use hustings_record::FaultKind;
 use hustings_reports::render::{html, json, league, terminal};

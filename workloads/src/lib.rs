@@ -10,6 +10,7 @@ pub mod host;
 pub mod leaders;
 pub mod model;
 pub mod recipes;
+pub mod redis_failover;
 pub mod resource;
 pub mod scenario;
 pub mod schedule;

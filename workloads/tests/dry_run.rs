@@ -4,7 +4,7 @@ use hustings_record::{Warning, WarningKind};
 use hustings_workloads::plan::plan;
 use hustings_workloads::scenario::{
     ExternalServers, PlanView, SHIPPED, ShippedScenario, cell_duration_ms, describe_further_rounds, explain,
-    explain_as, rounds,
+    explain_as, rounds, sides,
 };
 
 #[test]
@@ -13,8 +13,8 @@ fn summaries_name_the_duration_that_a_dry_run_estimates() {
         ("in a minute and a half", 90.0),
         ("in three minutes", 180.0),
         ("in three and a half minutes", 210.0),
-        ("in twelve minutes", 720.0),
-        ("in ten minutes", 600.0),
+        ("in twelve minutes a side", 720.0),
+        ("in ten minutes a side", 600.0),
     ];
     for shipped in SHIPPED {
         let scenario = shipped.parse(&[]).unwrap();
@@ -27,6 +27,17 @@ fn summaries_name_the_duration_that_a_dry_run_estimates() {
         let total_ms: u64 = rounds(&cells, scenario.repeat).map(|cell| cell_duration_ms(&cell, &plan(&cell, 1))).sum();
         let share = total_ms as f64 / 1_000.0 / named.1;
         assert!((0.75..=1.1).contains(&share), "{}: {share} of the duration in its summary", shipped.name);
+    }
+}
+
+#[test]
+fn a_plan_of_two_sides_says_so_beside_a_summary_that_names_the_duration_of_one() {
+    let scenario = ShippedScenario::find("pull-request").unwrap().parse(&[]).unwrap();
+    let one = scenario.cells();
+    let two = sides(&one, &one).unwrap();
+    for (cells, count) in [(&one, "4 cells, each 5 times"), (&two, "8 cells of two sides, each 5 times")] {
+        let plan = explain(&scenario, cells, 1);
+        assert!(plan.contains(&format!(" minutes a side\nthis run: seed 1, {count} in 5 rounds")), "{plan}");
     }
 }
 

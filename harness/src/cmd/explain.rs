@@ -20,9 +20,10 @@ use crate::console::output::say;
   hustings explain parent-delete
   hustings explain stale-writes
   hustings explain failover_p50_ms
-  hustings explain injection"))]
+  hustings explain injection
+  hustings explain false-failover"))]
 pub(super) struct ExplainArgs {
-    /// A name of `hustings list` or `hustings gate --figures`, or a term of a report
+    /// A name of `hustings list` or `hustings gate --figures`, or a term of a report or of `hustings tune`
     name: String,
 }
 

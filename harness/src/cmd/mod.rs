@@ -37,6 +37,7 @@ mod schema;
 mod search;
 mod simulate;
 mod tune;
+mod unquoted;
 
 use std::ffi::OsString;
 
@@ -122,7 +123,10 @@ fn command_line() -> Exit {
     let ready = get_ready();
     let cli = match parsed(std::env::args_os()) {
         Ok(cli) => cli,
-        Err(error) => return unparsed(readable(without_false_tips(error))),
+        Err(error) => {
+            let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+            return unparsed(readable(unquoted::with_tip(without_false_tips(error), &words)));
+        }
     };
     log_if_asked();
     let command = cli.command.unwrap_or_else(|| Command::Run(Box::new(run::RunArgs::of_quick())));

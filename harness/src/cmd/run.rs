@@ -10,7 +10,7 @@ use clap::Parser as _;
 use hustings_record::words::{as_typed, plural};
 use hustings_record::{Damage, FaultKind, REPETITIONS_MAX, RecordReader, RunState};
 use hustings_reports::analysis::{MutationTesting, summarise_read};
-use hustings_reports::compare::undecided;
+use hustings_reports::compare::{rounds_missing, undecided};
 use hustings_reports::sound::{cells_to_repeat, certain_failure};
 use hustings_reports::summary::Summary;
 use hustings_workloads::plan::plan;
@@ -28,6 +28,7 @@ use crate::cmd::in_full;
 use crate::cmd::only::NameFilter;
 use crate::cmd::programs;
 use crate::cmd::report::{self, ReportOutput};
+use crate::cmd::unquoted;
 use crate::console::exit::{Exit, Failure, with_codes};
 use crate::console::output::{inform, is_screen};
 use crate::coordinator::{
@@ -366,7 +367,8 @@ fn side(
 pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure> {
     let request = args.ensemble.clone().request().map_err(Failure::usage)?;
     let set = [Overrides { option: "--set", sets: &args.set }];
-    let own = side(&args, &args.scenario, &set, ProgramOption::own(&args).as_ref(), &request)?;
+    let own = side(&args, &args.scenario, &set, ProgramOption::own(&args).as_ref(), &request);
+    let own = own.map_err(|failure| unquoted::with_hint(failure, &args.scenario, args.candidate.is_some()))?;
     let scenario = own.scenario.clone();
     if scenario.repeat < 2 && args.further.is_some_and(|further| further > 0) {
         let why = "--further has no effect on cells that run once; add --repeat 2, or more";
@@ -413,6 +415,7 @@ pub(super) async fn run(args: RunArgs, command: String) -> Result<Exit, Failure>
                 let duration_ms = |of: &str| durations_ms.get(of).copied().unwrap_or_default();
                 selection(record, |summary| undecided(summary, rules, duration_ms))
             }),
+            missing: Arc::new(move |record| selection(record, |summary| rounds_missing(summary, rules))),
         },
         command,
         screen: is_screen(),

@@ -1,19 +1,22 @@
-//! Orders the messages that wait for the coordinator at one moment by send timestamp. The order in which the sockets
-//! are read does not show which host wrote first.
+//! Orders the messages that wait for the coordinator at one moment by the times at which their hosts had them. The order
+//! in which the sockets are read does not show which host wrote first.
 
 use std::collections::BTreeMap;
 
 use crate::coordinator::hosts::HostMessage;
 use crate::protocol::FromHost;
 
-/// Orders writes and fencings by the send timestamps of their hosts. Each host's messages stay in their own order.
+/// Orders writes and fencings by the timestamps of their hosts. A program's own timestamp does not count: it may be from
+/// long before. Each host's messages stay in their own order.
 pub(super) fn in_order_of_sending(batch: impl Iterator<Item = HostMessage>) -> impl Iterator<Item = HostMessage> {
     let mut reached: BTreeMap<u16, u64> = BTreeMap::new();
     let mut placed: Vec<(u64, HostMessage)> = batch
         .map(|inbound| {
             let reached = reached.entry(inbound.host).or_insert(0);
-            if let Some(FromHost::Write { sent, .. } | FromHost::Fence { sent, .. }) = &inbound.message {
-                *reached = (*reached).max(*sent);
+            match &inbound.message {
+                Some(FromHost::Write { came, .. }) if *came > 0 => *reached = (*reached).max(*came),
+                Some(FromHost::Write { sent, .. } | FromHost::Fence { sent, .. }) => *reached = (*reached).max(*sent),
+                _ => {}
             }
             (*reached, inbound)
         })
@@ -33,16 +36,12 @@ mod tests {
     }
 
     fn write(host: u16, sent: u64) -> HostMessage {
-        from(
-            host,
-            FromHost::Write {
-                cand: u32::from(host),
-                token: Token { czxid: 1, session: 1 },
-                node: None,
-                sent,
-                is_stamped: true,
-            },
-        )
+        write_that_came(host, sent, 0)
+    }
+
+    fn write_that_came(host: u16, sent: u64, came: u64) -> HostMessage {
+        let (cand, token) = (u32::from(host), Token { czxid: 1, session: 1 });
+        from(host, FromHost::Write { cand, token, node: None, sent, is_stamped: true, came })
     }
 
     fn ordered(batch: Vec<HostMessage>) -> Vec<(u16, Option<u64>)> {
@@ -51,6 +50,12 @@ mod tests {
             _ => (inbound.host, None),
         };
         in_order_of_sending(batch.into_iter()).map(sent).collect()
+    }
+
+    #[test]
+    fn a_program_does_not_get_ahead_of_others_by_dating_its_write_back() {
+        let batch = vec![write_that_came(0, 60, 61), write_that_came(1, 10, 70)];
+        assert_eq!(ordered(batch), [(0, Some(60)), (1, Some(10))]);
     }
 
     #[test]

@@ -62,6 +62,15 @@ pub(super) struct KilledProcess {
     pub(super) by_signal: bool,
 }
 
+impl KilledProcess {
+    /// `acted`: whether the process that faults hit was alive before the signal. The rest is what [`HostProcess::kill`]
+    /// returned.
+    pub(super) fn of(acted: bool, (status, delivered): (ExitStatus, Nanos)) -> Self {
+        let by_signal = acted && status.signal() == Some(Signal::KILL.as_raw());
+        Self { status, delivered, by_signal }
+    }
+}
+
 impl CellHost {
     pub(super) fn new(set_up: HostSetUp) -> Self {
         Self {
@@ -207,10 +216,9 @@ impl CellHosts {
         };
         let memory = process_weight(process.victim()).map_or(0, |weight| weight.rss_max_kb);
         let acted = process.program().is_none_or(ProcessId::is_alive);
-        let (status, delivered) = process.kill().await?;
-        let by_signal = acted && status.signal() == Some(Signal::KILL.as_raw());
-        self.ended(host, process.generation, by_signal, &status.to_string(), memory);
-        Ok(KilledProcess { status, delivered, by_signal })
+        let killed = KilledProcess::of(acted, process.kill().await?);
+        self.ended(host, process.generation, killed.by_signal, &killed.status.to_string(), memory);
+        Ok(killed)
     }
 
     /// Sends a host's process SIGTERM, as deployments do, and waits until it has ended; kills it after `grace`. Returns

@@ -1,6 +1,6 @@
 //! Further rounds beyond the planned ones, for cells whose results are not sufficient yet.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,6 +32,9 @@ pub struct RetrySelectors {
     /// Cells whose two sides are indistinguishable so far: evaluated once, since every look may find a difference by
     /// chance.
     pub undecided: CellSelector,
+    /// What cells need by the variance of their rounds, whatever the difference of their sides: evaluated after every
+    /// batch of rounds, for fewer of them. A few rounds estimate their variance poorly.
+    pub missing: CellSelector,
 }
 
 /// Inputs of the further rounds.
@@ -72,20 +75,35 @@ impl FurtherRounds<'_> {
             return Ok(());
         }
         let Some(open) = self.choose(&self.again.undecided, "comparing the two sides").await else { return Ok(()) };
-        let first = *left.start();
-        let mut from = first;
-        let counts: BTreeSet<u32> = open.iter().map(|(_, rounds)| *rounds).collect();
-        for count in counts.range(1..).copied() {
-            let end = first.saturating_add(count - 1).min(REPETITIONS_MAX);
-            if from > end {
+        let mut open: Vec<(Cell, u32)> = open.into_iter().filter(|(_, rounds)| *rounds > 0).collect();
+        let mut from = *left.start();
+        // As many rounds as before, so that an estimate is worth looking at again.
+        let mut batch = planned.max(1);
+        while let Some(least) = open.iter().map(|(_, rounds)| *rounds).min() {
+            let rounds = least.min(batch).min((REPETITIONS_MAX + 1).saturating_sub(from));
+            if rounds == 0 {
                 break;
             }
-            let wanted = open.iter().filter(|(_, rounds)| *rounds >= count);
-            let cells: Vec<Cell> = wanted.map(|(cell, _)| cell.clone()).collect();
-            let limits = format!("{planned} planned");
-            self.tell(&cells, &(from..=end), &limits, "the planned rounds do not tell how the two sides differ");
-            run(cells, from..=end).await?;
-            from = end + 1;
+            let (numbers, cells) = (from..=from + rounds - 1, open.iter().map(|(cell, _)| cell.clone()));
+            let most = open.iter().map(|(_, rounds)| from.saturating_add(rounds - 1)).max().unwrap_or(from);
+            let limits = format!("{planned} planned, {} at most", most.min(REPETITIONS_MAX));
+            let cells: Vec<Cell> = cells.collect();
+            self.tell(&cells, &numbers, &limits, "the planned rounds do not tell how the two sides differ");
+            run(cells, numbers).await?;
+            from += rounds;
+            batch = batch.saturating_mul(2);
+            open.iter_mut().for_each(|(_, left)| *left -= rounds);
+            open.retain(|(_, left)| *left > 0);
+            if open.is_empty() {
+                break;
+            }
+            let doing = "looking how many further rounds are needed";
+            let Some(missing) = self.choose(&self.again.missing, doing).await else { return Ok(()) };
+            for (cell, left) in &mut open {
+                let needs = missing.iter().find(|(other, _)| other.name == cell.name).map(|(_, rounds)| *rounds);
+                *left = needs.map_or(*left, |needs| needs.min(*left));
+            }
+            open.retain(|(_, left)| *left > 0);
         }
         Ok(())
     }
@@ -142,6 +160,16 @@ mod tests {
         undecided: &'static [(&str, u32)],
         two_sides: bool,
     ) -> Vec<(String, u32, u32)> {
+        ran_again(spoilt, undecided, &[], two_sides).await
+    }
+
+    /// The same; by the variance of the rounds so far, cells need this many, look by look.
+    async fn ran_again(
+        spoilt: Vec<&'static str>,
+        undecided: &'static [(&str, u32)],
+        missing: &'static [&[(&str, u32)]],
+        two_sides: bool,
+    ) -> Vec<(String, u32, u32)> {
         let all = ShippedScenario::find("quick").expect("it ships").parse(&[]).expect("it is one").cells();
         let cells: Vec<Cell> = all
             .into_iter()
@@ -151,6 +179,10 @@ mod tests {
             .collect();
         // Each name once.
         let spoilt = Mutex::new(spoilt.into_iter());
+        let named = |cells: &[(&str, u32)]| {
+            RetrySelection::Cells(cells.iter().map(|(name, rounds)| ((*name).to_owned(), *rounds)).collect())
+        };
+        let looks = Mutex::new(missing.iter());
         let again = RetrySelectors {
             spoilt: Arc::new(move |_| {
                 Ok(match spoilt.lock().expect("one at a time").next() {
@@ -158,9 +190,9 @@ mod tests {
                     name => RetrySelection::Cells(name.map(|name| (name.to_owned(), 1)).into_iter().collect()),
                 })
             }),
-            undecided: Arc::new(|_| {
-                let cells = undecided.iter().map(|(name, rounds)| ((*name).to_owned(), *rounds));
-                Ok(RetrySelection::Cells(cells.collect()))
+            undecided: Arc::new(move |_| Ok(named(undecided))),
+            missing: Arc::new(move |_| {
+                Ok(named(looks.lock().expect("one at a time").next().copied().unwrap_or_default()))
             }),
         };
         let progress = Progress::new(0, "cells", false, true);
@@ -182,7 +214,7 @@ mod tests {
         };
         assert_eq!(ran(vec![], &[], true).await, is(&[]));
         assert_eq!(ran(vec!["b", "a"], &[], true).await, is(&[("b", 6, 6), ("a", 7, 7)]));
-        assert_eq!(ran(vec![], &[("a", 3), ("c", 94)], true).await, is(&[("ac", 6, 8), ("c", 9, 99)]));
+        assert_eq!(ran(vec![], &[("a", 3), ("c", 14)], true).await, is(&[("ac", 6, 8), ("c", 9, 18), ("c", 19, 19)]));
         assert_eq!(ran(vec!["b"], &[("a", 1), ("c", 2)], true).await, is(&[("b", 6, 6), ("ac", 7, 7), ("c", 8, 8)]));
         assert_eq!(ran(vec!["b"; 4], &[("a", 5), ("b", 0)], true).await[4..], is(&[("a", 10, 14)]), "a ran five times");
         assert_eq!(ran(vec!["b"; 9], &[("a", 9)], true).await.len(), 5, "there is no room for more");
@@ -190,9 +222,24 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn rounds_that_vary_less_than_the_planned_ones_made_believe_end_the_further_ones_early() {
+        let is = |found: Vec<(String, u32, u32)>| -> Vec<(u32, u32)> {
+            found.into_iter().map(|(_, from, to)| (from, to)).collect()
+        };
+        let missing: &[&[(&str, u32)]] = &[&[("a", 20), ("b", 90)], &[("a", 4)]];
+        assert_eq!(is(ran_again(vec![], &[("a", 212)], missing, true).await), [(6, 10), (11, 20), (21, 24)]);
+        assert_eq!(is(ran_again(vec![], &[("a", 212)], &[&[("a", 0)]], true).await), [(6, 10)]);
+        let more: &[&[(&str, u32)]] = &[&[("a", 900)], &[("a", 900)]];
+        assert_eq!(is(ran_again(vec![], &[("a", 14)], more, true).await), [(6, 10), (11, 19)], "never more");
+    }
+
+    #[tokio::test]
     async fn numbers_of_rounds_end_where_those_of_repetitions_do() {
         let rounds = ran(vec![], &[("a", REPETITIONS_MAX), ("b", 2), ("c", u32::MAX)], true).await;
-        assert_eq!(rounds, [("abc".to_owned(), 6, 7), ("ac".to_owned(), 8, REPETITIONS_MAX)]);
+        assert_eq!(rounds[0], ("abc".to_owned(), 6, 7));
+        assert!(rounds[1..].iter().all(|(names, ..)| names == "ac"), "{rounds:?}");
+        assert!(rounds.windows(2).all(|pair| pair[0].2 + 1 == pair[1].1), "{rounds:?}");
+        assert_eq!(rounds.last().map(|(.., end)| *end), Some(REPETITIONS_MAX));
     }
 
     #[tokio::test]

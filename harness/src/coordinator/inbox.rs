@@ -60,7 +60,7 @@ fn take(cell: &Rc<LiveCell>, host: u16, generation: u32, message: FromHost) {
             cell.state.leaders.borrow_mut().believe(cand, token);
             cell.status.touch();
         }
-        FromHost::Write { cand, token, node, sent, is_stamped } => {
+        FromHost::Write { cand, token, node, sent, is_stamped, .. } => {
             let token = node.map_or(token, |node| cell.token_of(cand, token, &node));
             let write = UnansweredWrite { host, generation, cand, token, sent: is_stamped.then_some(sent) };
             if let Some(write) = cell.hung.keep(write) {

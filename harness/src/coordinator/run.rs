@@ -10,7 +10,9 @@ use std::time::Duration;
 use anyhow::Context as _;
 use hustings_record::numbers::to_u32;
 use hustings_record::words::duration;
-use hustings_record::{BASE_BUILD, FaultKind, MANIFEST_FILE, Manifest, RunState, SCHEMA, Warning, WarningKind};
+use hustings_record::{
+    BASE_BUILD, FaultKind, MANIFEST_FILE, Machine, Manifest, RunState, SCHEMA, Warning, WarningKind,
+};
 use hustings_workloads::scenario::{Cell, Rounds, Scenario, describe_further_rounds, in_turn};
 
 use crate::client::secret::secret;
@@ -104,6 +106,8 @@ struct RunContext<'a> {
     options: &'a RunOptions,
     run_id: String,
     started: String,
+    /// As it was before the run loaded it.
+    machine: Machine,
     work: &'a WorkDir,
     /// Where the adapters are that ship; empty where no program of somebody else's stands.
     adapters: PathBuf,
@@ -126,7 +130,7 @@ pub async fn run(options: &RunOptions) -> Result<RunOutcome, RunError> {
     for cell in cells.iter().filter(|cell| cell.groups > 0) {
         check_capacity(demand(cell, &options.request))?;
     }
-    let started = utc::now();
+    let (started, machine) = (utc::now(), machine::describe());
     let run_id = run_id(&started)?;
     let work = WorkDir::create(&run_id).map_err(anyhow::Error::from)?;
     let adapters = prepared_adapters(&work, &cells).await?;
@@ -139,6 +143,7 @@ pub async fn run(options: &RunOptions) -> Result<RunOutcome, RunError> {
         options,
         run_id,
         started,
+        machine,
         work: &work,
         adapters,
         progress: &progress,
@@ -396,6 +401,7 @@ fn conclude(archive: &RefCell<Archive>, end: Result<(), CellInterruption>) -> Ru
     let closed = archive.borrow_mut().update(|manifest| {
         manifest.state = state;
         manifest.ended_utc = Some(utc::now());
+        manifest.machine.load_1m_end = Some(machine::load_1m());
         let aborted = |why: &String| Warning::new(WarningKind::Aborted, format!("the run was aborted: {why}"));
         manifest.warnings.extend(trouble.as_ref().map(aborted));
     });
@@ -470,7 +476,7 @@ fn manifest(run: &RunContext<'_>, warnings: Vec<Warning>, ensemble: &dyn Ensembl
         ensemble: ensemble.describe(),
         ensemble_version: ensemble.version().to_owned(),
         versions,
-        machine: machine::describe(),
+        machine: run.machine.clone(),
         cells_planned: run.planned,
         files: BTreeMap::new(),
         cells: Vec::new(),

@@ -133,7 +133,9 @@ impl ProgramBeliefs {
     ) -> Result<BeliefOutcome, ProtocolViolation> {
         match said {
             FromProgram::Grant { slot, term, t0, t1, node, token, session } => {
-                let own = PartialToken { czxid: token.or(held.token.czxid), session: session.or(held.token.session) };
+                // A program that names the placeholder does not know its token.
+                let czxid = token.filter(|token| *token != Token::UNKNOWN_CZXID).or(held.token.czxid);
+                let own = PartialToken { czxid, session: session.or(held.token.session) };
                 let lead = TermBasis { token: own.known(), node: node.clone().or_else(|| held.node.clone()) };
                 self.granted(heard, *slot, *term, (*t0, *t1), lead)
             }

@@ -21,6 +21,7 @@ use crate::process::child::SECRET_VARIABLE;
 use crate::process::clock;
 use crate::process::http_proxy;
 use crate::process::limits::explained;
+use crate::process::pause::all_stopped;
 use crate::process::procfs::ProcessId;
 
 /// Characters of an invalid line that are reported.
@@ -158,6 +159,15 @@ impl Program {
         let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or_else(|| std::io::Error::other("no such process"))?;
         Ok(if self.own_group { kill_process_group(pid, signal) } else { kill_process(pid, signal) }?)
+    }
+
+    /// Waits until it is stopped with all that it has started, as a pause in a run has to be.
+    ///
+    /// # Errors
+    /// A sentence that names a process that runs on.
+    pub(crate) async fn all_stopped(&self) -> Result<(), String> {
+        let program = self.id.ok_or("it has ended")?;
+        all_stopped(program, || ()).await
     }
 
     /// Kills all its remaining descendants, in its own group or in another one.

@@ -68,7 +68,8 @@ impl HostSlot {
             self.answered();
             return None;
         }
-        Some(FromHost::Write { cand: self.cand, token, node: None, sent: clock::now(), is_stamped: true })
+        let sent = clock::now();
+        Some(FromHost::Write { cand: self.cand, token, node: None, sent, is_stamped: true, came: sent })
     }
 
     /// As [`Self::send_write`], over the path of programs, until the reply.
@@ -85,7 +86,8 @@ impl HostSlot {
         let Some(token) = self.write_under_way.get() else { return };
         self.asked.replace(Some(write.answer));
         let sent = write.said.t.unwrap_or(write.t);
-        self.shared.tell(FromHost::Write { cand: self.cand, token, node: None, sent, is_stamped: true });
+        let came = write.t;
+        self.shared.tell(FromHost::Write { cand: self.cand, token, node: None, sent, is_stamped: true, came });
     }
 
     /// Handles the resource's reply to its write.

@@ -17,6 +17,14 @@ pub fn describe() -> Machine {
         memory_mb: memory_kb / 1024,
         kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
         cpu: cpu.trim_start_matches([' ', '\t', ':']).to_owned(),
-        load_1m: read("/proc/loadavg").split_whitespace().next().unwrap_or_default().to_owned(),
+        load_1m: load_1m(),
+        load_1m_end: None,
     }
+}
+
+/// Load average over the last minute, by the kernel. Empty if it cannot be read.
+#[must_use]
+pub fn load_1m() -> String {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    load.split_whitespace().next().unwrap_or_default().to_owned()
 }

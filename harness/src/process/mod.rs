@@ -8,6 +8,9 @@ pub mod interrupt;
 pub mod limits;
 pub(crate) mod lock;
 pub mod machine;
+#[cfg(test)]
+pub(crate) mod marked_shell;
+pub(crate) mod pause;
 pub mod procfs;
 pub mod utc;
 pub(crate) mod working_directory;

@@ -127,6 +127,21 @@ impl ObservedSlot {
         }
     }
 
+    /// Whether this session owns one of its znodes, or asked for one and got no reply.
+    pub(super) fn may_own(&self, session: i64) -> bool {
+        let awaits = self.session == Some(session) && !self.unanswered.is_empty();
+        awaits || self.nodes.iter().any(|node| node.session == session)
+    }
+
+    /// Drops its znodes of this name with a lower czxid, which are gone. False: there is none. One that it asked to delete
+    /// is its own to tell of.
+    pub(super) fn drops_older(&mut self, name: &str, czxid: i64) -> bool {
+        let all = self.nodes.len();
+        let is_older = |node: &EphemeralNode| node.name == name && node.czxid.is_some_and(|own| own < czxid);
+        self.nodes.retain(|node| !(is_older(node) && node.is_sure()));
+        self.nodes.len() < all
+    }
+
     /// Notes that a znode of its own was created, or exists. False: that was known.
     pub(super) fn has(&mut self, name: &str, czxid: i64, session: i64) -> bool {
         let known = self.nodes.iter_mut().find(|node| node.name == name && node.session == session);

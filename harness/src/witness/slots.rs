@@ -264,6 +264,37 @@ impl Slots {
             self.changes.insert((connection, asked.xid), (t, asked.clone()));
         }
         let Some((cand, _)) = self.of(&asked.path) else { return };
+        if !self.is_of_slot(session, cand, asked) {
+            return;
+        }
+        self.takes_over(t, session, cand, tell);
+        let Some(seen) = self.slots.get_mut(&cand) else { return };
+        if asked.ephemeral {
+            seen.asks_for_node();
+        }
+        seen.unsettled = seen.unsettled.map(|requests| requests + 1);
+        seen.waiting += 1;
+        (seen.asked_at, seen.moved_at) = (Some(t), t);
+    }
+
+    /// Whether a request in the slot's election is one of the slot. While the slot's session owns a znode there, or may
+    /// own one, another session takes the slot over only by asking for an ephemeral znode or a deletion: never by reading.
+    fn is_of_slot(&self, session: i64, cand: u32, asked: &PendingRequest) -> bool {
+        let Some(owner) = self.slots.get(&cand).and_then(|seen| seen.session) else { return true };
+        owner == session || asked.ephemeral || asked.op == op_code::DELETE || !self.may_own(owner, cand)
+    }
+
+    /// Whether this session of the slot owns a znode in the election, as far as is known, or has asked for one.
+    fn may_own(&self, session: i64, cand: u32) -> bool {
+        let asks = self.changes.iter().any(|((connection, _), (_, asked))| {
+            let is_own = asked.ephemeral && self.carries.get(connection) == Some(&session);
+            is_own && self.of(&asked.path).is_some_and(|(of, _)| of == cand)
+        });
+        asks || self.slots.get(&cand).is_some_and(|seen| seen.may_own(session))
+    }
+
+    /// The session is the slot's from now on, if it is not yet.
+    fn takes_over(&mut self, t: Nanos, session: i64, cand: u32, tell: &mut EventReceiver<'_>) {
         let queue = self.queue;
         let Some(seen) = self.slots.get_mut(&cand) else { return };
         if seen.session != Some(session) {
@@ -278,12 +309,6 @@ impl Slots {
         if !queue && !seen.stands {
             seen.joins(t, cand, session, (None, None), tell);
         }
-        if asked.ephemeral {
-            seen.asks_for_node();
-        }
-        seen.unsettled = seen.unsettled.map(|requests| requests + 1);
-        seen.waiting += 1;
-        (seen.asked_at, seen.moved_at) = (Some(t), t);
     }
 
     /// Handles a reply with an error or a zxid, and its information.
@@ -300,12 +325,24 @@ impl Slots {
             return self.over(t, session, SessionEnd::Closed, tell);
         }
         let Some((cand, name)) = self.of(&asked.path) else { return };
-        if let Some(seen) = self.slots.get_mut(&cand) {
+        // The reply to a deletion tells of it.
+        let older_are_gone = older_are_gone(error, zxid, shows).filter(|_| !self.is_being_deleted(&asked.path));
+        let Some(seen) = self.slots.get_mut(&cand) else { return };
+        let (owner, is_of_slot) = (seen.session, seen.session == Some(session));
+        if is_of_slot {
             seen.waiting = seen.waiting.saturating_sub(1);
             seen.moved_at = t;
+        } else if older_are_gone.is_some_and(|czxid| seen.drops_older(&name, czxid))
+            && !self.queue
+            && owner.is_none_or(|owner| !self.may_own(owner, cand))
+        {
+            // It asks for the lock, which its last owner has lost.
+            self.takes_over(t, session, cand, tell);
         }
         match shows {
             ReplyContent::Made(path) if asked.ephemeral => self.has(t, session, path, zxid, tell),
+            // A session that only reads here shows nothing of its own.
+            ReplyContent::There { .. } | ReplyContent::Names(_) if !is_of_slot => {}
             ReplyContent::There { czxid, session: owner } if *owner == session => {
                 self.has(t, session, &asked.path, *czxid, tell);
             }
@@ -386,15 +423,20 @@ impl Slots {
     fn woken(&mut self, t: Nanos, connection: u64, path: &str, kind: WatchEvent, tell: &mut EventReceiver<'_>) {
         let Some(&session) = self.carries.get(&connection) else { return };
         let Some((cand, name)) = self.of(path) else { return };
-        let deletes = self.changes.values().any(|(_, asked)| asked.op == op_code::DELETE && asked.path == path);
+        let is_gone = kind == WatchEvent::Deleted && !self.is_being_deleted(path);
         let Some(seen) = self.slots.get_mut(&cand) else { return };
         // The reply reports its own deletions.
-        if kind == WatchEvent::Deleted && !deletes {
+        if is_gone {
             seen.takes_out(&name, session);
         }
         let node = if name.is_empty() { path.rsplit('/').next().unwrap_or_default().to_owned() } else { name };
         (seen.unsettled, seen.moved_at) = (Some(0), t);
         tell(Event::Notified { t, cand, session, node, kind });
+    }
+
+    /// Whether a request to delete this znode has no reply yet.
+    fn is_being_deleted(&self, path: &str) -> bool {
+        self.changes.values().any(|(_, asked)| asked.op == op_code::DELETE && asked.path == path)
     }
 
     /// A session has ended, and its znodes with it.
@@ -426,6 +468,15 @@ impl Slots {
             }
             at = &at[..at.rfind('/').filter(|slash| *slash > 0)?];
         }
+    }
+}
+
+/// A reply about a znode shows that all older ones of its name are gone: those with a lower czxid than this.
+fn older_are_gone(error: i32, zxid: i64, shows: &ReplyContent) -> Option<i64> {
+    match shows {
+        ReplyContent::There { czxid, .. } => Some(*czxid),
+        ReplyContent::Nothing if error == NO_NODE => Some(zxid.saturating_add(1)),
+        ReplyContent::Nothing | ReplyContent::Made(_) | ReplyContent::Names(_) => None,
     }
 }
 

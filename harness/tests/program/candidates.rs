@@ -87,12 +87,25 @@ fn a_queue_of_ours_is_fit_with_all_evidence_and_is_told_what_was_not_tested_and_
     let next = format!("hustings run split-brain --candidate '{EXE} candidate stand predecessor-watch'");
     assert_eq!(checked.found["next"], next, "{}", checked.log);
     assert!(!checked.found["not_tested"].as_array().expect("a list").is_empty());
+    for name in ["hands_over_when_its_session_ends", "hands_over_when_it_is_stopped"] {
+        let text = checked.text(name);
+        assert!(text.ends_with("; no stale write followed") || text.ends_with(", as it should"), "{text}");
+    }
 }
 
 #[test]
 fn a_lock_of_ours_behind_a_shell_that_waits_for_it_is_fit_and_gives_all_evidence() {
     let script = format!("trap : TERM; '{EXE}' candidate stand lock-race; exit $?");
     is_fit(&["sh", "-c", &script], 21);
+}
+
+#[test]
+fn a_program_of_which_a_process_runs_on_while_it_is_stopped_is_not_fit() {
+    let beside = "setsid sleep 600 </dev/null >/dev/null 2>&1 &";
+    let script = format!("{beside} exec '{EXE}' candidate stand predecessor-watch");
+    let checked = check(&["sh", "-c", &script]).expect(1);
+    assert_eq!(checked.that("failed"), ["hands_over_when_it_is_stopped"], "{}", checked.log);
+    assert!(checked.text("hands_over_when_it_is_stopped").contains("runs on"), "{}", checked.log);
 }
 
 /// The result for a test program that is one of kazoo's with a bug.

@@ -27,6 +27,11 @@ fn everything_that_is_listed_is_explained_and_a_misspelt_name_is_guessed() {
         let told = bench.run(&["explain", term]).expect(0).out;
         assert!(told.contains(term) && told.contains("Stalls"), "{told}");
     }
+    for (name, title) in [("false-failover", "False failover"), ("step-downs", "Step-down"), ("downtime", "Downtime")] {
+        let definition = bench.run(&["explain", name]).expect(0).out;
+        assert!(definition.contains(&format!("\n{title}")), "{name}: {definition}");
+    }
+    bench.run(&["explain", "false failover"]).expect(2).error(&["did you mean `false-failover`?"]);
     bench.run(&["explain", "crsh"]).expect(2).error(&["crsh", "`crash`", "hustings list"]);
     let parsed: serde_json::Value = bench.run(&["list", "--json"]).expect(0).json();
     assert_eq!(parsed["checks"].as_array().map(Vec::len), Some(CHECKERS.len()));

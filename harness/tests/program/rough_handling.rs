@@ -315,6 +315,8 @@ fn what_is_missing_or_has_no_meaning_is_told_before_anything_is_done() {
         (&["simulate", "quick", "--known"], "--known"),
         (&["simulate", "--known", "no-such-bug"], "no known bug is called"),
         (&["run", "quick", "--candidate", "python3 'mine.py", "--dry-run"], "within a quote"),
+        (&["run", "quick", "--candidate", "python3", "my.py", "--dry-run"], "--candidate 'python3 my.py'"),
+        (&["run", "--candidate", "python3", "my.py", "--dry-run"], "quote the command: --candidate 'python3 my.py'"),
         (&["run", "quick", "--connect", "127.0.0.1:1,127.0.0.1:1", "--dry-run"], "twice"),
         (&["explain", ""], "figure or term \"\" ("),
         (&["baseline", "show", "nope"], "there is no baseline baselines/nope.json"),

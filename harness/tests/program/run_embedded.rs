@@ -60,7 +60,7 @@ fn a_run_on_this_machine_does_not_use_the_proxies_that_the_environment_names() {
     let links = r#"
 [faults]
 partition = { kind = "partition", for_t = 1.5 }
-slow = { kind = "slow", latency_ms = 30, for_ms = 500 }
+slow = { kind = "slow", latency_ms = 30, for_ms = 1500 }
 disconnect = { kind = "disconnect" }
 "#;
     let bench = Bench::new();

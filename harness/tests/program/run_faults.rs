@@ -13,7 +13,7 @@ const EVERY_FAULT: &str = r#"
 disconnect = { kind = "disconnect" }
 partition-up = { kind = "partition-up", for_t = 1.5 }
 partition-down = { kind = "partition-down", for_t = 1.5 }
-slow = { kind = "slow", latency_ms = 30, for_ms = 500 }
+slow = { kind = "slow", latency_ms = 30, for_ms = 1500 }
 pause = { kind = "pause", for_t = 1.5 }
 crash = { kind = "crash", for_t = 1.5 }
 expire = { kind = "expire" }

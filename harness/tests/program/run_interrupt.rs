@@ -30,8 +30,10 @@ fn interrupted_in_order(kind: &str) {
     let summary = summary_of(&bench.path("record"));
     assert_eq!(summary.manifest.state, RunState::Interrupted);
     assert_eq!(summary.verdict, Verdict::Inconclusive);
+    assert!(summary.manifest.machine.load_1m_end.is_some(), "the load while it ran is noted");
     assert!(bench.path("record/report.html").exists(), "{}", ran.err);
-    assert!(ran.err.contains("interrupted"), "{}", ran.err);
+    let place = |words: &str| ran.err.find(words).unwrap_or_else(|| panic!("{words} is missing: {}", ran.err));
+    assert!(place("! This run was interrupted (Ctrl-C or another signal)") < place("? INCONCLUSIVE"));
     let told = events(&bench.path("record"), 0);
     let killed = |event: &Event| if let Event::HostEnded { killed, .. } = event { Some(*killed) } else { None };
     let verifications = &summary.cells[0].faults.verifications;

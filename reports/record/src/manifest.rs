@@ -83,8 +83,11 @@ pub struct Machine {
     pub memory_mb: u64,
     pub kernel: String,
     pub cpu: String,
-    /// Load average over one minute when the run began.
+    /// Load average over one minute when the run began; older versions read it after the servers' warm-up.
     pub load_1m: String,
+    /// The same when the run ended, of which it was a part. None while it runs, and where that was not noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_1m_end: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

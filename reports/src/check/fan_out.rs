@@ -19,7 +19,7 @@ use hustings_record::{EvidenceSource, Nanos, WatchEvent};
 /// own znode; who is woken twice counts twice.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FanOutSection {
-    /// Leader losses with a verified fault that were counted.
+    /// Leader losses that were counted, with or without a fault on the leader.
     pub losses: u64,
     /// Wake-ups per loss: least, median, most.
     pub woken: Option<(u64, u64, u64)>,
@@ -41,7 +41,7 @@ pub struct FanOutSection {
     pub requests_per_wake: Option<u64>,
     #[serde(default)]
     pub requests_promised: Option<u64>,
-    /// First → last watcher.
+    /// First → last watcher, of leader losses with a verified fault.
     pub spread: Option<Distribution>,
 }
 
@@ -88,9 +88,9 @@ impl Section for FanOutSection {
             spread: counted.spread.distribution(),
         };
         headline(&mut finding, counted.leaders.broken + counted.followers.broken);
-        if finding.section.losses == 0 && index.must_lose_leaders() {
-            finding
-                .inconclusive("no leader's znode is known to have gone, and this fault cannot but cause that".into());
+        if !wakes.losses.iter().any(|lost| lost.by_fault.is_some()) && index.must_lose_leaders() {
+            let why = "no leader's znode is known to have gone by a fault, and this one cannot but cause that";
+            finding.inconclusive(why.into());
         }
         finding
     }
@@ -155,7 +155,7 @@ fn cannot_be_told_apart(first: &LossWakeUps<'_>, second: &LossWakeUps<'_>) -> bo
 
 impl CountedWakes {
     fn tally(&mut self, lost: &LossWakeUps<'_>) -> &mut Tally {
-        if lost.lead.is_some() { &mut self.leaders } else { &mut self.followers }
+        if lost.led { &mut self.leaders } else { &mut self.followers }
     }
 }
 
@@ -196,7 +196,7 @@ fn judge<'l, 'a>(
         let within = (first.gone.0.saturating_sub(EDGE_NS), last_told + EDGE_NS);
         let stall = index.stall_within(first.group, within).filter(|_| woken < least);
         counted.tally(first).broken += u64::from(stall.is_none());
-        let who = if first.lead.is_some() { "leader" } else { "follower" };
+        let who = if first.led { "leader" } else { "follower" };
         let several = match burst {
             [_] => format!("the loss of the {who}"),
             all => format!("{} losses at once of the {who}", all.len()),
@@ -216,10 +216,12 @@ fn judge<'l, 'a>(
 
 /// Counts the candidates that one loss woke, and their requests.
 fn count<'a>(index: &Index<'a>, lost: &LossWakeUps<'a>, counted: &mut CountedWakes) -> u64 {
-    if lost.lead.is_some() {
+    if lost.led {
         let caused =
             told(lost).filter_map(|notice| index.notices.handled(notice)).map(|handled| u64::from(handled.requests));
         counted.requests.push(caused.sum());
+    }
+    if lost.by_fault.is_some() {
         // Only each candidate's first notification counts: a repeat does not widen the spread.
         let mut firsts: BTreeMap<u32, Nanos> = BTreeMap::new();
         lost.told.iter().for_each(|notice| _ = firsts.entry(notice.cand).or_insert(notice.t));

@@ -12,17 +12,16 @@ use super::finding::Finding;
 use super::lingering_candidates::LingeringCandidates;
 use super::stall_confounder::fail_unless_stalled;
 use super::words::candidate;
-use crate::index::{CandidateDeparture, CombinedLists, EnrolmentSpan, Index, Stall};
+use crate::index::{CandidateDeparture, CombinedLists, EnrolmentSpan, Index, ROOT, Stall};
 use crate::stats::spans::{Span, touches};
 use hustings_record::numbers::{to_u16, whole};
-use hustings_record::{Departure, FanOut, Nanos, SessionState, words};
+use hustings_record::{Departure, FanOut, Nanos, SessionState, WindowEdge, words};
 
 /// A candidate is calm if it did nothing for this long before and after the servers were queried.
 const CALM_NS: Nanos = 150_000_000;
 /// Tolerance for a busy machine.
 const MARGIN_NS: Nanos = 1_000_000_000;
-/// Parent of the elections and, below, the znode that the lock recipes compete for.
-pub(crate) const ROOT: &str = "/election/";
+/// The znode that the lock recipes compete for.
 const LOCK: &str = "lock";
 
 /// What came of one look at the servers' lists.
@@ -35,16 +34,30 @@ pub struct Listing {
     pub sessions_left: u64,
     pub znodes_left: u64,
     pub watches_left: u64,
+    /// The cell was old enough to look for all leaks. If not, these three numbers are only of sessions that are in use,
+    /// and what candidates left behind with a session is not known.
+    #[serde(default)]
+    pub leaks_judged: bool,
+}
+
+impl Listing {
+    /// Entries that nobody stands behind.
+    pub(crate) fn left(&self) -> u64 {
+        self.sessions_left + self.znodes_left + self.watches_left
+    }
 }
 
 /// Checks the candidates against the lists of one edge, except those that a server still holds.
 pub(super) fn judge<S>(
     index: &Index<'_>,
-    listed: Option<&CombinedLists>,
+    edge: WindowEdge,
     kept: &LingeringCandidates<'_>,
     finding: &mut Finding<S>,
 ) -> Option<Listing> {
-    let listed = listed?;
+    let listed = match edge {
+        WindowEdge::Begin => index.lists.begin.as_ref(),
+        WindowEdge::End => index.lists.end.as_ref(),
+    }?;
     if !listed.dissent.is_empty() {
         finding.note(format!("{} listed other sessions and znodes than the others", words::servers(&listed.dissent)));
     }
@@ -52,7 +65,8 @@ pub(super) fn judge<S>(
     match_.candidates(kept, finding);
     // Leftovers of a fault or an orderly stop are removed within bounded time; until then they do not count.
     let settled_since = since(index, listed.asked.0);
-    if settled_since > index.span.0 {
+    match_.found.leaks_judged = settled_since > index.span.0;
+    if match_.found.leaks_judged || edge == WindowEdge::End {
         match_.nobodys(settled_since, finding);
     }
     if match_.found.judged == 0 && !index.presence.stood.is_empty() {
@@ -192,9 +206,11 @@ impl<'i, 'a> ListMatcher<'i, 'a> {
         Some(queue.get(watched)?.iter().map(|(name, _)| *name))
     }
 
-    /// Reports all other entries that the servers hold for this cell's candidates as leftovers.
+    /// Reports all other entries that the servers hold for this cell's candidates as leftovers. In a young cell, a
+    /// session that no host reported may be of a process that died just now.
     fn nobodys<S>(&mut self, settled_since: Nanos, finding: &mut Finding<S>) {
         let users = self.users(settled_since);
+        let of_all = self.found.leaks_judged;
         for (&session, of) in &users.over {
             if let Some(servers) = self.listed.contested.get(&session) {
                 // The other servers know of its end, so the session was closed.
@@ -214,7 +230,8 @@ impl<'i, 'a> ListMatcher<'i, 'a> {
                 Some(queue) => queue.clone(),
                 None => self.of_group(group),
             };
-            for (name, session) in all.into_iter().filter(|(name, session)| !users.owns(group, name, *session)) {
+            let all = all.into_iter().filter(|(_, session)| of_all || users.known.contains(session));
+            for (name, session) in all.filter(|(name, session)| !users.owns(group, name, *session)) {
                 self.found.znodes_left += 1;
                 let text = format!("{}: nobody stands by {name} of session {session:#x}", self.index.group_name(group));
                 self.nobodys_is((session, users.last_use(group, name, session)), finding, text);
@@ -315,10 +332,12 @@ impl<'i, 'a> ListMatcher<'i, 'a> {
             }
             for stand in index.candidates.stands.get(&cand).into_iter().flatten() {
                 let znode = (candidate.group, stand.session, stand.node.unwrap_or(LOCK));
-                if stand.to >= settled_since {
+                let deleted = self.deleted(cand, stand);
+                if stand.to >= settled_since && deleted.is_none() {
                     users.stands.insert(znode, cand);
                 } else {
-                    LastUse { cand, until: stand.to, died: false }.keep_latest(&mut users.stood, znode);
+                    let until = deleted.unwrap_or(stand.to);
+                    LastUse { cand, until, died: false }.keep_latest(&mut users.stood, znode);
                 }
             }
             let left = index.candidates.departures.get(&cand).into_iter().flatten();
@@ -327,6 +346,15 @@ impl<'i, 'a> ListMatcher<'i, 'a> {
         }
         users.over.retain(|session, _| !users.current.contains(session));
         users
+    }
+
+    /// When the deletion of an enrolment's znode was answered, if all servers list the same after that: the one that
+    /// answered had deleted it.
+    fn deleted(&self, cand: u32, stand: &EnrolmentSpan<'_>) -> Option<Nanos> {
+        let departures = self.index.candidates.departures.get(&cand)?;
+        let left = departures[departures.partition_point(|left| left.t < stand.to)..].first()?;
+        let (_, answered) = left.how.deletion().filter(|_| left.session == stand.session && left.t == stand.to)?;
+        (self.listed.dissent.is_empty() && answered < self.listed.asked.0).then_some(answered)
     }
 
     /// The ephemeral znodes of a group, in no order.

@@ -21,7 +21,7 @@ pub(super) enum NotificationCertainty {
 
 /// Whether this candidate is notified of a change at some time within `at`.
 pub(super) fn reach(index: &Index<'_>, lost: &LossWakeUps<'_>, cand: u32, at: Span) -> NotificationCertainty {
-    let fault = lost.lead.map(|place| &index.faults.all[index.losses.all[place].fault]);
+    let fault = lost.by_fault.map(|place| &index.faults.all[index.losses.all[place].fault]);
     let hit = fault.is_some_and(|fault| fault.hits(cand));
     let (first, last) = (index.candidates.standing(cand, at.0), index.candidates.standing(cand, at.1));
     // The notification arrives a moment later.

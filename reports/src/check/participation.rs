@@ -21,7 +21,7 @@ use super::words::{candidate, moment};
 use crate::index::Index;
 use crate::stats::spans::{Span, without};
 use hustings_record::words::duration;
-use hustings_record::{Departure, EvidenceSource, Nanos};
+use hustings_record::{Departure, EvidenceSource, Nanos, WindowEdge};
 
 /// Who stood, and who did not.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -52,9 +52,7 @@ impl Participation {
     /// at the servers.
     #[must_use]
     pub fn somebody_is_absent(&self) -> bool {
-        let unlike = |listing: &Listing| {
-            listing.matching < listing.judged || listing.sessions_left + listing.znodes_left + listing.watches_left > 0
-        };
+        let unlike = |listing: &Listing| listing.matching < listing.judged || listing.left() > 0;
         self.dropped_out + self.late + self.hung > 0 || self.begin.iter().chain(&self.end).any(unlike)
     }
 }
@@ -106,24 +104,35 @@ impl Section for Participation {
             }
         }
         finding.section.sessions_lost += follower_sessions::judge(index, window, &mut finding);
-        finding.section.begin =
-            lists::judge(index, index.lists.begin.as_ref(), &LingeringCandidates::new(), &mut finding);
-        finding.section.end = lists::judge(index, index.lists.end.as_ref(), &kept, &mut finding);
+        finding.section.begin = lists::judge(index, WindowEdge::Begin, &LingeringCandidates::new(), &mut finding);
+        finding.section.end = lists::judge(index, WindowEdge::End, &kept, &mut finding);
         lingering_candidates::tell(index, &kept, &mut finding);
         if index.lists.end.is_none() {
             finding.note("the servers' own lists of sessions, znodes and watches are not recorded".into());
             lists::at_least(index, &mut finding);
         }
         let Participation { candidates, dead, at_end, dropped_out, late, hung, sessions_lost, .. } = finding.section;
-        let listed =
-            finding.section.end.as_ref().map_or_else(String::new, |end| {
-                format!("; {} of {} as the servers list them", end.matching, end.judged)
-            });
+        let listed = finding.section.end.as_ref().map_or_else(String::new, |end| {
+            format!("; {} of {} as the servers list them, {}", end.matching, end.judged, leaks(end))
+        });
         finding.headline(format!(
             "{candidates} candidates: {at_end} stood when the drain ended, {dead} were dead by plan, {dropped_out} had dropped \
              out; {late} came back late, {hung} hung, {sessions_lost} sessions of followers ended for nothing{listed}",
         ));
         finding
+    }
+}
+
+/// What the headline says of entries at the servers that nobody stands behind.
+fn leaks(end: &Listing) -> String {
+    let left = end.left();
+    if end.leaks_judged {
+        format!("{left} sessions, znodes and watches left behind")
+    } else {
+        format!(
+            "{left} znodes and watches left behind by sessions in use, and other leaks were not looked for: the cell \
+             was too short"
+        )
     }
 }
 

@@ -13,7 +13,7 @@ use super::section::Section;
 use super::words::moment;
 use crate::index::Index;
 use hustings_record::words::{duration, plural};
-use hustings_record::{Event, EvidenceSource, Misbehaviour};
+use hustings_record::{Event, EvidenceSource, Misbehaviour, Nanos};
 
 /// Limit per kind of violations listed individually.
 const LISTED_MAX: usize = 3;
@@ -36,6 +36,12 @@ pub struct Programs {
     /// Resident memory and threads of a candidate when every group was led: of all hosts together, by their candidates.
     pub rss_kb_per_candidate: Option<f64>,
     pub threads_per_candidate: Option<f64>,
+    /// Sessions under which no candidate took part: nothing was asked under them in an election, or only read beside
+    /// the session that owned the candidate's znode. And those of them that were not seen to end.
+    #[serde(default)]
+    pub sessions_without_candidate: u64,
+    #[serde(default)]
+    pub sessions_without_candidate_open: u64,
 }
 
 impl Section for Programs {
@@ -78,6 +84,13 @@ impl Section for Programs {
         if section.processes == 0 {
             finding.inconclusive("no program introduced itself".to_owned());
         }
+        let unused = sessions_without_candidate(index);
+        let open = unused.iter().filter(|session| session.ended.is_none()).count();
+        (section.sessions_without_candidate, section.sessions_without_candidate_open) =
+            (unused.len() as u64, open as u64);
+        if !unused.is_empty() {
+            finding.note(listed(index, &unused, open));
+        }
         for why in &section.unused {
             finding.note(format!("beliefs are known by effect alone: {why}"));
         }
@@ -92,6 +105,44 @@ impl Section for Programs {
         finding.section = section;
         finding
     }
+}
+
+/// A session of a program under which no candidate took part in an election.
+struct UnusedSession {
+    session: i64,
+    host: u16,
+    established: Nanos,
+    ended: Option<Nanos>,
+}
+
+/// In order of time. Of hosts whose connections could not all be decoded, nobody knows.
+fn sessions_without_candidate(index: &Index<'_>) -> Vec<UnusedSession> {
+    let introduces = |event: &Event| matches!(event, Event::Program(_));
+    let programs = index.few.iter().filter(|(_, event)| introduces(event)).filter_map(|(segment, _)| segment.host);
+    let hosts: BTreeSet<u16> = programs.filter(|host| !index.unread.contains(host)).collect();
+    let took_part: BTreeSet<i64> = index.presence.incarnations.values().flatten().map(|begun| begun.1).collect();
+    let unused = index.candidates.established.iter().filter(|(session, _)| !took_part.contains(*session));
+    let of_programs = unused.filter_map(|(&session, &established)| {
+        let host = *index.candidates.sessions.get(&session)?;
+        let ended = index.candidates.ended_at(session);
+        hosts.contains(&host).then_some(UnusedSession { session, host, established, ended })
+    });
+    let mut unused: Vec<UnusedSession> = of_programs.collect();
+    unused.sort_by_key(|session| (session.established, session.session));
+    unused
+}
+
+fn listed(index: &Index<'_>, unused: &[UnusedSession], open: usize) -> String {
+    let said = |session: &UnusedSession| {
+        let end = session.ended.map_or_else(|| "not seen to end".to_owned(), |t| format!("until {}", moment(index, t)));
+        let UnusedSession { session, host, established, .. } = session;
+        format!("{session:#x} on {} from {}, {end}", index.host_name(*host), moment(index, *established))
+    };
+    let some: Vec<String> = unused.iter().take(LISTED_MAX).map(said).collect();
+    let more = unused.len() - some.len();
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    let count = plural(unused.len() as u64, "session without a candidate", "sessions without a candidate");
+    format!("{count} in an election, {open} not seen to end: {}{more}", some.join("; "))
 }
 
 /// What the processes beside programs reported of them.
@@ -132,5 +183,6 @@ fn introduced(index: &Index<'_>) -> Programs {
         misbehaved: BTreeMap::new(),
         rss_kb_per_candidate: each(weights.values().map(|weight| weight.0).sum()),
         threads_per_candidate: threads.and_then(each),
+        ..Programs::default()
     }
 }

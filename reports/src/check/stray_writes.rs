@@ -1,6 +1,7 @@
 //! Does every write lie inside a term? A leader writes only between its grant and its revoke. Each write is compared by
 //! its send timestamp with the terms of its own candidate, session and token, regardless of the current leader and the
-//! fence. A leader that resigns has no write under way any more.
+//! fence. A leader that resigns has no write under way any more. An external program takes that timestamp itself, so it
+//! may be from long before the write was sent.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::finding::Finding;
 use super::section::Section;
 use super::words::moment;
-use crate::index::{Index, ResourceWrite, WriteKey};
-use crate::stats::spans::Span;
+use crate::index::{Index, ResourceWrite, Stall, WriteKey};
+use crate::stats::spans::{Span, total, union, within};
 use hustings_record::words::duration;
 use hustings_record::{Departure, EvidenceSource, Nanos};
 
@@ -39,7 +40,7 @@ pub struct StrayWrites {
     pub slowest_ns: Nanos,
     /// Of so many it is not recorded when they were sent.
     pub not_recorded: u64,
-    /// So many of those came longer after the revoke than a write is on its way: whether they were sent before it is not known.
+    /// So many came longer after the revoke than a write is on its way, and no credible timestamp says that they were sent before it.
     #[serde(default)]
     pub late_unknown: u64,
 }
@@ -56,6 +57,8 @@ impl Section for StrayWrites {
         let mut finding = Finding::<Self>::default();
         let terms = Spans::of(index);
         let mut strays: BTreeMap<(WriteKey, StrayKind), StrayGroup> = BTreeMap::new();
+        // Late writes with a timestamp that is not credible: how many, and the first.
+        let mut backdated: Option<(u64, ResourceWrite)> = None;
         for work in index.writing.all() {
             let section = &mut finding.section;
             section.not_recorded += u64::from(work.sent.is_none());
@@ -69,6 +72,9 @@ impl Section for StrayWrites {
                 seen.by = seen.by.max(by);
             } else if came_late(index, of_key, &work) {
                 section.late_unknown += 1;
+                if work.sent.is_some() {
+                    backdated.get_or_insert((0, work)).0 += 1;
+                }
             }
         }
         let total = index.writing.count() as u64;
@@ -87,12 +93,7 @@ impl Section for StrayWrites {
             );
             finding.note(text);
         }
-        if finding.section.late_unknown > 0 {
-            finding.inconclusive(format!(
-                "{} writes came more than T/{ON_THE_WAY_PART} after their leader's revoke, and when they were sent is not recorded",
-                finding.section.late_unknown
-            ));
-        }
+        tell_late(index, &mut finding, backdated);
         for ((key, stray), seen) in &strays {
             tell(index, &mut finding, *key, *stray, seen);
         }
@@ -209,12 +210,57 @@ fn place(index: &Index<'_>, terms: &[Span], work: &ResourceWrite) -> Option<(Str
     late.then(|| (StrayKind::After, at - over))
 }
 
-/// Whether a write without a recorded send time arrived so late after the revoke that it was hardly sent before.
+/// Whether a write without a credible send time arrived so late after the revoke that it was hardly sent before.
 fn came_late(index: &Index<'_>, terms: &[Span], work: &ResourceWrite) -> bool {
-    let on_the_way = index.timeout_or_asked() / ON_THE_WAY_PART + index.epsilon;
     let begun = &terms[..terms.partition_point(|term| term.0 <= work.t)];
     let over = begun.iter().map(|term| term.1).max();
-    work.sent.is_none() && over.is_some_and(|over| work.t > over.saturating_add(on_the_way))
+    let is_late = over.is_some_and(|over| work.t > over.saturating_add(on_the_way(index)));
+    is_late && work.sent.is_none_or(|sent| !is_credible(index, work, sent))
+}
+
+/// The longest time that a write is on its way.
+fn on_the_way(index: &Index<'_>) -> Nanos {
+    index.timeout_or_asked() / ON_THE_WAY_PART + index.epsilon
+}
+
+/// Whether a write can have been sent at its timestamp. A recipe of the harness takes it just before it sends. A
+/// program's timestamp is credible if the write was on its way for no longer than writes are, besides the time for
+/// which its work hung, or the program, the process beside it or the coordinator did not run.
+fn is_credible(index: &Index<'_>, work: &ResourceWrite, sent: Nanos) -> bool {
+    if !index.lives.runs_program(work.host) {
+        return true;
+    }
+    let (transit, host) = ((sent, work.t), [work.host]);
+    // No other process carries writes.
+    let carries = |stall: &&Stall| stall.host.is_some() || stall.is_of_coordinator();
+    let stalls = index.lives.stalls_in(&host, transit).filter(carries).flat_map(|stall| stall.parts.iter());
+    let kept = index.faults.hangs_of(work.host).iter().chain(index.faults.stops_of(work.host)).chain(stalls);
+    let kept = total(&within(&union(kept.copied().collect()), transit));
+    work.t.saturating_sub(sent).saturating_sub(kept) <= on_the_way(index)
+}
+
+/// Reports the writes that came late after their leader's revoke: those without a timestamp, and those with one that is
+/// not credible.
+fn tell_late(index: &Index<'_>, finding: &mut Finding<StrayWrites>, backdated: Option<(u64, ResourceWrite)>) {
+    let unrecorded = finding.section.late_unknown - backdated.map_or(0, |(count, _)| count);
+    if unrecorded > 0 {
+        finding.inconclusive(format!(
+            "{unrecorded} writes came more than T/{ON_THE_WAY_PART} after their leader's revoke, and when they were \
+             sent is not recorded"
+        ));
+    }
+    if let Some((count, first)) = backdated {
+        finding.inconclusive(format!(
+            "{count} writes of programs came more than T/{ON_THE_WAY_PART} after their leader's revoke, with \
+             timestamps from before it, and no fault or stall explains the delay; the first, of candidate {} on {} in \
+             {}, came {} after its timestamp, at {}",
+            first.cand,
+            index.host_name(first.host),
+            index.group_name(first.group),
+            duration(first.t.saturating_sub(first.sent.unwrap_or(first.t))),
+            moment(index, first.t),
+        ));
+    }
 }
 
 /// Whether the write was sent before the deletion of its leader's znode and arrived after it, and by how much. A leader

@@ -33,22 +33,21 @@ pub(super) fn expected(
     // may then concern another znode.
     let last = lost.told.iter().map(|notice| notice.t).fold(lost.gone.1, Nanos::max);
     let anew = |fault: &Fault<'_>| fault.kind.facts().leads == LeadLoss::Anew && fault.t <= last + EDGE_NS;
-    if lost.lead.is_none() && index.faults.of_group(lost.group).any(anew) {
+    if lost.by_fault.is_none() && index.faults.of_group(lost.group).any(anew) {
         return None;
     }
     let at = when(lost);
-    let mut range = match lost.lead {
-        Some(_) => promised(index, (before, lost), leader, at),
-        None => {
-            let mut range = promised(index, (before, lost), index.info.declared?.follower_wakes, at);
-            // The head of the queue leads next: others may have watched it for that.
-            if is_head(index, lost, at) {
-                let as_leader = promised(index, (before, lost), leader, at);
-                (range.least, range.most) = (range.least.min(as_leader.least), range.most.max(as_leader.most));
-                range.doubts.push("others may have watched it as the next to lead");
-            }
-            range
+    let mut range = if lost.led {
+        promised(index, (before, lost), leader, at)
+    } else {
+        let mut range = promised(index, (before, lost), index.info.declared?.follower_wakes, at);
+        // The head of the queue leads next: others may have watched it for that.
+        if is_head(index, lost, at) {
+            let as_leader = promised(index, (before, lost), leader, at);
+            (range.least, range.most) = (range.least.min(as_leader.least), range.most.max(as_leader.most));
+            range.doubts.push("others may have watched it as the next to lead");
         }
+        range
     };
     // A session's clock may have been restarted by a new leader of the ensemble.
     let expires = lost.gone.1 - lost.gone.0 > index.tick;
@@ -60,7 +59,7 @@ pub(super) fn expected(
             "another lead of the same name came and went, or the measured time was over, before everybody can have been told",
         ),
         (
-            lost.lead.is_none() && expires && index.faults.on_servers().next().is_some(),
+            !lost.led && expires && index.faults.on_servers().next().is_some(),
             "servers may have restarted its session's clock",
         ),
     ];
@@ -74,11 +73,16 @@ pub(super) fn expected(
 /// Whether another ownership of the same name came and went before all notifications of this one can have arrived. No
 /// verified fault ended it: its owner never led, or left by itself.
 fn is_cut_short(index: &Index<'_>, lost: &LossWakeUps<'_>, at: Span) -> bool {
-    let Some(place) = lost.lead else { return false };
-    let (loss, later) = (&index.losses.all[place], &index.losses.all[place + 1..]);
-    let mut of_group = later.iter().take_while(|next| next.group == loss.group);
-    let next = of_group.find(|next| next.outcome != LossOutcome::Survived);
-    loss.until < at.1 + EDGE_NS && next.is_none_or(|next| next.effect > loss.until)
+    if !lost.led {
+        return false;
+    }
+    let (first, of_group) = index.losses.of_group(lost.group);
+    let later = match lost.by_fault {
+        Some(place) => place + 1 - first,
+        None => of_group.partition_point(|loss| loss.effect <= lost.gone.0),
+    };
+    let next = of_group[later..].iter().find(|next| next.outcome != LossOutcome::Survived);
+    lost.until < at.1 + EDGE_NS && next.is_none_or(|next| next.effect > lost.until)
 }
 
 /// Notifications of an earlier znode of the same name: their candidates could not be notified then, or it was deleted
@@ -135,6 +139,9 @@ fn promised(
             let mut range = WakeRange::default();
             for &cand in index.candidates.of_group(lost.group).iter().filter(|&&cand| cand != lost.cand) {
                 let doubt = match reach(index, lost, cand, at) {
+                    NotificationCertainty::None if is_notified_late(index, lost, cand) => {
+                        Some("it enrolled after others had been told")
+                    }
                     NotificationCertainty::None => continue,
                     NotificationCertainty::Certain => {
                         untold(cand).then_some("it was yet to be told of the loss before")
@@ -150,6 +157,13 @@ fn promised(
         FanOut::One => next_in_line(index, lost, at, 1),
         FanOut::Two => next_in_line(index, lost, at, 2),
     }
+}
+
+/// Whether a candidate that enrolled after others were notified was notified too: by a server that was behind theirs, after
+/// a loss without a fault on the leader.
+fn is_notified_late(index: &Index<'_>, lost: &LossWakeUps<'_>, cand: u32) -> bool {
+    let is_enrolled = |notice: &Notice<'_>| index.candidates.standing(cand, notice.t).is_some();
+    lost.by_fault.is_none() && lost.told.iter().any(|notice| notice.cand == cand && is_enrolled(notice))
 }
 
 /// The queue is in czxid order; the next `watchers` behind the lost znode watch it. An ended candidate's znode stays

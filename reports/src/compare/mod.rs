@@ -22,4 +22,4 @@ pub use measure::{Measure, Unit};
 pub use noise::{Noise, noise};
 pub use orders::{Repetitions, orders};
 pub use sides::{ComparisonRefusal, names};
-pub use undecided::undecided;
+pub use undecided::{rounds_missing, undecided};

@@ -72,6 +72,22 @@ pub fn undecided(
     shared.filter(|(_, more)| *more > 0).map(|(of, more)| (of, more.min(REPETITIONS_MAX))).collect()
 }
 
+/// How many more rounds each cell needs by the variance of all its rounds so far. It does not depend on a difference of
+/// the sides that is about as large as the margin, so a run that ends by it does not end because of what it found. Cells
+/// without an estimate are left out.
+#[must_use]
+pub fn rounds_missing(summary: &Summary, rules: ComparisonRules) -> BTreeMap<String, u32> {
+    let Ok(comparing) = sides_of(summary, rules, |_| true) else { return BTreeMap::new() };
+    let missing = of_all_sides(summary).filter_map(|one| {
+        let pair = comparing.pairs.iter().find(|pair| pair.name == one.name)?;
+        let Repetition { of, count, .. } = one.first().info.repetition.as_ref()?;
+        let wanted = RoundsWanted::by(pair.comparisons.iter(), *count)?;
+        let is_known = pair.comparisons.iter().all(|found| found.rounds_wanted.is_some());
+        is_known.then(|| (of.clone(), wanted.total.saturating_sub(to_u32(one.all().count()))))
+    });
+    missing.collect()
+}
+
 fn whole_rounds(rounds: f64) -> u32 {
     u32::try_from(whole(rounds)).unwrap_or(u32::MAX)
 }
@@ -87,13 +103,17 @@ struct RoundsWanted {
 impl RoundsWanted {
     /// The most of all undecided comparisons of a pair with this many planned rounds; None if all are decided.
     fn of(pair: &ComparedPair, planned: u32) -> Option<Self> {
-        let least = AT_LEAST_TIMES * planned;
         let is_open = |found: &&Comparison| found.answer == ComparisonVerdict::CannotTell && !found.no_worse;
-        let open = || pair.comparisons.iter().filter(is_open).map(|found| found.rounds_wanted);
+        Self::by(pair.comparisons.iter().filter(is_open), planned)
+    }
+
+    /// The most of these comparisons; None if there are none.
+    fn by<'c>(comparisons: impl Iterator<Item = &'c Comparison> + Clone, planned: u32) -> Option<Self> {
+        let least = AT_LEAST_TIMES * planned;
         let total = |rounds: u32| whole_rounds(f64::from(rounds) * MORE_TIMES).max(least);
         Some(Self {
-            estimate: open().map(|rounds| rounds.unwrap_or(least)).max()?,
-            total: open().map(|rounds| rounds.map_or(least, total)).max()?,
+            estimate: comparisons.clone().map(|found| found.rounds_wanted.unwrap_or(least)).max()?,
+            total: comparisons.map(|found| found.rounds_wanted.map_or(least, total)).max()?,
         })
     }
 }

@@ -7,10 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::excerpts::timelines::FaultBand;
 use crate::index::Index;
+use crate::stats::spans::Span;
 use hustings_record::{Event, Nanos, ServerLoad};
 
 /// Limit on the points of one server.
 const POINTS_MAX: usize = 120;
+/// Points more where the measured window begins and ends in the middle of others.
+const POINTS_CUT_MAX: usize = 2;
 const FAULTS_MAX: usize = 200;
 
 /// The servers' load in the time between these two.
@@ -18,6 +21,8 @@ const FAULTS_MAX: usize = 200;
 pub struct Load {
     pub from: Nanos,
     pub to: Nanos,
+    /// The part of it in the measured window: before that, candidates enrol.
+    pub measured: (Nanos, Nanos),
     /// By server, in order of time.
     pub servers: BTreeMap<u32, Vec<LoadPoint>>,
     /// What was done to candidates, links and servers meanwhile, at most 200, each once, whomever it met.
@@ -25,11 +30,20 @@ pub struct Load {
 }
 
 impl Load {
-    /// The time from one point to the next where no answer is missing.
+    /// Whether a point is of the measured window.
+    #[must_use]
+    pub fn has_measured(&self, point: &LoadPoint) -> bool {
+        lies_in(self.measured, point)
+    }
+
+    /// The median time from one point to the next: some are longer where answers are missing, some shorter at an edge of
+    /// the measured window.
     #[must_use]
     pub fn spacing(&self) -> Nanos {
         let gaps = self.servers.values().flat_map(|points| points.windows(2).map(|pair| pair[1].t - pair[0].t));
-        gaps.min().unwrap_or(0)
+        let mut gaps: Vec<Nanos> = gaps.collect();
+        gaps.sort_unstable();
+        gaps.get(gaps.len() / 2).copied().unwrap_or(0)
     }
 }
 
@@ -46,8 +60,13 @@ pub struct LoadPoint {
     pub received_per_s: Option<f64>,
 }
 
+fn lies_in(window: Span, point: &LoadPoint) -> bool {
+    (window.0..=window.1).contains(&point.t)
+}
+
 /// Load that the servers reported. None: they reported none.
 pub(crate) fn load(index: &Index<'_>) -> Option<Load> {
+    let window = index.measured();
     let mut told: BTreeMap<u32, Vec<(Nanos, ServerLoad)>> = BTreeMap::new();
     for (_, event) in &index.few {
         if let Event::ServerLoad { t, server, load } = event {
@@ -58,12 +77,13 @@ pub(crate) fn load(index: &Index<'_>) -> Option<Load> {
         .into_iter()
         .map(|(server, mut answers)| {
             answers.sort_by_key(|answer| answer.0);
-            (server, thinned(&points(&answers)))
+            (server, thinned(&points(&answers), window))
         })
         .collect();
     let times = || servers.values().flatten().map(|point| point.t);
     let (from, to) = (times().min()?, times().max()?);
-    Some(Load { from, to, servers, faults: faults(index, (from, to)) })
+    let measured = (window.0.clamp(from, to), window.1.clamp(from, to));
+    Some(Load { from, to, measured, servers, faults: faults(index, (from, to)) })
 }
 
 fn points(answers: &[(Nanos, ServerLoad)]) -> Vec<LoadPoint> {
@@ -85,8 +105,9 @@ fn points(answers: &[(Nanos, ServerLoad)]) -> Vec<LoadPoint> {
     answers.iter().map(point).collect()
 }
 
-/// The fewest points that keep to the limit, each standing for the same number of samples.
-fn thinned(points: &[LoadPoint]) -> Vec<LoadPoint> {
+/// The fewest points that keep to the limit, each standing for the same number of samples, or for fewer at an edge of
+/// the window: no point stands for samples on both sides of it.
+fn thinned(points: &[LoadPoint], window: Span) -> Vec<LoadPoint> {
     let largest =
         |points: &[LoadPoint], of: fn(&LoadPoint) -> Option<f64>| points.iter().filter_map(of).reduce(f64::max);
     let together = |points: &[LoadPoint]| LoadPoint {
@@ -96,7 +117,9 @@ fn thinned(points: &[LoadPoint]) -> Vec<LoadPoint> {
         watches: largest(points, |p| p.watches),
         received_per_s: largest(points, |p| p.received_per_s),
     };
-    points.chunks(points.len().div_ceil(POINTS_MAX).max(1)).map(together).collect()
+    let size = points.len().div_ceil(POINTS_MAX - POINTS_CUT_MAX).max(1);
+    let parts = points.chunk_by(|one, next| lies_in(window, one) == lies_in(window, next));
+    parts.flat_map(|part| part.chunks(size)).map(together).collect()
 }
 
 fn faults(index: &Index<'_>, (from, to): (Nanos, Nanos)) -> Vec<FaultBand> {
@@ -128,9 +151,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn few_points_stand_for_all_and_hide_no_peak(values in prop::collection::vec(0.0_f64..1e9, 1..2_000)) {
+        fn few_points_stand_for_all_and_hide_no_peak(
+            values in prop::collection::vec(0.0_f64..1e9, 1..2_000),
+            window in (0_u64..2_000, 0_u64..2_000),
+        ) {
             let all: Vec<_> = values.iter().enumerate().map(|(i, v)| answer(i as u64, *v)).collect();
-            let few = thinned(&points(&all));
+            let window = (window.0 * 1_000_000_000, window.1 * 1_000_000_000);
+            let few = thinned(&points(&all), window);
+            let measured = values.iter().zip(&all).filter(|(_, answer)| (window.0..=window.1).contains(&answer.0));
+            let peak = few.iter().filter(|p| lies_in(window, p)).filter_map(|p| p.outstanding).fold(0.0, f64::max);
+            prop_assert_eq!(peak, measured.map(|(value, _)| *value).fold(0.0, f64::max));
             prop_assert!(few.len() <= POINTS_MAX && !few.is_empty());
             let peak = few.iter().filter_map(|p| p.outstanding).fold(0.0, f64::max);
             prop_assert_eq!(peak, values.iter().copied().fold(0.0, f64::max));

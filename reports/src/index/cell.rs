@@ -16,6 +16,7 @@ use super::plan::FaultPlan;
 use super::presence::Presence;
 use super::probes::Probes;
 use super::servers::Servers;
+use super::standing_znodes::ZnodeSightings;
 use super::terms::Terms;
 use super::time::last_time;
 use super::unanswered_creates::UnansweredCreates;
@@ -128,11 +129,19 @@ impl<'a> Index<'a> {
         };
         let znodes = Znodes::new(cell);
         let candidates = Candidates::new(cell, &znodes, span.1);
-        let faults = Faults::new(cell, &few, &candidates, &deadline);
+        let intervals = OwnershipIntervals::new(cell, observed_until(&phases, span), span.1);
+        let lists = Lists::new(&few);
+        let sightings = ZnodeSightings {
+            info,
+            candidates: &candidates,
+            intervals: &intervals,
+            lists: &lists,
+            timeout: deadline.timeout,
+        };
+        let faults = Faults::new(cell, &few, (&candidates, &znodes), &deadline, &|znode| sightings.of(znode));
         let lives = WriterProcesses::new(cell, &few, &faults, span.1);
         let candidates = candidates.cut_at_deaths(|host, generation| lives.death(host, generation));
         let terms = Terms::new(cell, (&candidates, &znodes), &lives, span.1);
-        let intervals = OwnershipIntervals::new(cell, observed_until(&phases, span), span.1);
         // Expiry rounds up to a tick, followers batch touches for half a tick, and one and a half ticks are for other
         // delays. It is an upper limit: a session taken for expired too early would be a false finding.
         let lingers = timeout.unwrap_or(ms(info.timeout_asked_ms)) + 3 * tick;
@@ -168,7 +177,7 @@ impl<'a> Index<'a> {
             writing: WriteIndex::of(cell),
             unanswered_creates,
             presence,
-            lists: Lists::new(&few),
+            lists,
             candidates,
             lives,
             plan: FaultPlan::new(&few, &faults),

@@ -1,5 +1,7 @@
 //! One fault of a record, with its verifications.
 
+use std::collections::BTreeMap;
+
 use super::verification::VerificationResult;
 use crate::stats::spans::Span;
 use hustings_record::{FaultKind, LeadLoss, Nanos, overran};
@@ -23,6 +25,8 @@ pub struct Fault<'a> {
     pub detail: &'a str,
     pub injected: Option<Box<VerificationResult<'a>>>,
     pub healed: Option<Box<VerificationResult<'a>>>,
+    /// Where its end is not recorded: when its hosts or servers first did what they cannot do under it, by number.
+    pub(super) recovered: BTreeMap<u32, Nanos>,
     /// From the order until it no longer acts, or the end of the cell if that is not known.
     pub active: Span,
     /// This fault explains losses until here: the sessions of its targets can have expired by then.
@@ -36,12 +40,27 @@ impl Fault<'_> {
         self.injected.as_ref().is_some_and(|p| p.verified)
     }
 
-    /// The spans in which it took effect and was healed. Without verifications, it takes effect at its order and is healed
-    /// at `end`.
+    /// The spans in which it took effect and was healed, on this host. Without verifications, it takes effect at its
+    /// order, and ends when the host recovered, or at `end`.
     #[must_use]
-    pub(super) fn edges(&self, end: Nanos) -> (Span, Span) {
+    pub(super) fn edges(&self, host: u16, end: Nanos) -> (Span, Span) {
         let times = |proof: &Option<Box<VerificationResult<'_>>>| proof.as_ref().map(|proof| (proof.from, proof.to));
-        (times(&self.injected).unwrap_or((self.t, self.t)), times(&self.healed).unwrap_or((end, end)))
+        let over = self.recovered.get(&u32::from(host)).copied().unwrap_or(end);
+        (times(&self.injected).unwrap_or((self.t, self.t)), times(&self.healed).unwrap_or((over, over)))
+    }
+
+    /// By when all of its targets had recovered, in an ensemble of so many servers. None: not all of them did.
+    #[must_use]
+    pub(super) fn recovered_by(&self, servers: u32) -> Option<Nanos> {
+        let at = |target: u32| self.recovered.get(&target).copied();
+        let times: Option<Vec<Nanos>> = if !self.kind.hits_servers() {
+            self.hosts.iter().map(|&host| at(u32::from(host))).collect()
+        } else if self.servers.is_empty() {
+            (1..=servers).map(at).collect()
+        } else {
+            self.servers.iter().map(|&server| at(server)).collect()
+        };
+        times?.into_iter().max()
     }
 
     /// Whether it hits this server. A fault that names none hits all.

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use super::candidates::Candidates;
 use super::control_plane::PlacedEvent;
 use super::fault::Fault;
+use super::recoveries;
 use super::span_index::SpanIndex;
-use super::verification_judge::{self, BeliefIndex};
+use super::verification_judge::{self, BeliefIndex, StandingZnodes};
+use super::znodes::Znodes;
 use crate::stats::spans::{Span, union};
 use hustings_record::{CellRecord, Event, FaultKind, FaultOrder, Nanos, ProcessFate, TargetClass};
 
@@ -80,11 +82,12 @@ impl<'a> Faults<'a> {
     pub(super) fn new(
         cell: &'a CellRecord,
         few: &[PlacedEvent<'a>],
-        candidates: &Candidates<'a>,
+        (candidates, znodes): (&Candidates<'a>, &Znodes<'a>),
         deadline: &Deadline<'_>,
+        standing: &StandingZnodes<'_>,
     ) -> Self {
         let mut proofs = verification_judge::collect(few);
-        let beliefs = BeliefIndex::new(cell);
+        let beliefs = BeliefIndex::new(cell, znodes);
         let mut faults = Self::default();
         for &(_, event) in few {
             let Event::Fault(order) = event else { continue };
@@ -106,11 +109,13 @@ impl<'a> Faults<'a> {
                 detail,
                 injected: proofs.remove(&(*id, true)),
                 healed: proofs.remove(&(*id, false)),
+                recovered: BTreeMap::new(),
                 active: (*t, *t),
                 explains_until: 0,
             };
-            verification_judge::judge(&mut fault, &cell.info, candidates, &beliefs);
-            faults.all.push(timed(fault, deadline));
+            verification_judge::judge(&mut fault, &cell.info, candidates, &beliefs, standing);
+            fault.recovered = recoveries::of(&fault, cell, few);
+            faults.all.push(timed(fault, deadline, cell.info.servers));
         }
         faults.all.sort_by_key(|f| (f.t, f.id));
         faults.index_targets(candidates);
@@ -149,8 +154,8 @@ impl<'a> Faults<'a> {
             }
         }
         for fault in self.all.iter().filter(|f| f.kind.facts().process == ProcessFate::Stopped) {
-            let (injected, healed) = fault.edges(deadline.end);
             for host in fault.hosts {
+                let (injected, healed) = fault.edges(*host, deadline.end);
                 let ended = ended.get(host).into_iter().flatten().copied();
                 let end = ended.filter(|t| *t >= injected.0).min().unwrap_or(Nanos::MAX);
                 if injected.0 < end {
@@ -168,8 +173,8 @@ impl<'a> Faults<'a> {
 
     fn collect_hangs(&mut self, deadline: &Deadline<'_>) {
         for fault in self.all.iter().filter(|f| f.kind.facts().withholds_effect) {
-            let (injected, healed) = fault.edges(deadline.end);
             for host in fault.hosts {
+                let (injected, healed) = fault.edges(*host, deadline.end);
                 self.hangs.entry(*host).or_default().push((injected.0, healed.1.max(injected.0)));
                 if fault.verified() && injected.1 < healed.0 {
                     self.certain_hangs.entry(*host).or_default().push((injected.1, healed.0));
@@ -262,11 +267,12 @@ fn once_each<T: Ord>(mut all: Vec<T>) -> Vec<T> {
     all
 }
 
-fn timed<'a>(mut fault: Fault<'a>, deadline: &Deadline<'_>) -> Fault<'a> {
+/// `servers`: how many the ensemble has.
+fn timed<'a>(mut fault: Fault<'a>, deadline: &Deadline<'_>, servers: u32) -> Fault<'a> {
     let injected = fault.injected.as_ref().map_or(fault.t, |p| p.to);
     let over = match (&fault.healed, fault.kind.facts().until_healed) {
         (Some(healed), true) => healed.to,
-        (None, true) => deadline.end,
+        (None, true) => fault.recovered_by(servers).unwrap_or(deadline.end),
         (_, false) => injected,
     };
     fault.active = (fault.t, over.max(fault.t));

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::span_index::SpanIndex;
 use super::terms::Term;
-use crate::stats::spans::{Span, union, without};
+use crate::stats::spans::{Span, touches, union, without};
 use hustings_record::{CellRecord, Event, LeadOwner, Nanos};
 
 /// The span in which ZooKeeper certainly named this owner.
@@ -120,6 +120,32 @@ impl OwnershipIntervals {
         intervals[..intervals.partition_point(|interval| interval.span.0 <= t)]
             .last()
             .filter(|interval| t <= interval.span.1)
+    }
+
+    /// Until when ZooKeeper last named the znode of this term as the owner for certain, and from when on it named
+    /// another one, or none.
+    #[must_use]
+    pub fn displaced(&self, term: &Term<'_>) -> Option<Span> {
+        let of_group = self.of_group(term.group).iter().filter(|_| term.is_known());
+        let named = of_group.clone().filter(|interval| interval.is_of(term)).map(|interval| interval.span.1).max()?;
+        let others = of_group.filter(|interval| !interval.is_of(term) && named <= interval.span.0);
+        Some((named, others.map(|interval| interval.span.0).min()?))
+    }
+
+    /// When the znode of the next owner after `since` went, as far as it certainly existed until then. It is another
+    /// one than that with this czxid.
+    #[must_use]
+    pub fn next_gone(&self, group: u32, czxid: i64, since: Nanos) -> Option<Nanos> {
+        let after = self.of_group(group).iter().filter(|interval| since < interval.span.1);
+        let others = after.filter(|interval| interval.czxid.is_some_and(|other| other != czxid));
+        let next = others.clone().next()?.czxid;
+        others.filter(|interval| interval.czxid == next).map(|interval| interval.span.1).max()
+    }
+
+    /// Whether the observer was connected throughout, and had an answer to each of its questions.
+    #[must_use]
+    pub fn saw_all(&self, span: Span) -> bool {
+        !touches(&self.blind, span) && !self.missed.iter().any(|&t| span.0 <= t && t <= span.1)
     }
 }
 

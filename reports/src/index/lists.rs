@@ -7,6 +7,9 @@ use hustings_record::{Event, Holdings, WindowEdge};
 use super::control_plane::PlacedEvent;
 use crate::stats::spans::Span;
 
+/// Parent of the elections.
+pub(crate) const ROOT: &str = "/election/";
+
 /// The combined lists of all servers at one edge.
 #[derive(Clone, Debug, Default)]
 pub struct CombinedLists {

@@ -109,6 +109,16 @@ impl Losses {
         (first, &self.all[first..self.all.partition_point(|loss| loss.group <= group)])
     }
 
+    /// Changes of a group's leader that are no loss to a verified fault on it: unplanned and explained ones.
+    pub fn other_changes_of(&self, group: u32) -> impl Iterator<Item = &LeaderChange> {
+        let first = self.unplanned.partition_point(|change| change.group < group);
+        let unplanned = self.unplanned[first..].iter();
+        let first = self.explained.partition_point(|(change, _)| change.group < group);
+        let explained = self.explained[first..].iter().map(|(change, _)| change);
+        let of_group = move |change: &&LeaderChange| change.group == group;
+        unplanned.take_while(of_group).chain(explained.take_while(of_group))
+    }
+
     pub fn completed(&self) -> impl Iterator<Item = (&Loss, usize)> {
         self.all.iter().filter_map(|l| match l.outcome {
             LossOutcome::Completed { successor } => Some((l, successor)),
@@ -271,15 +281,14 @@ impl LossFinder<'_, '_> {
             let of_group = (at + 1..losses.len()).take_while(|&next| losses[next].group == group);
             let place = of_group.into_iter().find(|&next| losses[next].outcome != LossOutcome::Survived);
             let next = place.map(|next| losses[next]);
-            let gone = self.next_gone(&losses[at], lost);
+            let gone = self.intervals.next_gone(group, lost.czxid, losses[at].effect);
             let expires = |next: Loss| self.faults.all[next.fault].kind.facts().lets_sessions_expire;
-            let keeps = |ending| matches!(ending, Ending::Died | Ending::Revoked(RevokeReason::SteppedDown));
             let until = match (gone, next) {
                 // A session that is left to expire keeps its znode.
                 (Some(gone), Some(next)) if expires(next) => gone,
                 (Some(gone), Some(next)) => gone.min(next.released),
                 (None, Some(next)) => next.released,
-                (Some(gone), None) if keeps(successor.ending) => gone,
+                (Some(gone), None) if successor.ending.keeps_znode() => gone,
                 (gone, None) => gone.unwrap_or(Nanos::MAX).min(successor.ended.0),
             };
             let until = until.clamp(losses[at].effect, self.until.max(losses[at].effect));
@@ -305,14 +314,6 @@ impl LossFinder<'_, '_> {
         let owns = owns.filter(|interval| interval.czxid != Some(lost.czxid)).map(|interval| interval.span.0);
         let owns = owns.filter(|owns| *owns > loss.effect);
         known.into_iter().chain(left).chain(owns).chain([loss.effect.saturating_add(VANISHED_NS)]).min()
-    }
-
-    /// When the znode of the next owner went, as far as it certainly existed until then.
-    fn next_gone(&self, loss: &Loss, lost: &Term<'_>) -> Option<Nanos> {
-        let intervals = self.intervals.of_group(loss.group).iter();
-        let after = intervals.filter(|r| r.span.1 > loss.effect && r.czxid.is_some_and(|czxid| czxid != lost.czxid));
-        let next = after.clone().next()?.czxid;
-        after.filter(|interval| interval.czxid == next).map(|interval| interval.span.1).max()
     }
 
     fn other_changes(&self, losses: &mut Losses) {

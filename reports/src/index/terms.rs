@@ -18,6 +18,14 @@ pub enum Ending {
     Censored,
 }
 
+impl Ending {
+    /// Whether the leader keeps its znode until its session ends.
+    #[must_use]
+    pub fn keeps_znode(self) -> bool {
+        matches!(self, Self::Died | Self::Revoked(RevokeReason::SteppedDown))
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Term<'a> {
     pub group: u32,
@@ -36,6 +44,8 @@ pub struct Term<'a> {
     pub granted: Option<Nanos>,
     /// [r⁻, r⁺]: r⁻ is as reported, or when it last sent a write by r⁺.
     pub ended: Span,
+    /// r⁻ without its writes: as reported, or the last event of its process.
+    pub reported_end: Nanos,
     pub ending: Ending,
 }
 
@@ -158,6 +168,7 @@ impl<'a> Terms<'a> {
                     grant: *t,
                     granted: None,
                     ended: (ended.0.max(*t), ended.1.max(*t)),
+                    reported_end: life.last.min(ended.0).max(*t),
                     ending,
                 });
             }
@@ -209,6 +220,7 @@ impl<'a> Terms<'a> {
             Ok(granted) => self.all[place].granted = Some(granted),
             Err((from, to, reason)) => {
                 self.all[place].ended = (from, to.max(from));
+                self.all[place].reported_end = from;
                 self.all[place].ending = Ending::Revoked(reason);
             }
         }

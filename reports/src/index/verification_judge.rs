@@ -7,10 +7,25 @@ use super::candidates::Candidates;
 use super::control_plane::PlacedEvent;
 use super::fault::Fault;
 use super::verification::VerificationResult;
+use super::znodes::Znodes;
 use hustings_record::{
-    CellInfo, CellRecord, Event, Evidence, FaultKind, Nanos, PartitionedLink, TargetClass, VerificationEvent,
+    CellInfo, CellRecord, Event, Evidence, FaultKind, Nanos, PartitionedLink, TargetClass, Token, VerificationEvent,
     VerificationStage,
 };
+
+/// The znode of a lead that was given up, and when its deletion was answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReleasedZnode<'a> {
+    pub(super) cand: u32,
+    pub(super) session: i64,
+    pub(super) node: &'a str,
+    /// [`Token::UNKNOWN_CZXID`] where it is not recorded.
+    pub(super) czxid: i64,
+    pub(super) answered: Nanos,
+}
+
+/// What shows that a znode stood long after its deletion was answered, in words; None: nothing does.
+pub(super) type StandingZnodes<'i> = dyn Fn(&ReleasedZnode<'_>) -> Option<String> + 'i;
 
 /// Proofs as their verifications claim them, by fault and whether they are of its injection.
 pub(super) fn collect<'a>(few: &[PlacedEvent<'a>]) -> BTreeMap<(u32, bool), Box<VerificationResult<'a>>> {
@@ -41,40 +56,59 @@ pub(super) fn collect<'a>(few: &[PlacedEvent<'a>]) -> BTreeMap<(u32, bool), Box<
     proofs
 }
 
-/// When each candidate believed that it leads, with the session.
-#[derive(Default)]
-pub(super) struct BeliefIndex(BTreeMap<u32, Vec<(i64, Nanos, Nanos)>>);
+/// A candidate believed that it leads, by this znode of its session.
+#[derive(Clone, Copy)]
+struct Belief<'a> {
+    session: i64,
+    czxid: i64,
+    node: &'a str,
+    from: Nanos,
+    until: Nanos,
+}
 
-impl BeliefIndex {
-    pub(super) fn new(cell: &CellRecord) -> Self {
+/// The beliefs of each candidate.
+#[derive(Default)]
+pub(super) struct BeliefIndex<'a>(BTreeMap<u32, Vec<Belief<'a>>>);
+
+impl<'a> BeliefIndex<'a> {
+    pub(super) fn new(cell: &'a CellRecord, znodes: &Znodes<'_>) -> Self {
         let mut beliefs = Self::default();
         for (_, event) in cell.events() {
-            if let Event::Grant { t, cand, session, .. } = event {
-                beliefs.0.entry(*cand).or_default().push((*session, *t, Nanos::MAX));
+            if let Event::Grant { t, cand, session, czxid, node, .. } = event {
+                let named = if *czxid == Token::UNKNOWN_CZXID { znodes.named(*session, node) } else { None };
+                let (session, czxid, from, until) = (*session, named.unwrap_or(*czxid), *t, Nanos::MAX);
+                beliefs.0.entry(*cand).or_default().push(Belief { session, czxid, node, from, until });
             }
         }
         for (_, event) in cell.events() {
             let Event::Revoke { to, cand, session, .. } = event else { continue };
             let of = beliefs.0.get_mut(cand).into_iter().flatten();
-            let begun = of.filter(|(of, from, until)| of == session && from <= to && *until == Nanos::MAX);
-            if let Some(last) = begun.max_by_key(|belief| belief.1) {
-                last.2 = *to;
+            let begun = of.filter(|of| of.session == *session && of.from <= *to && of.until == Nanos::MAX);
+            if let Some(last) = begun.max_by_key(|belief| belief.from) {
+                last.until = *to;
             }
         }
         beliefs
     }
 
-    fn within(&self, cand: u32, session: Option<i64>, span: (Nanos, Nanos)) -> bool {
-        let mut of = self.0.get(&cand).into_iter().flatten();
-        of.any(|(own, from, to)| session.is_none_or(|session| session == *own) && *from <= span.1 && *to >= span.0)
+    /// The last one under this session, if it is known, at some time within `span`.
+    fn within(&self, cand: u32, session: Option<i64>, span: (Nanos, Nanos)) -> Option<Belief<'a>> {
+        let of = self.0.get(&cand)?.iter().filter(|of| session.is_none_or(|session| session == of.session));
+        of.filter(|of| of.from <= span.1 && of.until >= span.0).max_by_key(|of| of.from).copied()
     }
 }
 
 /// Judges the proofs of a fault again.
-pub(super) fn judge(fault: &mut Fault<'_>, info: &CellInfo, candidates: &Candidates<'_>, beliefs: &BeliefIndex) {
+pub(super) fn judge(
+    fault: &mut Fault<'_>,
+    info: &CellInfo,
+    candidates: &Candidates<'_>,
+    beliefs: &BeliefIndex<'_>,
+    standing: &StandingZnodes<'_>,
+) {
     let injected = fault.injected.as_ref().map(|proof| {
         doubt(fault, VerificationStage::Injected, proof, info)
-            .and_then(|()| resigned(fault, proof, candidates, beliefs))
+            .and_then(|()| resigned(fault, proof, candidates, beliefs, standing))
     });
     let healed = fault.healed.as_ref().map(|proof| doubt(fault, VerificationStage::Healed, proof, info));
     for (proof, judged) in [(&mut fault.injected, injected), (&mut fault.healed, healed)] {
@@ -181,21 +215,33 @@ fn in_time(stage: VerificationStage, proof: &VerificationResult) -> Result<(), S
     }
 }
 
-/// A resignation must be that of a leader, under the session that left.
+/// A resignation must be that of a leader, under the session that left, and its znode must be gone.
 fn resigned(
     fault: &Fault<'_>,
     proof: &VerificationResult<'_>,
     candidates: &Candidates<'_>,
-    beliefs: &BeliefIndex,
+    beliefs: &BeliefIndex<'_>,
+    standing: &StandingZnodes<'_>,
 ) -> Result<(), String> {
     // A resignation that is aimed at no group's leader is that of a follower, which leaves the queue.
     if fault.kind != FaultKind::Resign || fault.groups.is_empty() {
         return Ok(());
     }
-    let led = fault.cands.iter().any(|&cand| {
-        let departures = candidates.departures.get(&cand).map_or(&[][..], Vec::as_slice);
-        let left = departures[departures.partition_point(|d| d.t < fault.t)..].first();
-        beliefs.within(cand, left.map(|left| left.session), (fault.t, proof.to))
-    });
-    if led { Ok(()) } else { Err("nobody who led resigned".to_owned()) }
+    let released: Vec<ReleasedZnode<'_>> = fault
+        .cands
+        .iter()
+        .filter_map(|&cand| {
+            let departures = candidates.departures.get(&cand).map_or(&[][..], Vec::as_slice);
+            let left = departures[departures.partition_point(|d| d.t < fault.t)..].first();
+            let Belief { session, czxid, node, .. } =
+                beliefs.within(cand, left.map(|left| left.session), (fault.t, proof.to))?;
+            let deleted = left.and_then(|left| left.how.deletion());
+            let answered = deleted.map_or(proof.to, |deleted| deleted.1.max(proof.to));
+            Some(ReleasedZnode { cand, session, node, czxid, answered })
+        })
+        .collect();
+    if released.is_empty() {
+        return Err("nobody who led resigned".to_owned());
+    }
+    released.iter().find_map(standing).map_or(Ok(()), Err)
 }

@@ -1,12 +1,14 @@
 //! Wake-ups, and the losses that caused them: every notification of a candidate about anything but its own znode.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::cell::Index;
-use super::losses::{Loss, LossOutcome};
+use super::losses::{LeaderChange, Loss, LossOutcome};
 use super::notices::Notice;
 use super::places::QueuePlace;
 use super::span_index::SpanIndex;
+use super::terms::Term;
+use super::time::EDGE_NS;
 use crate::stats::spans::Span;
 use hustings_record::numbers::to_u32;
 use hustings_record::{FaultKind, Nanos, WatchEvent};
@@ -19,12 +21,16 @@ pub struct LossWakeUps<'a> {
     /// Name and czxid of its znode.
     pub node: &'a str,
     pub czxid: i64,
-    /// Place among the losses of leads; None: a follower.
-    pub lead: Option<usize>,
+    /// It led; otherwise it was a follower.
+    pub led: bool,
+    /// Place among the losses of leads to faults. None: a follower, or a lead that was lost without a fault on it.
+    pub by_fault: Option<usize>,
     /// From when on its znode may have been gone, and by when it was.
     pub gone: Span,
     /// The znode is known to have gone within that time.
     pub certain: bool,
+    /// Until when notifications of the znode's name are about this loss.
+    pub until: Nanos,
     /// Notifications of others about the deletion of its znode; then their other notifications until the next loss. In
     /// order of time, each.
     pub told: Vec<Notice<'a>>,
@@ -68,6 +74,7 @@ impl<'a> Wakes<'a> {
         let mut wakes = Self::default();
         for group in 0..to_u32(index.info.groups.len()) {
             let mut losses = leads(index, group);
+            losses.extend(other_leads(index, group));
             losses.extend(followers(index, group));
             losses.sort_by_key(|lost| (lost.gone.0, lost.czxid));
             wakes.add_besides(index, group, notified_within, &mut losses);
@@ -89,7 +96,7 @@ impl<'a> Wakes<'a> {
     pub fn lead_before(&self, lost: &LossWakeUps<'_>, shortly: Nanos) -> Option<&LossWakeUps<'a>> {
         let until = self.losses.partition_point(|other| (other.group, other.gone.0) < (lost.group, lost.gone.0));
         let of_group = self.losses[..until].iter().rev().take_while(|other| other.group == lost.group);
-        let mut leads = of_group.filter(|other| other.lead.is_some());
+        let mut leads = of_group.filter(|other| other.led);
         leads.next().filter(|other| lost.gone.0 <= other.gone.1 + shortly)
     }
 
@@ -144,9 +151,11 @@ fn leads<'a>(index: &Index<'a>, group: u32) -> Vec<LossWakeUps<'a>> {
             cand: term.cand,
             node: term.node,
             czxid: term.czxid,
-            lead: Some(place),
+            led: true,
+            by_fault: Some(place),
             gone: (loss.released, until.max(loss.released)),
             certain: true,
+            until: loss.until,
             told: told(index, group, term.node, term.cand, (loss.since, loss.until)),
             besides: Vec::new(),
         }
@@ -174,6 +183,73 @@ pub(crate) fn is_gone_by_the_successor(index: &Index<'_>, loss: &Loss) -> bool {
     lost.ended.0 <= next.grant || next_owns()
 }
 
+/// Leads that were lost without a fault on the leader, unplanned or explained, and whose znode is known to have gone
+/// while the cell was measured. A znode goes once: it counts at its last change, and not if a fault cost its lead.
+fn other_leads<'a>(index: &Index<'a>, group: u32) -> Vec<LossWakeUps<'a>> {
+    let znode = |term: usize| (index.terms.all[term].incarnation(), index.terms.all[term].czxid);
+    let (_, losses) = index.losses.of_group(group);
+    let lost = losses.iter().filter(|loss| loss.outcome != LossOutcome::Survived);
+    let by_faults: BTreeSet<_> = lost.map(|loss| znode(loss.term)).collect();
+    let mut last: BTreeMap<_, &LeaderChange> = BTreeMap::new();
+    for change in index.losses.other_changes_of(group).filter(|change| !by_faults.contains(&znode(change.term))) {
+        let counted = last.entry(znode(change.term)).or_insert(change);
+        if index.terms.all[counted.term].grant < index.terms.all[change.term].grant {
+            *counted = change;
+        }
+    }
+    last.into_values().filter_map(|change| other_lead(index, change)).collect()
+}
+
+/// The end of a belief, and the next grant, are no sign that a lead was lost: nothing is known to have cost it. One of
+/// two is needed. A candidate was notified, or ZooKeeper named this znode as the owner and then another one, or none.
+fn other_lead<'a>(index: &Index<'a>, change: &LeaderChange) -> Option<LossWakeUps<'a>> {
+    let (term, next) = (&index.terms.all[change.term], &index.terms.all[change.successor]);
+    let displaced = index.intervals.displaced(term);
+    let (since, until) =
+        if next.node == term.node { between_locks(index, term, next)? } else { (enrolled_by(index, term), Nanos::MAX) };
+    let window = index.measured();
+    let again = index.candidates.takes_name_again(term.cand, term.node, term.czxid, term.grant);
+    let until = until.min(again.unwrap_or(Nanos::MAX)).min(window.1);
+    let told = told(index, term.group, term.node, term.cand, (since, until));
+    let by = told.first().map(|notice| notice.t).into_iter().chain(displaced.map(|(_, other)| other)).min()?;
+    if !(window.0..window.1).contains(&by) {
+        return None;
+    }
+    let from = displaced.map_or(by.saturating_sub(EDGE_NS), |(named, _)| named);
+    Some(LossWakeUps {
+        group: term.group,
+        cand: term.cand,
+        node: term.node,
+        czxid: term.czxid,
+        led: true,
+        by_fault: None,
+        gone: (from.min(by), by),
+        certain: true,
+        until,
+        told,
+        besides: Vec::new(),
+    })
+}
+
+/// When notifications of a lock's name are about the lock of this term, and not about that of the leader before, or of
+/// the next one. Only the observer tells locks of one name apart, and only if it saw the next one follow.
+fn between_locks(index: &Index<'_>, term: &Term<'_>, next: &Term<'_>) -> Option<Span> {
+    let (named, _) = index.intervals.displaced(term)?;
+    let mut after = index.intervals.of_group(term.group).iter().filter(|interval| named <= interval.span.0);
+    let follows = after.find(|interval| interval.czxid.is_some())?;
+    if !follows.is_of(next) || !index.intervals.saw_all((named, follows.span.0)) {
+        return None;
+    }
+    let since = if term.ending.keeps_znode() { named } else { named.min(term.ended.0) };
+    Some((since, index.intervals.next_gone(term.group, term.czxid, named)?))
+}
+
+/// By when the candidate of this term was enrolled with its znode.
+fn enrolled_by(index: &Index<'_>, term: &Term<'_>) -> Nanos {
+    let enrolled = index.candidates.enrolled_since(term.cand, term.czxid);
+    enrolled.map_or(term.grant, |enrolled| enrolled.min(term.grant))
+}
+
 /// Followers whose znode has gone while the cell was measured.
 fn followers<'a>(index: &Index<'a>, group: u32) -> Vec<LossWakeUps<'a>> {
     let (since, until) = index.window().unwrap_or(index.span);
@@ -181,8 +257,8 @@ fn followers<'a>(index: &Index<'a>, group: u32) -> Vec<LossWakeUps<'a>> {
     of_group
         .filter_map(|place: &QueuePlace<'a>| {
             let again = index.candidates.takes_name_again(place.cand, place.node, place.czxid, place.from);
-            let told =
-                told(index, group, place.node, place.cand, (place.from, again.map_or(until, |again| again.min(until))));
+            let named_until = again.map_or(until, |again| again.min(until));
+            let told = told(index, group, place.node, place.cand, (place.from, named_until));
             let gone_by = place.gone_by.filter(|&by| by < until);
             if gone_by.is_none() && told.is_empty() {
                 return None;
@@ -193,9 +269,11 @@ fn followers<'a>(index: &Index<'a>, group: u32) -> Vec<LossWakeUps<'a>> {
                 cand: place.cand,
                 node: place.node,
                 czxid: place.czxid,
-                lead: None,
+                led: false,
+                by_fault: None,
                 gone: (place.there_until.min(by), by),
                 certain: gone_by.is_some(),
+                until: named_until,
                 told,
                 besides: Vec::new(),
             })

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::control_plane::PlacedEvent;
+use super::control_plane::{PlacedEvent, hosts_of_programs};
 use super::faults::Faults;
 use super::span_index::SpanIndex;
 use super::time::last_time;
@@ -73,7 +73,7 @@ impl WriterProcesses {
     pub(super) fn new(cell: &CellRecord, few: &[PlacedEvent<'_>], faults: &Faults<'_>, end: Nanos) -> Self {
         let (ended, left) = (ends_of_hosts(few), left_by_programs(few));
         let wrote = HostWriteTimes::of(cell);
-        let mut lives = Self { beside: besides(few), ..Self::default() };
+        let mut lives = Self { beside: hosts_of_programs(few), ..Self::default() };
         for segment in &cell.segments {
             let times = segment.events.iter().filter_map(last_time);
             let reach = times.fold(None, |reach: Option<Span>, t| {
@@ -243,10 +243,6 @@ impl HostWriteTimes {
         let times = self.0.get(&host)?;
         times[..times.partition_point(|&sent| sent <= span.1)].last().copied().filter(|&sent| sent >= span.0)
     }
-}
-
-fn besides(few: &[PlacedEvent<'_>]) -> BTreeSet<u16> {
-    few.iter().filter(|(_, event)| matches!(event, Event::Program(_))).filter_map(|(segment, _)| segment.host).collect()
 }
 
 /// Files of segments that say that their program ended by itself.

@@ -127,7 +127,10 @@ fn falsely(row: &TimeoutRow, advice: &Advice) -> String {
     };
     let step_downs = match row.step_downs_per_week {
         0.0 => String::new(),
-        step_downs => format!(", and {} a week", plural_of(step_downs, "step-down", "step-downs")),
+        step_downs => {
+            let times = plural_of(step_downs, "time", "times");
+            format!("; a leader still steps down {times} a week")
+        }
     };
     format!(
         "{seen}, where {} are acceptable{step_downs}; a crash costs {} on average, {} at most",

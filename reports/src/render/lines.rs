@@ -7,8 +7,10 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use super::clean;
 use crate::state::{State, StateBadge};
 
-/// Narrower than this, recipe and policy share a column, and so do fault and T, p50 and p99.
+/// Narrower than this, recipe and policy share a column, and so do fault and T.
 pub(super) const WIDE: usize = 142;
+/// Narrower than this, p50, the tail and n share a column.
+const TIMES_APART: usize = 100;
 /// Narrower than this a table would break its words: there each cell has lines of its own.
 pub(super) const NARROW: usize = 68;
 
@@ -60,6 +62,11 @@ pub(super) fn columns<'a>(
         }
     }
     table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}
+
+/// p50, the tail and n, in a head or in a row: a column each, or one below the other in a single column.
+pub(super) fn times(times: [&str; 3], width: usize) -> Vec<String> {
+    if width >= TIMES_APART { Vec::from(times.map(str::to_owned)) } else { vec![times.join("\n")] }
 }
 
 /// What stands in for a row of a table: a head in the colour of its state, and what belongs below it.

@@ -1,6 +1,6 @@
 //! The pools of a run for a terminal: a line a configuration, before those of its repetitions.
 
-use super::lines::{NARROW, WIDE, columns, entry, lines, marked, paint_table, verdict_words};
+use super::lines::{NARROW, WIDE, columns, entry, lines, marked, paint_table, times, verdict_words};
 use super::view::{PoolRow, pooled};
 use crate::summary::Summary;
 
@@ -48,16 +48,14 @@ fn listed(pool: &PoolRow, tail: &str, width: usize, colour: bool) -> String {
 
 fn table(pools: &[PoolRow], tail: &str, width: usize) -> String {
     let wide = width >= WIDE;
-    let stacked_tail = format!("p50\n{tail}\nn");
-    let (head, numbers) = if wide {
-        let head =
-            ["configuration", "fault", "T", "p50", tail, "n", "medians", "overlaps", "stale writes", "verdict", "runs"];
-        (head.to_vec(), 3..9)
-    } else {
-        let end = ["medians", "overlaps", "stale\nwrites", "verdict\nruns"];
-        ([&["configuration", "fault\nT", &stacked_tail][..], &end].concat(), 2..6)
-    };
-    let rows = pools.iter().map(|pool| if wide { wide_row(pool) } else { narrow_row(pool) });
+    let head: &[&str] = if wide { &["configuration", "fault", "T"] } else { &["configuration", "fault\nT"] };
+    let stale = if wide { "stale writes" } else { "stale\nwrites" };
+    let end: &[&str] = if wide { &["verdict", "runs"] } else { &["verdict\nruns"] };
+    let times = times(["p50", tail, "n"], width);
+    let found = ["medians", "overlaps", stale];
+    let numbers = head.len()..head.len() + times.len() + found.len();
+    let rows = pools.iter().map(|pool| if wide { wide_row(pool) } else { narrow_row(pool, width) });
+    let head = head.iter().copied().chain(times.iter().map(String::as_str)).chain(found).chain(end.iter().copied());
     columns(head, rows, numbers, width)
 }
 
@@ -70,15 +68,14 @@ fn wide_row(pool: &PoolRow) -> Vec<String> {
 }
 
 /// What belongs together stands one below the other.
-fn narrow_row(pool: &PoolRow) -> Vec<String> {
+fn narrow_row(pool: &PoolRow, width: usize) -> Vec<String> {
     let row = &pool.row;
-    vec![
-        row.title.join(",\n"),
-        format!("{}\n{}", row.fault, row.t.replacen(" (", "\n(", 1)),
-        format!("{}\n{}\n{}", row.p50, row.tail, row.n),
+    let head = [row.title.join(",\n"), format!("{}\n{}", row.fault, row.t.replacen(" (", "\n(", 1))];
+    let end = [
         medians(pool).replacen('–', "–\n", 1),
         row.overlaps_short.replacen(' ', "\n", 1),
         row.stale_short.replacen(' ', "\n", 1),
         format!("{}\n{}", verdict_words(&row.state).replacen(", ", ",\n", 1), pool.show_it),
-    ]
+    ];
+    head.into_iter().chain(times([&row.p50, &row.tail, &row.n], width)).chain(end).collect()
 }

@@ -1,11 +1,14 @@
-//! The summary for a terminal: the answers in sentences, a line a cell, what failed and why, and the verdict last, where the eye
-//! rests.
+//! The summary for a terminal: why the run failed or did not end, the answers in sentences, a line a cell, what failed and why, and
+//! the verdict last, where the eye rests.
 
 use super::format::{NOTHING, count};
-use super::lines::{NARROW, WIDE, columns, entry, lines, marked, paint, paint_table, verdict_words, wrapped};
+use super::lines::{NARROW, WIDE, columns, entry, lines, marked, paint, paint_table, times, verdict_words, wrapped};
 use super::pool_table::pool_table;
-use super::view::{Banner, CellRow, Problem, Rows, SummaryAnswer, answers, banner, not_shown, remarks, rows, shown};
+use super::view::{
+    Banner, CellRow, Problem, Rows, SummaryAnswer, answers, banner, not_shown, remarks, rows, shown, why_unfinished,
+};
 use crate::compare::compared_sides;
+use crate::state::{State, StateBadge};
 use crate::summary::Summary;
 
 const WIDTH_MIN: usize = 40;
@@ -16,7 +19,8 @@ pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
     let width = width.max(WIDTH_MIN);
     let Rows { mut rows, tail_name, shared } = rows(summary, &shown(summary));
     let banner = banner(summary, compared_sides(summary).as_ref());
-    let mut text: String = answers(summary).iter().map(|answer| answered(answer, width, colour)).collect();
+    let mut text = causes(summary, &banner, width, colour);
+    text.extend(answers(summary).iter().map(|answer| answered(answer, width, colour)));
     let pools = pool_table(summary, width, colour);
     let (bounds, has_table) = (bounds(&rows, width), !rows.is_empty() || !pools.is_empty());
     if !pools.is_empty() {
@@ -62,14 +66,38 @@ pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
         text.push_str(&format!("  … and {} more in the report\n", banner.more));
     }
     let remarks = remarks(summary);
-    for remark in &remarks {
-        text.push_str(&marked("!", remark, width));
+    for (sign, remark) in &remarks {
+        text.push_str(&marked(sign, remark, width));
     }
     if !banner.problems.is_empty() || !remarks.is_empty() {
         text.push('\n');
     }
     text.push_str(&verdict_line(&banner, width, colour));
     text
+}
+
+/// Why the run did not come to its end, or failed: it changes how all the rest is read.
+fn causes(summary: &Summary, banner: &Banner, width: usize, colour: bool) -> String {
+    let mut text: String = why_unfinished(summary).iter().map(|why| marked("!", why, width)).collect();
+    if let Some(why) = why_failed(banner) {
+        text.push_str(&marked(&paint(banner.state.sign, &banner.state, colour), &why, width));
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+/// The first failed check, or the comparison that failed. None of a run that did not fail.
+fn why_failed(banner: &Banner) -> Option<String> {
+    let is_failed = |state: &StateBadge| state.state == State::Fail;
+    let failed: Vec<&Problem> = banner.problems.iter().filter(|problem| is_failed(&problem.state)).collect();
+    let why = match failed.first() {
+        Some(problem) => problem_words(problem),
+        None => banner.compared.clone()?,
+    };
+    let more = if failed.len() > 1 { "; more at the end" } else { "" };
+    is_failed(&banner.state).then(|| format!("This run failed: {why}{more}"))
 }
 
 /// A question, and below it what there is to say.
@@ -117,16 +145,14 @@ fn list(rows: &[CellRow], tail_name: &str, width: usize, colour: bool) -> String
 
 fn table(rows: &[CellRow], tail_name: &str, width: usize) -> String {
     let wide = width >= WIDE;
-    let stacked_tail = format!("p50\n{tail_name}\nn");
+    let head: &[&str] = if wide { &["cell", "fault", "T"] } else { &["cell", "fault\nT"] };
+    let times = times(["p50", tail_name, "n"], width);
     let [wake_ups, stale] = if wide { ["wake-ups", "stale writes"] } else { ["wake-\nups", "stale\nwrites"] };
     let tail = [wake_ups, "overlaps", stale, "verdict"];
-    let (head, numbers) = if wide {
-        (vec!["cell", "fault", "T", "p50", tail_name, "n"], 3..9)
-    } else {
-        (vec!["cell", "fault\nT", &stacked_tail], 2..6)
-    };
-    let rows = rows.iter().map(|row| if wide { wide_row(row) } else { narrow_row(row) });
-    columns(head.into_iter().chain(tail), rows, numbers, width)
+    // The verdict is no figure.
+    let numbers = head.len()..head.len() + times.len() + tail.len() - 1;
+    let rows = rows.iter().map(|row| if wide { wide_row(row) } else { narrow_row(row, width) });
+    columns(head.iter().copied().chain(times.iter().map(String::as_str)).chain(tail), rows, numbers, width)
 }
 
 fn wide_row(row: &CellRow) -> Vec<String> {
@@ -137,22 +163,23 @@ fn wide_row(row: &CellRow) -> Vec<String> {
 }
 
 /// What belongs together stands one below the other.
-fn narrow_row(row: &CellRow) -> Vec<String> {
-    vec![
-        row.title.join(",\n"),
-        format!("{}\n{}", row.fault, row.t.replacen(" (", "\n(", 1)),
-        format!("{}\n{}\n{}", row.p50, row.tail, row.n),
+fn narrow_row(row: &CellRow, width: usize) -> Vec<String> {
+    let head = [row.title.join(",\n"), format!("{}\n{}", row.fault, row.t.replacen(" (", "\n(", 1))];
+    let tail = [
         row.woken.replacen(" (", "\n(", 1),
         row.overlaps_short.replacen(' ', "\n", 1),
         row.stale_short.replacen(' ', "\n", 1),
         verdict_words(&row.state).replacen(", ", ",\n", 1),
-    ]
+    ];
+    head.into_iter().chain(times([&row.p50, &row.tail, &row.n], width)).chain(tail).collect()
 }
 
 fn problem_line(problem: &Problem, width: usize, colour: bool) -> String {
-    let sign = paint(problem.state.sign, &problem.state, colour);
-    let words = format!("{}, {}: {}", problem.cell, problem.check, problem.reason);
-    marked(&sign, &words, width)
+    marked(&paint(problem.state.sign, &problem.state, colour), &problem_words(problem), width)
+}
+
+fn problem_words(problem: &Problem) -> String {
+    format!("{}, {}: {}", problem.cell, problem.check, problem.reason)
 }
 
 fn verdict_line(banner: &Banner, width: usize, colour: bool) -> String {

@@ -3,8 +3,7 @@
 use super::members::ReplayMembers;
 use super::model::{ReplayEvent, ReplayStep};
 use super::queue::Queue;
-use crate::check::lists::ROOT;
-use crate::index::{Ending, Fault, HandledNotice, Index, VerificationResult};
+use crate::index::{Ending, Fault, HandledNotice, Index, ROOT, VerificationResult};
 use crate::stats::spans::Span;
 use hustings_record::{Nanos, WatchEvent};
 

@@ -125,6 +125,17 @@ impl Cell {
         self.standing.insert(cand, CurrentIncarnation { session, node, czxid, term: 0 });
     }
 
+    /// From now on the candidate has another znode, under the same session.
+    pub(crate) fn renew(&mut self, group: u32, host: u16) {
+        self.fresh += 1;
+        let (cand, czxid) = (self.cand(group, host), self.fresh);
+        let standing = self.standing.get_mut(&cand).unwrap();
+        standing.czxid = czxid;
+        if standing.node != "lock" {
+            standing.node = format!("n_{czxid:010}");
+        }
+    }
+
     /// Grants the lead, makes ZooKeeper agree, and writes once.
     pub(crate) fn lead(&mut self, group: u32, host: u16, at: u64) {
         self.believe(group, host, at);

@@ -1,5 +1,7 @@
 //! Leads without effect: the leader does not write, or may not.
 
+use hustings_reports::mutations::{SiteOutcome, matrix};
+
 use crate::*;
 
 pub(crate) fn writing_all_along() -> Cell {
@@ -38,6 +40,19 @@ fn a_leader_that_never_writes_fails_unless_it_could_not() {
     short.revoke(0, 0, 21_900, RevokeReason::Resigned);
     short.coordinator.retain(|e| !matches!(e, Event::Write { t, .. } if *t > ms(20_000)));
     assert_eq!(short.verdict("effect"), Pass, "it had no time to");
+}
+
+#[test]
+fn a_lead_that_only_its_writes_prove_cannot_show_a_leader_that_never_writes() {
+    // Its process reports nothing after its grant, and was seen to be gone later.
+    let mut cell = writing_all_along();
+    cell.coordinator.retain(|e| !matches!(e, Event::Write { t, .. } if *t > ms(20_000)));
+    cell.kill(0, 20_000);
+    let (record, name) = (cell.record(), "leader-never-writes");
+    assert_eq!(check(&summarise(&record).cells[0], "effect").verdict, Pass);
+    let rows = matrix(&record.cells[0]).rows;
+    let outcome = rows.into_iter().find(|row| row.mutation == name).expect("a mutation of this name").outcome;
+    assert!(matches!(outcome, SiteOutcome::NoSite { .. }), "{outcome:?}");
 }
 
 /// It writes throughout, except in this interval.

@@ -358,6 +358,7 @@ fn retakes(recipe: &str, back: u64) -> Cell {
     cell.inject(FaultKind::Resign, 0, &[0], 20_000, None);
     cell.revoke(0, 0, 20_001, RevokeReason::Resigned);
     cell.left(0, 0, 20_004, Departure::Resigned { delete: Some((ms(20_003), ms(20_004))) });
+    cell.renew(0, 0);
     cell.lead(0, 0, back);
     cell
 }
@@ -390,6 +391,7 @@ fn the_same_handovers_count_from_the_intended_moment_however_late_the_harness_wa
         cell.injected(id, 20_300);
         cell.revoke(0, 0, 20_301, RevokeReason::Resigned);
         cell.left(0, 0, 20_304, Departure::Resigned { delete: Some((ms(20_303), ms(20_304))) });
+        cell.renew(0, 0);
         cell.lead(0, 0, 20_550);
         cell.host(0).push(Event::Stall { from: ms(stall.0), to: ms(stall.1), ran_ns: 0, program: false });
         let failover = cell.summary().failover;

@@ -177,6 +177,25 @@ fn report(cell: &mut Cell, t: u64, state: SessionState) {
 }
 
 #[test]
+fn what_a_program_says_of_a_lost_session_shortens_no_bound_and_what_its_connections_show_does() {
+    let verdict = |program: bool, ended: Option<u64>, next: u64| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+        if program {
+            introduce(&mut cell, 0, EvidenceSource::Report);
+        }
+        // The word `lost` of a program is recorded as this reason.
+        cell.revoke(0, 0, 20_000, RevokeReason::SessionEnded);
+        ended.into_iter().for_each(|at| report(&mut cell, at, SessionState::Ended(SessionEnd::Expired)));
+        cell.lead(0, 1, next);
+        cell.verdict("liveness")
+    };
+    assert_eq!((verdict(false, None, 24_000), verdict(true, None, 24_000)), (Fail, Pass));
+    assert_eq!(verdict(true, Some(20_000), 24_000), Fail, "its session had ended");
+    assert_eq!([20_300, 20_600].map(|at| verdict(true, Some(at), 24_000)), [Fail, Pass], "within T/10, and later");
+    assert_eq!(verdict(true, None, 28_000), Fail, "a session that lives on delays the next leader for so long at most");
+}
+
+#[test]
 fn a_leader_that_never_answers_an_order_to_resign_fails_if_it_could_run_and_reach_the_servers() {
     let verdict = |waited: u64, disturb: fn(&mut Cell)| {
         let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::Resign);
@@ -265,4 +284,36 @@ fn a_program_that_enrols_again_before_its_pause_is_over_fails() {
         assert_eq!(verdict(how, back, stalled, |_| {}), expected, "{why}");
     }
     assert_eq!(verdict(deleted(), 20_030, None, expires), passed, "who loses a session enrols again at once");
+}
+
+#[test]
+fn sessions_of_a_program_under_which_no_candidate_takes_part_are_counted_and_listed() {
+    let found = |is_program: bool, is_read: bool| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+        if is_program {
+            introduce(&mut cell, 1, EvidenceSource::Report);
+        }
+        // It connects again with a new session each time, and forgets the one before.
+        for (session, at) in (900..).zip([20_000, 30_000, 40_000, 50_000]) {
+            cell.host(1).push(Event::Session { t: ms(at), session, timeout_ms: T, asked_ms: T, connect_ns: ms(5) });
+        }
+        let state = SessionState::Ended(SessionEnd::Closed);
+        cell.host(1).push(Event::State { t: ms(60_000), session: 903, state });
+        if !is_read {
+            cell.host(1).push(Event::Unwitnessed { t: ms(60_000), lost: 0, unsound: 1 });
+        }
+        cell.summary()
+    };
+    let counts = |summary: &CellSummary| {
+        (summary.programs.sessions_without_candidate, summary.programs.sessions_without_candidate_open)
+    };
+    let summary = found(true, true);
+    assert_eq!(counts(&summary), (4, 3));
+    let programs = check(&summary, "programs");
+    let listed = programs.details.iter().find(|line| line.starts_with("4 sessions without a candidate"));
+    let listed = listed.unwrap_or_else(|| panic!("{:?}", programs.details));
+    assert!(listed.contains("3 not seen to end: 0x384 on h1 from") && listed.ends_with("; and 1 more"), "{listed}");
+    assert_eq!(programs.verdict, Pass, "they decide nothing");
+    assert_eq!(counts(&found(true, false)), (0, 0), "what was asked under them could not be read");
+    assert_eq!(counts(&found(false, true)), (0, 0), "of no program");
 }

@@ -243,7 +243,9 @@ fn an_overlap_after_a_forced_expiry_is_excused_as_long_as_the_client_cannot_have
 
 pub(crate) fn false_failover() -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+    let node = cell.node(0, 0);
     cell.revoke(0, 0, 30_000, RevokeReason::SessionEnded);
+    cell.wake(0, &node, 30_008);
     cell.lead(0, 1, 30_010);
     cell
 }

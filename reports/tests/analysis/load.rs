@@ -22,6 +22,7 @@ fn load_is_told_by_server_beside_the_faults_of_its_time() {
     let summary = told().summary();
     let load = summary.load.expect("servers told of it");
     assert_eq!((load.from, load.to), (ms(5_000), ms(59_000)));
+    assert_eq!(load.measured, (ms(10_000), ms(59_000)), "before it, candidates enrol");
     assert_eq!(load.servers.iter().map(|(id, points)| (*id, points.len())).collect::<Vec<_>>(), [(1, 25), (2, 55)]);
     let first = load.servers[&2][1];
     assert_eq!((first.received_per_s, first.connections, first.watches), (Some(80.0), Some(7.0), None));

@@ -128,6 +128,7 @@ fn an_answered_resignation_is_a_handover_though_the_same_incarnation_leads_again
         cell.inject(FaultKind::Resign, 0, &[0], 21_500, None);
         cell.revoke(0, 0, 21_501, RevokeReason::Resigned);
         cell.left(0, 0, 21_504, Departure::Resigned { delete: Some((ms(21_503), ms(21_504))) });
+        cell.renew(0, 0);
         cell.lead(0, 0, 21_704);
         let summary = cell.summary();
         let handovers = summary.handovers;

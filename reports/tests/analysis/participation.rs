@@ -146,7 +146,7 @@ fn a_follower_whose_session_ends_for_nothing_is_a_failure() {
 }
 
 /// The correct lists of the servers for an unmodified cell: one group of three, host 0 leads.
-fn rightly_held(cell: &Cell) -> Holdings {
+pub(crate) fn rightly_held(cell: &Cell) -> Holdings {
     let path = |host| format!("/election/g0/{}", cell.node(0, host));
     let watch = |watched, by| (path(watched), BTreeSet::from([cell.session(0, by)]));
     Holdings {
@@ -158,9 +158,14 @@ fn rightly_held(cell: &Cell) -> Holdings {
 }
 
 /// These servers, if any, report this list at the end of the drain.
-fn list(cell: &mut Cell, servers: &[u32], holds: Holdings) {
+pub(crate) fn list(cell: &mut Cell, servers: &[u32], holds: Holdings) {
+    list_at(cell, 90_000, servers, holds);
+}
+
+/// The same at another time.
+pub(crate) fn list_at(cell: &mut Cell, asked: u64, servers: &[u32], holds: Holdings) {
     if !servers.is_empty() {
-        let (from, to, at) = (ms(90_000), ms(90_010), WindowEdge::End);
+        let (from, to, at) = (ms(asked), ms(asked + 10), WindowEdge::End);
         let (servers, holds) = (servers.to_vec(), Box::new(holds));
         cell.coordinator.push(Event::Holdings { from, to, at, servers, holds });
     }

@@ -23,6 +23,7 @@ pub(crate) fn deciding(after: &[u64]) -> Cell {
         let node = cell.node(group, 0);
         cell.revoke(group, 0, at + 1, RevokeReason::Resigned);
         cell.left(group, 0, at + 4, Departure::Resigned { delete: Some((ms(at + 2), ms(at + 3))) });
+        cell.own(group, 1, at + 3);
         cell.wake(group, &node, at + 3);
         cell.lead(group, 1, at + 3 + after);
         cell.join(group, 0, at + 20);

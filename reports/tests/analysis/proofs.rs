@@ -1,5 +1,8 @@
 //! VerificationTable are judged by their evidence, not by their own claim.
 
+use std::collections::BTreeMap;
+
+use crate::participation::list;
 use crate::*;
 
 /// The evidence of an effective fault, between `from` and `to`, for everything that it hits.
@@ -192,6 +195,58 @@ fn a_resignation_of_nobody_is_not_verified() {
     assert_eq!(verifications.verdict, Inconclusive);
     assert!(verifications.reason().contains("nobody who led resigned"), "{verifications:?}");
     assert_eq!((summary.faults.verified, summary.faults.unverified), (1, 1));
+}
+
+/// The leader is ordered to resign, and says that its deletion was answered at 20.003 s. Nobody follows.
+fn resignation_in_word(recipe: &str) -> Cell {
+    let mut cell = Cell::new(recipe, 1, 3, FaultKind::Resign);
+    cell.inject(FaultKind::Resign, 0, &[0], 20_000, None);
+    cell.revoke(0, 0, 20_001, RevokeReason::Resigned);
+    cell.left(0, 0, 20_004, Departure::Resigned { delete: Some((ms(20_002), ms(20_003))) });
+    cell
+}
+
+#[test]
+fn a_resignation_whose_znode_still_owns_the_lead_after_t_is_not_verified() {
+    let verified = |until: u64, missed: Option<u64>| {
+        let mut cell = resignation_in_word("predecessor-watch");
+        cell.own(0, 1, until);
+        let missed = missed.map(|at| Event::ObserverMissed { t: ms(at), group: None, why: "no answer".to_owned() });
+        cell.observer.extend(missed);
+        let summary = cell.summary();
+        (summary.faults.verified, summary.handovers.planned)
+    };
+    assert_eq!(verified(20_003 + T - 100, None), (1, 1));
+    assert_eq!(verified(20_003 + T + 100, None), (0, 0));
+    assert_eq!(verified(20_003 + T + 100, Some(21_000)), (1, 1), "the observer may not have been notified");
+}
+
+#[test]
+fn a_leader_that_leads_on_by_the_znode_that_it_said_was_deleted_has_not_resigned() {
+    let mut cell = resignation_in_word("predecessor-watch");
+    cell.believe(0, 0, 30_000);
+    let summary = cell.summary();
+    let verifications = check(&summary, "verification");
+    assert_eq!(verifications.verdict, Inconclusive);
+    assert!(verifications.reason().contains("still owned the lead T after its deletion"), "{verifications:?}");
+    let handovers = &summary.handovers;
+    assert_eq!((handovers.completed, handovers.retaken, handovers.survived), (0, 0, 0));
+}
+
+#[test]
+fn a_resignation_whose_znode_all_servers_list_at_the_end_is_not_verified() {
+    let verified = |recipe: &str, with: &[u32], without: &[u32]| {
+        let mut cell = resignation_in_word(recipe);
+        cell.own(0, 1, 20_003);
+        let held = BTreeMap::from([(format!("/election/g0/{}", cell.node(0, 0)), cell.session(0, 0))]);
+        list(&mut cell, with, Holdings { ephemerals: held, ..Holdings::default() });
+        list(&mut cell, without, Holdings::default());
+        cell.summary().faults.verified
+    };
+    assert_eq!(verified("predecessor-watch", &[], &[1, 2, 3]), 1);
+    assert_eq!(verified("predecessor-watch", &[1, 2, 3], &[]), 0);
+    assert_eq!(verified("predecessor-watch", &[1], &[2, 3]), 1, "it may be behind the others");
+    assert_eq!(verified("lock-race", &[1, 2, 3], &[]), 1, "it may have taken another lock of that name");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The cost of faults on servers for the candidates: interrupted terms, false failovers, restarted clocks.
 
+use crate::foreign::introduce;
 use crate::*;
 
 const KILL: u64 = 20_000;
@@ -85,6 +86,49 @@ fn a_server_fault_excuses_the_lead_of_whoever_came_to_no_server_for_long_enough_
     assert_eq!(excused(Some(100), None, long - 100), (1, 0, Fail), "no session can have ended by then");
     assert_eq!(excused(None, None, long), (1, 0, Fail), "connected all along");
     assert_eq!(excused(Some(100), Some(400), long), (1, 0, Fail), "connected again");
+}
+
+#[test]
+fn a_server_fault_excuses_no_program_that_closed_its_session_itself() {
+    // The states that its client reports, by times after the kill.
+    let excused = |states: &[(u64, SessionState)]| {
+        let mut cell = killed();
+        introduce(&mut cell, 0, EvidenceSource::Report);
+        cell.info.expect.unplanned = Expectation::Excused;
+        states.iter().for_each(|(at, state)| session_says(&mut cell, 0, KILL + at, *state));
+        cell.revoke(0, 0, KILL + 500, RevokeReason::SteppedDown);
+        cell.lead(0, 1, KILL + 1_500);
+        let summary = cell.summary();
+        (summary.handovers.unplanned, summary.handovers.excused, check(&summary, "handovers").verdict)
+    };
+    let (lost, closed) = (SessionState::Disconnected, SessionState::Ended(SessionEnd::Closed));
+    assert_eq!(excused(&[(100, lost)]), (1, 1, Pass));
+    assert_eq!(excused(&[(100, SessionState::Ended(SessionEnd::Expired))]), (1, 1, Pass));
+    assert_eq!(excused(&[(100, closed)]), (1, 0, Fail));
+    assert_eq!(excused(&[(100, lost), (300, closed)]), (1, 1, Pass), "it was cut off before");
+}
+
+#[test]
+fn an_excused_handover_beside_a_stall_excuses_no_other_one() {
+    let judged = |stalls: bool, another: bool| {
+        let mut cell = killed();
+        cell.info.expect.unplanned = Expectation::Excused;
+        session_says(&mut cell, 0, KILL + 100, SessionState::Disconnected);
+        cell.revoke(0, 0, KILL + 500, RevokeReason::SteppedDown);
+        cell.lead(0, 1, KILL + 1_500);
+        if stalls {
+            let (from, to) = (ms(KILL - 600), ms(KILL + 50));
+            cell.host(0).push(Event::Stall { from, to, ran_ns: 0, program: false });
+        }
+        if another {
+            cell.revoke(0, 1, 60_000, RevokeReason::SteppedDown);
+            cell.lead(0, 2, 60_010);
+        }
+        let summary = cell.summary();
+        (summary.handovers.unplanned, summary.handovers.excused, check(&summary, "handovers").verdict)
+    };
+    assert_eq!((judged(false, false), judged(false, true)), ((1, 1, Pass), (2, 1, Fail)));
+    assert_eq!((judged(true, false), judged(true, true)), ((1, 1, Inconclusive), (2, 1, Fail)));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Writes outside their senders' terms.
 
+use crate::foreign::introduce;
 use crate::*;
 use hustings_reports::summary::StrayWrites;
 
@@ -94,6 +95,96 @@ fn where_the_sending_is_not_recorded_that_is_said_and_only_what_is_certain_all_t
     assert_eq!((late.0, late.1.late_unknown), (Inconclusive, 1), "no write is on its way for T/20");
     assert_eq!(judged(with_write(1, (None, 19_000))).1.before_grant, 1, "it was sent before it arrived");
     assert_eq!(judged(with_write(2, (None, 30_000))).0, Fail);
+}
+
+/// Host 0 steps down at 20 s. One more write of its term is dated to `sent` and arrives at `t`.
+fn dated(sent: u64, t: u64, is_program: bool) -> Cell {
+    let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+    if is_program {
+        introduce(&mut cell, 0, EvidenceSource::Report);
+    }
+    cell.revoke(0, 0, 20_000, RevokeReason::SteppedDown);
+    cell.write(0, 0, t);
+    let Some(Event::Write { sent: stamp, .. }) = cell.coordinator.last_mut() else { unreachable!("a write") };
+    *stamp = Some(ms(sent));
+    cell
+}
+
+fn stall(from: u64, to: u64, program: bool) -> Event {
+    Event::Stall { from: ms(from), to: ms(to), ran_ns: 0, program }
+}
+
+#[test]
+fn a_program_s_write_that_came_long_after_the_revoke_is_not_in_time_because_it_is_dated_back() {
+    let found = |sent, t, is_program| {
+        let (verdict, found) = judged(dated(sent, t, is_program));
+        assert_eq!((found.outside, found.under_release, found.not_recorded), (0, 0, 0));
+        (verdict, found.late_unknown)
+    };
+    // T/20 is 200 ms.
+    for (sent, t) in [(19_999, 20_201), (10_000, 20_201), (19_999, 25_000), (20_000, 90_000)] {
+        assert_eq!(found(sent, t, true), (Inconclusive, 1), "{sent} to {t}");
+        assert_eq!(found(sent, t, false), (Pass, 0), "recipes of the harness stamp truthfully");
+    }
+    for (sent, t) in [(19_999, 20_200), (10_000, 20_000), (20_000, 20_150)] {
+        assert_eq!(found(sent, t, true), (Pass, 0), "{sent} to {t}: a write may be under way at the revoke");
+    }
+    let summary = dated(19_000, 25_000, true).summary();
+    let check = check(&summary, "stray-writes");
+    assert!(check.details[0].contains("came 6.00 s after its timestamp") && !check.by_stalls, "{check:?}");
+}
+
+#[test]
+fn no_delay_of_a_program_s_write_by_faults_and_stalls_counts_against_it_and_nothing_else_explains_one() {
+    type Disturbance = fn(&mut Cell);
+    let paused: Disturbance = |cell| cell.lasting(FaultKind::Pause, 0, &[0], (20_001, 23_000));
+    let hung: Disturbance = |cell| cell.lasting(FaultKind::Hang, 0, &[0], (19_998, 26_000));
+    let cut_off: Disturbance = |cell| cell.lasting(FaultKind::Partition, 0, &[0], (19_000, 26_000));
+    let server_stood_still: Disturbance = |cell| {
+        let (from, to, who) = (ms(20_000), Some(ms(21_000)), "server 1".to_owned());
+        cell.coordinator.push(Event::Outage { from, to, who });
+    };
+    let cases: [(u64, Disturbance, Verdict, &str); 17] = [
+        (23_050, paused, Pass, "it was stopped right after it had decided to write"),
+        (23_400, paused, Inconclusive, "it was sent long after the program went on"),
+        (26_000, hung, Pass, "the resource withheld it"),
+        (26_300, hung, Inconclusive, "the resource withheld it no longer"),
+        (20_050, cut_off, Pass, "no link is between a program and the resource"),
+        (21_000, cut_off, Inconclusive, "no link is between a program and the resource"),
+        (21_100, |cell| cell.host(0).push(stall(20_000, 21_000, true)), Pass, "the program did not run"),
+        (21_100, |cell| cell.host(0).push(stall(20_000, 21_000, false)), Pass, "the process beside it did not run"),
+        (21_100, |cell| cell.coordinator.push(stall(20_000, 21_000, false)), Pass, "the coordinator did not run"),
+        (
+            21_100,
+            |cell| cell.host(0).extend((0..20).map(|n| stall(20_000 + 50 * n, 20_048 + 50 * n, true))),
+            Pass,
+            "a slow machine: short stalls add up",
+        ),
+        (21_300, |cell| cell.host(0).push(stall(20_000, 21_000, true)), Inconclusive, "the stall was over"),
+        (21_100, |cell| cell.host(1).push(stall(20_000, 21_000, true)), Inconclusive, "another host stalled"),
+        (21_100, |cell| cell.observer.push(stall(20_000, 21_000, false)), Inconclusive, "it carries no writes"),
+        (21_100, server_stood_still, Inconclusive, "servers carry no writes"),
+        (25_000, |cell| cell.lasting(FaultKind::Pause, 0, &[0], (15_000, 19_000)), Inconclusive, "that was before"),
+        (25_000, |cell| cell.lasting(FaultKind::Pause, 1, &[0], (20_001, 24_990)), Inconclusive, "another host's"),
+        (25_000, |cell| cell.believe(0, 0, 24_000), Pass, "it leads again by the same znode"),
+    ];
+    for (t, disturb, expected, why) in cases {
+        let mut cell = dated(19_999, t, true);
+        disturb(&mut cell);
+        assert_eq!(judged(cell).0, expected, "{t}: {why}");
+    }
+}
+
+#[test]
+fn a_program_s_own_timestamp_outside_its_terms_still_fails_however_late_the_write_came() {
+    let (verdict, found) = judged(dated(20_100, 25_000, true));
+    assert_eq!((verdict, found.after_revoke, found.late_unknown), (Fail, 1, 0));
+    let (verdict, found) = judged(dated(2_900, 25_000, true));
+    assert_eq!((verdict, found.before_grant, found.late_unknown), (Fail, 1, 0));
+    let mut resigned = with_write(0, (Some(20_000), 25_000));
+    introduce(&mut resigned, 0, EvidenceSource::Report);
+    let (verdict, found) = judged(resigned);
+    assert_eq!((verdict, found.under_release, found.late_unknown), (Fail, 1, 0));
 }
 
 #[test]

@@ -105,6 +105,7 @@ fn resign(cell: &mut Cell, group: u32, at: u64, to: u64) {
     let node = cell.node(group, 0);
     cell.revoke(group, 0, at, RevokeReason::Resigned);
     cell.left(group, 0, at + 2, Departure::Resigned { delete: Some((ms(at), ms(at + 1))) });
+    cell.own(group, 1, at + 1);
     cell.wake(group, &node, at + 2);
     cell.lead(group, 1, to);
 }

@@ -357,3 +357,109 @@ fn a_candidate_that_is_told_twice_was_woken_twice_and_lies_no_further_from_itsel
     let fan_out = cell.summary().fan_out;
     assert_eq!((fan_out.woken, fan_out.spread), (Some((2, 2, 2)), None));
 }
+
+/// The leader loses its session at 30 s though nothing is done to it, these are notified, and host 1 leads.
+fn lost_for_nothing(recipe: &str, woken: &[u16]) -> Cell {
+    let mut cell = Cell::new(recipe, 1, 5, FaultKind::None);
+    cell.info.expect.unplanned = Expectation::Any;
+    let node = cell.node(0, 0);
+    cell.revoke(0, 0, 30_000, RevokeReason::SessionEnded);
+    cell.left(0, 0, 30_001, Departure::SessionEnded(SessionEnd::Expired));
+    woken.iter().for_each(|&host| cell.notify(0, host, &node, 30_002));
+    cell
+}
+
+#[test]
+fn a_loss_without_a_fault_wakes_whom_the_recipe_declares() {
+    let found = |recipe: &str, woken: &[u16]| {
+        let mut cell = lost_for_nothing(recipe, woken);
+        cell.lead(0, 1, 30_005);
+        let summary = cell.summary();
+        assert_eq!((summary.handovers.unplanned, summary.handovers.planned), (1, 0), "{recipe}");
+        assert_eq!((summary.fan_out.losses, &summary.fan_out.spread), (1, &None), "{recipe}: no fault, no spread");
+        (summary.fan_out.woken.map(|woken| woken.2), check(&summary, NAME).verdict)
+    };
+    assert_eq!(found("predecessor-watch", &[1]), (Some(1), Pass));
+    assert_eq!(found("predecessor-watch", &[1, 2, 3, 4]), (Some(4), Fail), "a herd");
+    assert_eq!(found("predecessor-watch", &[]), (Some(0), Fail), "the observer saw the znode go");
+    for recipe in ["naive", "lock-race"] {
+        assert_eq!(found(recipe, &[1, 2, 3, 4]), (Some(4), Pass), "{recipe}");
+        assert_eq!(found(recipe, &[1]), (Some(1), Fail), "{recipe}");
+    }
+}
+
+#[test]
+fn a_wake_up_by_a_loss_without_a_fault_causes_no_more_requests_than_the_recipe_declares() {
+    let verdict = |requests: u32| {
+        let mut cell = lost_for_nothing("predecessor-watch", &[]);
+        let node = cell.node(0, 0);
+        cell.tell(0, 1, &node, 30_002, WatchEvent::Deleted, requests);
+        cell.lead(0, 1, 30_005);
+        cell.verdict(NAME)
+    };
+    assert_eq!((verdict(2), verdict(3)), (Pass, Fail));
+}
+
+#[test]
+fn a_loss_that_a_fault_explains_without_having_met_the_leader_wakes_whom_the_recipe_declares() {
+    let found = |woken: &[u16]| {
+        let mut cell = Cell::new("predecessor-watch", 1, 5, FaultKind::Disconnect);
+        cell.info.expect.unplanned = Expectation::Any;
+        // Host 1 is hit as a follower, and leads a moment later.
+        cell.inject(FaultKind::Disconnect, 1, &[0], 20_000, None);
+        for (host, at, woken) in [(0, 20_001, &[1][..]), (1, 20_100, woken)] {
+            let node = cell.node(0, host);
+            cell.revoke(0, host, at, RevokeReason::SessionEnded);
+            cell.left(0, host, at + 1, Departure::SessionEnded(SessionEnd::Expired));
+            woken.iter().for_each(|&other| cell.notify(0, other, &node, at + 2));
+            cell.lead(0, host + 1, at + 5);
+        }
+        let summary = cell.summary();
+        assert_eq!((summary.handovers.explained, summary.fan_out.losses), (1, 2));
+        (summary.fan_out.woken, check(&summary, NAME).verdict)
+    };
+    assert_eq!(found(&[2]), (Some((1, 1, 1)), Pass));
+    assert_eq!(found(&[2, 3, 4]), (Some((1, 1, 3)), Fail));
+}
+
+#[test]
+fn a_lead_that_changed_for_nothing_counts_only_where_its_znode_is_known_to_have_gone() {
+    let losses = |recipe: &str, woken: &[u16], named: bool| {
+        let mut cell = lost_for_nothing(recipe, woken);
+        cell.believe(0, 1, 30_005);
+        if named {
+            cell.own(0, 1, 30_005);
+        }
+        cell.summary().fan_out.losses
+    };
+    for recipe in ["predecessor-watch", "lock-race"] {
+        assert_eq!((losses(recipe, &[], true), losses(recipe, &[], false)), (1, 0), "{recipe}");
+    }
+    assert_eq!(losses("predecessor-watch", &[1], false), 1, "somebody was notified");
+    assert_eq!(losses("lock-race", &[1, 2, 3, 4], false), 0, "of which lock, nobody knows");
+}
+
+#[test]
+fn a_znode_that_went_once_is_one_loss_however_often_the_lead_seemed_to_change() {
+    let mut cell = Cell::new("predecessor-watch", 1, 5, FaultKind::Resign);
+    // Host 1 believes for a moment beside the leader.
+    cell.believe(0, 1, 15_000);
+    cell.revoke(0, 1, 15_010, RevokeReason::SteppedDown);
+    cell.resign(0, 20_000);
+    let summary = cell.summary();
+    assert_eq!((summary.handovers.unplanned, summary.handovers.completed), (1, 1));
+    assert_eq!((summary.fan_out.losses, summary.fan_out.woken), (1, Some((1, 1, 1))));
+}
+
+#[test]
+fn a_lead_that_was_lost_before_the_measured_window_is_not_counted() {
+    let losses = |at: u64| {
+        let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
+        let node = cell.node(0, 0);
+        cell.revoke(0, 0, at, RevokeReason::SessionEnded);
+        cell.notify(0, 1, &node, at + 2);
+        cell.lead(0, 1, at + 5);
+        cell.summary().fan_out.losses
+    };
+    assert_eq!((losses(6_000), losses(12_000)), (0, 1));
+}

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hustings_record::ComparisonSide;
-use hustings_reports::compare::{ComparisonRules, ComparisonVerdict, Measure, undecided};
+use hustings_reports::compare::{ComparisonRules, ComparisonVerdict, Measure, rounds_missing, undecided};
 use hustings_reports::summary::{CellSummary, Summary};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
@@ -41,6 +41,21 @@ fn again(summary: &Summary) -> BTreeMap<String, u32> {
 
 fn names(summary: &Summary) -> Vec<String> {
     again(summary).into_keys().collect()
+}
+
+#[test]
+fn what_is_missing_depends_on_the_variance_of_the_rounds_and_not_on_the_difference_of_the_sides() {
+    let missing = |by: f64, apart: f64| {
+        let summary = with_room(turns(2 * PLANNED, &[], &[], scattered(by, apart)), AT_MOST);
+        rounds_missing(&summary, ComparisonRules::default())
+    };
+    let open = missing(1.0, 0.15);
+    assert_eq!(open.keys().collect::<Vec<_>>(), ["naive", "naive (new)"]);
+    assert!(open.values().all(|rounds| *rounds > 0), "{open:?}");
+    for by in [0.9, 0.95, 1.05, 1.1] {
+        assert_eq!(missing(by, 0.15), open, "{by}");
+    }
+    assert!(missing(1.0, 0.02).values().all(|rounds| *rounds == 0));
 }
 
 #[test]
@@ -223,17 +238,30 @@ fn chance(by: f64, seed: u64) -> SimulatedComparison {
         with_room(run(cells.collect()), PLANNED + (AT_MOST - PLANNED) / 4)
     };
     let first = of(PLANNED);
-    let open = again(&first);
+    let mut open = again(&first);
     if open.is_empty() {
         return SimulatedComparison::of(&first, false);
     }
     // The other cells stay as they are.
-    let mut second = of(open.values().copied().max().expect("some are open"));
-    second.cells.retain(|cell| {
-        let repetition = cell.info.repetition.as_ref().expect("rounds");
-        repetition.number <= PLANNED || open.get(&repetition.of).is_some_and(|rounds| repetition.number <= *rounds)
-    });
-    SimulatedComparison::of(&second, true)
+    let until = |open: &BTreeMap<String, u32>, done: u32| {
+        let mut summary = of(open.values().copied().max().expect("some are open").min(done));
+        summary.cells.retain(|cell| {
+            let repetition = cell.info.repetition.as_ref().expect("rounds");
+            repetition.number <= PLANNED || open.get(&repetition.of).is_some_and(|rounds| repetition.number <= *rounds)
+        });
+        summary
+    };
+    let (mut done, mut batch) = (PLANNED, PLANNED);
+    while open.values().any(|rounds| *rounds > done) {
+        done += batch;
+        batch *= 2;
+        let missing = rounds_missing(&until(&open, done), ComparisonRules::default());
+        for (name, rounds) in &mut open {
+            let needs = missing.get(name).map(|missing| (*rounds).min(done) + missing);
+            *rounds = needs.map_or(*rounds, |needs| needs.min(*rounds));
+        }
+    }
+    SimulatedComparison::of(&until(&open, done), true)
 }
 
 #[test]

@@ -44,6 +44,7 @@ pub(crate) fn empty() -> Summary {
             kernel: "Linux 6.1.0-28-amd64".into(),
             cpu: "Intel Xeon (Skylake)".into(),
             load_1m: "0.42".into(),
+            load_1m_end: Some("1.06".into()),
         },
         cells_planned: 12,
         cells: Vec::new(),

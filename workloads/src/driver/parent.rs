@@ -63,12 +63,13 @@ async fn renew_by<B: Backend, S: Session>(
     path: &str,
     renewal: &mut Renewal,
 ) -> Result<(Nanos, Nanos), OpError> {
-    let is = session.exists(path).await?.map(|stat| stat.czxid);
-    let was = *renewal.was.get_or_insert(is);
-    if let Some(sent) = renewal.sent.filter(|_| is.is_some() && is != was) {
-        return Ok((sent, backend.now()));
-    }
     loop {
+        let is = session.exists(path).await?.map(|stat| stat.czxid);
+        let was = *renewal.was.get_or_insert(is);
+        // A server that lags shows a transaction without an answer only once it has refused another one.
+        if let Some(sent) = renewal.sent.filter(|_| is.is_some() && is != was) {
+            return Ok((sent, backend.now()));
+        }
         let names = session.children(path).await?;
         let delete = |path: String| Op::Delete { path, version: None };
         let mut ops: Vec<Op> = names.iter().map(|name| delete(format!("{path}/{name}"))).collect();

@@ -63,7 +63,9 @@ pub fn explain_as(scenario: &Scenario, cells: &[Cell], seed: u64, view: PlanView
     let shapes = ensembles_of_a_round(cells);
     // With several ensembles, each round goes through all of them.
     let ensembles = if shapes == 1 { 1 } else { shapes * u64::from(count) };
-    let how_many = plural(cells.len() as u64, "cell", "cells");
+    // A summary names the duration of one side.
+    let sides = if has_two_sides(cells) { " of two sides" } else { "" };
+    let how_many = format!("{}{sides}", plural(cells.len() as u64, "cell", "cells"));
     let how_many = match count {
         1 => how_many,
         _ => format!("{how_many}, each {count} times in {count} rounds over all of them"),
@@ -109,8 +111,7 @@ fn further_rounds(scenario: &Scenario, cells: &[Cell], planned_ms: impl FnOnce()
     if further == 0 {
         return None;
     }
-    let two_sides = cells.iter().any(|cell| cell.contest.is_some());
-    let undecided = if two_sides { ", or the planned rounds do not tell the two sides apart" } else { "" };
+    let undecided = if has_two_sides(cells) { ", or the planned rounds do not tell the two sides apart" } else { "" };
     // Servers are started anew for further rounds.
     let servers_ms = ensembles_of_a_round(cells) * AROUND_AN_ENSEMBLE_MS;
     let round_ms = planned_ms() / u64::from(planned.max(1)) + servers_ms;
@@ -125,6 +126,11 @@ fn further_rounds(scenario: &Scenario, cells: &[Cell], planned_ms: impl FnOnce()
 /// Estimated duration of this many rounds over all cells, in milliseconds.
 fn rounds_ms(cells: &[Cell], count: u32, seed: u64) -> u64 {
     rounds(cells, count).map(|cell| cell_duration_ms(&cell, &plan(&cell, seed))).sum()
+}
+
+/// Whether these are the cells of two sides that are compared.
+fn has_two_sides(cells: &[Cell]) -> bool {
+    cells.iter().any(|cell| cell.contest.is_some())
 }
 
 fn ensembles_of_a_round(cells: &[Cell]) -> u64 {

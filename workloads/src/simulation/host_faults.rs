@@ -42,7 +42,7 @@ impl SimCell {
             }
             Fault::Pause { .. } => {
                 let touches = self.touches(hosts);
-                let stop = |host: u16| self.pause_host(host).then(|| self.generation(host));
+                let stop = |host: u16| self.world.pause_host(host).then(|| self.generation(host));
                 let stopped: Vec<_> = hosts.iter().map(|&host| StoppedHost { host, process: stop(host) }).collect();
                 let count = stopped.iter().filter(|stopped| stopped.process.is_some()).count();
                 let (verified, all) = of(count);
@@ -135,7 +135,7 @@ impl SimCell {
             Remedy::Continue(stopped) => {
                 // A process that was killed in the meantime, to fence its leaders, is gone.
                 let is_there = |stopped: &&StoppedHost| stopped.process == Some(self.generation(stopped.host));
-                stopped.iter().filter(is_there).for_each(|stopped| _ = self.continue_host(stopped.host));
+                stopped.iter().filter(is_there).for_each(|stopped| _ = self.world.continue_host(stopped.host));
                 let sides = self.world.network.hosts.borrow();
                 let held = |stopped: &&StoppedHost| is_there(stopped) && sides[usize::from(stopped.host)].paused;
                 let gone_on = stopped.len() - stopped.iter().filter(held).count();

@@ -112,9 +112,11 @@ impl SimCell {
     pub(super) fn generation(&self, host: u16) -> u32 {
         self.hosts[usize::from(host)].generation.get()
     }
+}
 
+impl SimWorld {
     pub(super) fn pause_host(&self, host: u16) -> bool {
-        let mut hosts = self.world.network.hosts.borrow_mut();
+        let mut hosts = self.network.hosts.borrow_mut();
         let side = &mut hosts[usize::from(host)];
         side.alive && !std::mem::replace(&mut side.paused, true)
     }
@@ -123,35 +125,34 @@ impl SimCell {
     /// client's thread follows a moment later. Whether that thread first checks its clocks or its input is random. All
     /// of this takes the host's time, during which the process keeps its old state.
     pub(super) fn continue_host(&self, host: u16) -> bool {
-        let world = &self.world;
         let inbox = {
-            let mut hosts = world.network.hosts.borrow_mut();
+            let mut hosts = self.network.hosts.borrow_mut();
             let side = &mut hosts[usize::from(host)];
             if !std::mem::replace(&mut side.paused, false) {
                 return false;
             }
             std::mem::take(&mut side.inbox)
         };
-        let (now, each_us) = (world.clock.now(), world.timing.client_us.max(1));
+        let (now, each_us) = (self.clock.now(), self.timing.client_us.max(1));
         let is_own = |due: &ScheduledEvent| matches!(due, ScheduledEvent::Wake(..) | ScheduledEvent::Host(..));
         let (own, clients): (VecDeque<ScheduledEvent>, VecDeque<ScheduledEvent>) = inbox.into_iter().partition(is_own);
         let mut own_at = now;
         for due in own {
-            own_at = world.worked(own_at, each_us);
-            world.clock.plan(own_at, due);
+            own_at = self.worked(own_at, each_us);
+            self.clock.plan(own_at, due);
         }
-        let mut client_at = now + world.draw(2 * world.timing.waking_us + 1);
+        let mut client_at = now + self.draw(2 * self.timing.waking_us + 1);
         let is_message = |due: &ScheduledEvent| matches!(due, ScheduledEvent::Taken(..) | ScheduledEvent::Down(..));
         let (mut messages, mut clocks): (VecDeque<ScheduledEvent>, VecDeque<ScheduledEvent>) =
             clients.into_iter().partition(is_message);
         loop {
             let (first, second) =
-                if world.draw(2) == 0 { (&mut messages, &mut clocks) } else { (&mut clocks, &mut messages) };
+                if self.draw(2) == 0 { (&mut messages, &mut clocks) } else { (&mut clocks, &mut messages) };
             let Some(due) = first.pop_front().or_else(|| second.pop_front()) else { break };
-            client_at = world.worked(client_at, each_us);
-            world.clock.plan(client_at, due);
+            client_at = self.worked(client_at, each_us);
+            self.clock.plan(client_at, due);
         }
-        let side = &mut world.network.hosts.borrow_mut()[usize::from(host)];
+        let side = &mut self.network.hosts.borrow_mut()[usize::from(host)];
         side.free_at = side.free_at.max(own_at).max(client_at);
         true
     }

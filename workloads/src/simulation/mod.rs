@@ -16,6 +16,8 @@ mod patterns;
 mod process;
 mod process_faults;
 mod recipe_slot;
+#[cfg(test)]
+mod redis;
 mod run;
 mod scheduled;
 mod server_faults;

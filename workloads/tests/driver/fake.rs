@@ -1,7 +1,7 @@
 //! A backend whose clock jumps from one sleeper to the next, and on which every action succeeds.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
@@ -10,9 +10,7 @@ use futures::task::LocalSpawnExt as _;
 use hustings_record::{
     Event, Holdings, Nanos, ProcessFate, ServerLine, ServerMetrics, ServerState, TargetClass, Token,
 };
-use hustings_workloads::coordination::{
-    CreateMode, CreatedZnode, Op, OpError, Session, SessionState, Stat, States, Watch, WatchEvent,
-};
+use hustings_workloads::coordination::{SessionState, States, Watch, WatchEvent};
 use hustings_workloads::driver::{
     self, Backend, Effect, EnrolmentProgress, FloorPair, FloorStamps, InjectedFault, LinkFault, Remedy, ServerRemedy,
     State, Verification, as_planned,
@@ -20,9 +18,11 @@ use hustings_workloads::driver::{
 use hustings_workloads::plan::{PlannedFault, ResolvedTarget};
 use hustings_workloads::scenario::{Cell as Parameters, placement};
 
+use crate::group_session::GroupSession;
+
 pub(crate) struct FakeBackend {
     state: State,
-    now: Cell<Nanos>,
+    now: Rc<Cell<Nanos>>,
     sleepers: RefCell<Vec<(Nanos, Waker)>>,
     events: RefCell<Vec<Event>>,
     spawner: LocalSpawner,
@@ -31,6 +31,8 @@ pub(crate) struct FakeBackend {
     /// The time at which the cell is cut short.
     cut_at: Nanos,
     verifying: VerificationDelays,
+    /// The sessions that its servers give, one each.
+    sessions: RefCell<VecDeque<GroupSession>>,
 }
 
 /// The time that a backend takes to verify a fault that is in effect.
@@ -58,13 +60,14 @@ fn run(cell: &Parameters, seed: u64, are_enrolled: bool, cut_at: Nanos, verifyin
     let mut pool = LocalPool::new();
     let fake = Rc::new(FakeBackend {
         state: State::new(Rc::new(cell.clone()), seed, placement(cell, seed)),
-        now: Cell::new(1_000_000_000),
+        now: Rc::new(Cell::new(1_000_000_000)),
         sleepers: RefCell::default(),
         events: RefCell::default(),
         spawner: pool.spawner(),
         are_enrolled,
         cut_at,
         verifying,
+        sessions: RefCell::default(),
     });
     let (own, done) = (fake.clone(), Rc::new(Cell::new(false)));
     let over = done.clone();
@@ -92,6 +95,21 @@ fn run(cell: &Parameters, seed: u64, are_enrolled: bool, cut_at: Nanos, verifyin
 }
 
 impl FakeBackend {
+    /// A backend with this clock, of a cell that nobody drives. Its servers give these sessions.
+    pub(crate) fn of_servers(cell: &Parameters, now: Rc<Cell<Nanos>>, sessions: VecDeque<GroupSession>) -> Self {
+        Self {
+            state: State::new(Rc::new(cell.clone()), 1, placement(cell, 1)),
+            now,
+            sleepers: RefCell::default(),
+            events: RefCell::default(),
+            spawner: LocalPool::new().spawner(),
+            are_enrolled: true,
+            cut_at: Nanos::MAX,
+            verifying: VerificationDelays::default(),
+            sessions: RefCell::new(sessions),
+        }
+    }
+
     fn proof(&self) -> Verification {
         let now = self.now.get();
         Verification { from: now, to: now, verified: true, ..Verification::default() }
@@ -100,7 +118,7 @@ impl FakeBackend {
 
 impl Backend for FakeBackend {
     type Error = &'static str;
-    type Session = ImpossibleSession;
+    type Session = GroupSession;
 
     fn state(&self) -> &State {
         &self.state
@@ -163,8 +181,8 @@ impl Backend for FakeBackend {
         self.state.cell.servers
     }
 
-    async fn connect_to(&self, _: u32) -> Option<ImpossibleSession> {
-        None
+    async fn connect_to(&self, _: u32) -> Option<GroupSession> {
+        self.sessions.borrow_mut().pop_front()
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + 'static) {
@@ -253,51 +271,21 @@ impl Backend for FakeBackend {
     }
 }
 
-/// The session type of this backend, which never gives one.
-pub(crate) enum ImpossibleSession {}
+/// A watch, or a subscription to states: no session of this backend gives one.
+pub(crate) enum ImpossibleWatch {}
 
-impl Watch for ImpossibleSession {
+impl Watch for ImpossibleWatch {
     async fn fired(&mut self) -> WatchEvent {
         match *self {}
     }
 }
 
-impl States for ImpossibleSession {
+impl States for ImpossibleWatch {
     fn now(&mut self) -> SessionState {
         match *self {}
     }
 
     async fn changed(&mut self) -> SessionState {
         match *self {}
-    }
-}
-
-/// Methods of a value that there is not.
-macro_rules! never {
-    ($([$($is_async:tt)?] fn $name:ident($($argument:ty),*) -> $result:ty;)+) => {
-        $($($is_async)? fn $name(&self, $(_: $argument),*) -> $result { match *self {} })+
-    };
-}
-
-impl Session for ImpossibleSession {
-    type Watch = Self;
-    type States = Self;
-
-    never! {
-        [] fn id() -> i64;
-        [] fn timeout_ms() -> u64;
-        [] fn states() -> Self;
-        [] fn requests() -> u64;
-        [async] fn create(&str, &[u8], CreateMode) -> Result<CreatedZnode, OpError>;
-        [async] fn delete(&str, Option<i32>) -> Result<(), OpError>;
-        [async] fn children(&str) -> Result<Vec<String>, OpError>;
-        [async] fn children_and_watch(&str) -> Result<(Vec<String>, Self), OpError>;
-        [async] fn exists(&str) -> Result<Option<Stat>, OpError>;
-        [async] fn exists_and_watch(&str) -> Result<(Option<Stat>, Self), OpError>;
-        [async] fn get(&str) -> Result<(Vec<u8>, Stat), OpError>;
-        [async] fn get_and_watch(&str) -> Result<(Vec<u8>, Stat, Self), OpError>;
-        [async] fn set(&str, &[u8], Option<i32>) -> Result<Stat, OpError>;
-        [async] fn multi(Vec<Op>) -> Result<(), OpError>;
-        [async] fn sync(&str) -> Result<(), OpError>;
     }
 }

@@ -2,6 +2,8 @@
 //! hits and is healed at its planned time.
 
 mod fake;
+mod group_session;
+mod parent;
 
 use std::collections::BTreeSet;
 

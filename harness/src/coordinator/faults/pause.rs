@@ -12,15 +12,12 @@ use hustings_record::{Evidence, Nanos, ProcessFate};
 use hustings_workloads::driver::{Effect, InjectedFault, Remedy, StoppedHost, Verification};
 use hustings_workloads::plan::ResolvedTarget;
 use rustix::process::Signal;
-use tokio::task::spawn_blocking;
 
 use crate::coordinator::hosts::HostProcess;
 use crate::coordinator::live_cell::LiveCell;
 use crate::process::clock;
-use crate::process::procfs::{ProcessId, fate_of, process_state};
-
-/// The kernel shows the new state well within this.
-const SEEN_AT_MOST: Duration = Duration::from_secs(1);
+use crate::process::pause::{SEEN_AT_MOST, all_stopped};
+use crate::process::procfs::{fate_of, process_state};
 
 pub(super) async fn inject(cell: &Rc<LiveCell>, hit: &ResolvedTarget, effect: &Effect) -> InjectedFault {
     let (mut proof, stopped) = stop(cell, &hit.hosts, effect).await;
@@ -70,25 +67,6 @@ async fn stop(cell: &Rc<LiveCell>, hosts: &[u16], effect: &Effect) -> (Verificat
         signalled.seen.push(format!("host {host}: {why}"));
     }
     (signalled.proof(), stopped)
-}
-
-/// Waits until all processes of a stopped program are stopped. Calls `waits` if they are not at once.
-async fn all_stopped(program: ProcessId, waits: impl FnOnce()) -> Result<(), String> {
-    // The search reads the environments of all processes.
-    let found = spawn_blocking(move || program.with_descendants()).await;
-    let found = found.map_err(|error| format!("the program's processes could not be listed: {error}"))?;
-    let (until, mut waits) = (clock::now() + nanos(SEEN_AT_MOST), Some(waits));
-    let is_running = |process: &&ProcessId| process.is_alive() && process_state(process.pid) != Some('T');
-    loop {
-        let Some(running) = found.iter().find(is_running) else { return Ok(()) };
-        if let Some(waits) = waits.take() {
-            waits();
-        }
-        if clock::now() > until {
-            return Err(format!("process {} of the program is not stopped and runs on", running.pid));
-        }
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
 }
 
 /// The results of signals to hosts.
@@ -148,71 +126,14 @@ async fn wait_for_state(pid: u32, stopped: bool) -> Option<char> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::process::CommandExt as _;
-    use std::process::{Child, Command};
-
-    use rustix::process::{Pid, kill_process, kill_process_group};
-
     use super::*;
-    use crate::process::procfs::PROGRAM_VARIABLE;
-
-    /// A shell that carries the mark of a program. Its processes end with the test.
-    struct MarkedShell {
-        child: Child,
-        mark: ProcessId,
-    }
-
-    impl MarkedShell {
-        fn start(script: &str) -> Self {
-            // No process has started this late, so the mark is this test's own.
-            let mark = ProcessId { pid: std::process::id(), started: clock::now() };
-            let mut shell = Command::new("sh");
-            shell.args(["-c", script]).env(PROGRAM_VARIABLE, mark.mark()).process_group(0);
-            Self { child: shell.spawn().expect("a shell"), mark }
-        }
-
-        /// The pid of `sleep`, once it runs.
-        async fn sleeper(&self) -> u32 {
-            let until = clock::now() + nanos(Duration::from_secs(20));
-            loop {
-                let mut all = self.mark.with_descendants().into_iter();
-                if let Some(found) = all.find(|process| process.command_line().starts_with("sleep ")) {
-                    return found.pid;
-                }
-                assert!(clock::now() < until, "no sleep was started");
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-        }
-    }
-
-    impl Drop for MarkedShell {
-        fn drop(&mut self) {
-            self.mark.kill_descendants();
-            let _ = self.child.wait();
-        }
-    }
-
-    fn raw(pid: u32) -> Pid {
-        i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a pid")
-    }
-
-    #[tokio::test]
-    async fn a_pause_is_not_verified_while_a_process_of_the_program_runs_on_in_another_group() {
-        let shell = MarkedShell::start("setsid sleep 60 & wait");
-        let worker = shell.sleeper().await;
-        kill_process_group(raw(shell.child.id()), Signal::STOP).expect("stopped");
-        assert_eq!(wait_for_state(shell.child.id(), true).await, Some('T'));
-        let why = all_stopped(shell.mark, || ()).await.expect_err("the worker runs on");
-        assert!(why.contains(&format!("process {worker} ")), "{why}");
-        kill_process(raw(worker), Signal::STOP).expect("stopped");
-        assert_eq!(all_stopped(shell.mark, || panic!("all are stopped")).await, Ok(()));
-    }
+    use crate::process::marked_shell::MarkedShell;
 
     #[tokio::test]
     async fn a_heal_is_not_verified_if_somebody_else_has_continued_the_process_before() {
         let shell = MarkedShell::start("exec sleep 60");
         let pid = shell.sleeper().await;
-        let signal = |signal: Signal| -> std::io::Result<()> { Ok(kill_process(raw(pid), signal)?) };
+        let signal = |signal: Signal| MarkedShell::signal(pid, signal);
         for is_continued_before in [false, true] {
             let mut paused = SignalResults::new(true);
             paused.send((0, pid), true, signal).await;

@@ -75,6 +75,29 @@ fn a_token_that_nobody_knew_when_the_lead_was_granted_is_known_once_it_is_told()
 }
 
 #[test]
+fn a_token_of_minus_one_is_no_token() {
+    let mut beliefs = beliefs(EvidenceSource::Report);
+    let said = FromProgram::Grant {
+        slot: SLOT,
+        term: 1,
+        t0: 1_000,
+        t1: 1_500,
+        node: Some("n-1".into()),
+        token: Some(-1),
+        session: None,
+    };
+    let granted = beliefs.reported(2_000, &said, &held()).unwrap();
+    let own = Token { czxid: 100, session: 70 };
+    assert_eq!(granted.belief, Some((SLOT, Some(own))), "by the connections, as without a token");
+    let sent = |term| WriteStatement { term, token: Some(-1), t: None };
+    let written = |term, held| beliefs.written_by(SLOT, &sent(term), held, |_| None).token;
+    assert_eq!([Some(1), None].map(|term| written(term, HeldZnodes::default())), [own; 2]);
+    // Without reports, a write counts for what the slot holds.
+    let by_effect = since_hello(EvidenceSource::Effect, 0);
+    assert_eq!(by_effect.written_by(SLOT, &sent(None), held(), |_| None).token, own);
+}
+
+#[test]
 fn what_cannot_be_is_no_report() {
     let odd = |beliefs: &mut ProgramBeliefs, said: FromProgram| beliefs.reported(10_000, &said, &held()).unwrap_err().0;
     let mut fresh = beliefs(EvidenceSource::Report);

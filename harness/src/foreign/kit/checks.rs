@@ -319,13 +319,7 @@ impl Examination<'_> {
             text.to_owned(),
         );
         self.one_writes("gives_up_when_its_session_ends").await;
-        let late = self.stale_since(leader, from);
-        let text = match next {
-            Some(after) => {
-                format!("another one wrote after {} ms, and {late} stale writes came after that", after / 1_000_000)
-            }
-            None => "nobody else wrote".to_owned(),
-        };
+        let text = self.of_successor(leader, from, next);
         self.found("hands_over_when_its_session_ends", Need::Required, EvidenceSource::Effect, next.is_some(), text);
         Ok(())
     }
@@ -360,21 +354,15 @@ impl Examination<'_> {
         let number = self.guest_of(leader).number;
         let from = clock::now();
         step!(self.signalled(number, (Signal::STOP, "SIGSTOP")));
+        let stopped = self.guests[number].program.all_stopped().await;
         let next = self.succeeded(write, from, SUCCEEDS_WITHIN).await;
         step!(self.signalled(number, (Signal::CONT, "SIGCONT")));
         let woke = clock::now();
         self.stopped.push((number, (from, woke)));
         tokio::time::sleep(Duration::from_millis(TIMEOUT_MS)).await;
-        let late = self.stale_since(leader, from);
-        let text = match next {
-            Some(after) => format!(
-                "another one wrote after {} ms; {late} stale writes came after that, {} of them on waking",
-                after / 1_000_000,
-                self.stale_since(leader, woke)
-            ),
-            None => "nobody else wrote".to_owned(),
-        };
-        self.found("hands_over_when_it_is_stopped", Need::Required, EvidenceSource::Effect, next.is_some(), text);
+        let fits = stopped.is_ok() && next.is_some();
+        let text = stopped.err().unwrap_or_else(|| self.of_successor(leader, from, next));
+        self.found("hands_over_when_it_is_stopped", Need::Required, EvidenceSource::Effect, fits, text);
         self.one_writes("gives_up_when_it_wakes").await;
         Ok(Ok(()))
     }

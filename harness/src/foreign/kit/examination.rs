@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use hustings_record::numbers::to_u32;
+use hustings_record::words::plural;
 use hustings_record::{EvidenceSource, Nanos};
 
 use super::super::message::{Ability, FromProgram};
@@ -42,6 +43,8 @@ pub(super) struct ReceivedWrite {
     /// The czxid of its token; 0 if unknown.
     pub(super) czxid: i64,
     pub(super) stale: bool,
+    /// The fence refused it.
+    pub(super) refused: bool,
 }
 
 impl<'a> Examination<'a> {
@@ -113,7 +116,8 @@ impl<'a> Examination<'a> {
     pub(super) fn writes_since(&self, election: u32, from: Nanos) -> Vec<ReceivedWrite> {
         self.stage.facts(|fact| match fact.what {
             StageEventKind::Wrote { slot, czxid, taken, .. } if election_of(slot) == election && fact.t >= from => {
-                Some(ReceivedWrite { t: fact.t, slot, czxid, stale: taken.unfenced_stale })
+                let (stale, refused) = (taken.unfenced_stale, taken.fenced_rejected);
+                Some(ReceivedWrite { t: fact.t, slot, czxid, stale, refused })
             }
             _ => None,
         })
@@ -138,8 +142,20 @@ impl<'a> Examination<'a> {
 
     /// Stale writes of a slot since `from`.
     pub(super) fn stale_since(&self, slot: u32, from: Nanos) -> usize {
+        self.stale_writes(slot, from).len()
+    }
+
+    fn stale_writes(&self, slot: u32, from: Nanos) -> Vec<ReceivedWrite> {
         let writes = self.writes_since(election_of(slot), from);
-        writes.iter().filter(|write| write.slot == slot && write.stale).count()
+        writes.into_iter().filter(|write| write.slot == slot && write.stale).collect()
+    }
+
+    /// What followed the loss of a leader at `from`: the time until another one wrote, and the old one's stale writes.
+    pub(super) fn of_successor(&self, leader: u32, from: Nanos, next: Option<Nanos>) -> String {
+        let Some(after) = next else { return "nobody else wrote".to_owned() };
+        let stale = self.stale_writes(leader, from);
+        let refused = stale.iter().filter(|write| write.refused).count();
+        format!("another one wrote after {} ms; {}", after / 1_000_000, of_stale(stale.len(), refused))
     }
 
     pub(super) fn found(&mut self, name: &'static str, need: Need, grade: EvidenceSource, fits: bool, text: String) {
@@ -225,8 +241,32 @@ impl<'a> Examination<'a> {
     }
 }
 
+/// What became of a former leader's stale writes: the fence has to refuse them.
+fn of_stale(stale: usize, refused: usize) -> String {
+    let writes = plural(stale as u64, "stale write", "stale writes");
+    let them = if stale == 1 { "it" } else { "them" };
+    match (stale, refused) {
+        (0, _) => "no stale write followed".to_owned(),
+        (all, refused) if all == refused => format!("{writes} followed, and the fence refused {them}, as it should"),
+        (_, refused) => format!("{writes} followed, and the fence refused only {refused}"),
+    }
+}
+
 /// All slots that a program with this number may take.
 pub(super) fn guest_slots(number: usize) -> impl Iterator<Item = u32> {
     let first = to_u32(number) * ELECTIONS;
     first..first + ELECTIONS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_stale;
+
+    #[test]
+    fn stale_writes_that_the_fence_refused_read_as_no_accusation() {
+        assert_eq!(of_stale(0, 0), "no stale write followed");
+        assert_eq!(of_stale(1, 1), "1 stale write followed, and the fence refused it, as it should");
+        assert_eq!(of_stale(12, 12), "12 stale writes followed, and the fence refused them, as it should");
+        assert_eq!(of_stale(3, 2), "3 stale writes followed, and the fence refused only 2");
+    }
 }

@@ -262,7 +262,7 @@ impl HostedProgram {
         let (sent, is_stamped) = (stamped.unwrap_or(t), stamped.is_some());
         let TermBasis { token, node } = lead;
         let node = node.filter(|_| !token.is_ordered());
-        shared.tell(FromHost::Write { cand: slot, token, node, sent, is_stamped });
+        shared.tell(FromHost::Write { cand: slot, token, node, sent, is_stamped, came: t });
         told
     }
 

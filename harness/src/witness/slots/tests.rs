@@ -220,6 +220,90 @@ fn a_connection_that_goes_and_comes_is_told_and_so_is_another_session() {
     assert!(matches!(anew[3], Event::Joined { session: 71, .. }), "{anew:?}");
 }
 
+/// Another session asks for what is there, on a connection of its own.
+fn reads_along(slots: &mut Slots, t: Nanos, shows: ReplyContent) -> Vec<Event> {
+    let reads = [(op_code::EXISTS, "/c/g1/n-0"), (op_code::GET_DATA, "/c/g1/n-0"), (op_code::GET_CHILDREN, "/c/g1")];
+    let mut events = Vec::new();
+    for (xid, (op, path)) in (1..).zip(reads) {
+        let listed = ReplyContent::Names(vec!["n-0".to_owned(), format!("{GUID}0000000002")]);
+        let shows = if op == op_code::GET_CHILDREN { listed } else { shows.clone() };
+        events.extend(take(slots, t, 9, answered(&request(xid, op, path), 200, 0, shows)));
+    }
+    events
+}
+
+#[test]
+fn a_session_that_only_reads_never_replaces_the_one_that_owns_the_znode() {
+    let owned = ReplyContent::There { czxid: 100, session: 70 };
+    for queue in [true, false] {
+        let mut slots = slots(queue);
+        take(&mut slots, 0, 1, [established(70)]);
+        take(&mut slots, 0, 9, [established(79)]);
+        take(&mut slots, 1, 1, carried_out(&request(1, op_code::CREATE, "/c/g1/n-0"), Some(100)));
+        slots.settle(QUIET_NS * 2, &mut |_| {});
+        assert!(reads_along(&mut slots, QUIET_NS * 3, owned.clone()).is_empty(), "queue: {queue}");
+        assert_eq!(slots.slot(4).unwrap().session, Some(70));
+        assert_eq!(rests_on(&slots, None), Some(("n-0", Some(100))));
+        // Nor while the owner has no connection; its requests are not the owner's.
+        take(&mut slots, QUIET_NS * 4, 1, [RelayEvent::Ended { failure: None }]);
+        assert!(reads_along(&mut slots, QUIET_NS * 5, owned.clone()).is_empty(), "queue: {queue}");
+        assert_eq!(slots.slot(4).unwrap().waiting, 0);
+        // The end of its session ends that.
+        take(&mut slots, QUIET_NS * 6, 2, [RelayEvent::Said(DecodedMessage::Expired { session: 70 })]);
+        let events = reads_along(&mut slots, QUIET_NS * 7, ReplyContent::Nothing);
+        assert!(matches!(events[0], Event::Incarnation { session: 79, .. }), "{events:?}");
+    }
+}
+
+#[test]
+fn a_session_that_only_reads_never_replaces_one_whose_create_has_no_answer() {
+    let nothing = ReplyContent::Nothing;
+    let create = request(3, op_code::CREATE, &format!("/c/g1/{GUID}"));
+    for is_lost in [true, false] {
+        let mut slots = slots(true);
+        take(&mut slots, 0, 1, [established(70)]);
+        take(&mut slots, 0, 9, [established(79)]);
+        take(&mut slots, 10, 1, [RelayEvent::Said(DecodedMessage::Asked(create.clone()))]);
+        if is_lost {
+            take(&mut slots, 20, 1, [RelayEvent::Ended { failure: None }]);
+            take(&mut slots, 30, 1, [established(70)]);
+        }
+        assert!(reads_along(&mut slots, 40, nothing.clone()).is_empty(), "lost: {is_lost}");
+        // It is the owner that knows which of the listed znodes is its own.
+        let joined = take(&mut slots, 50, 1, list(&["n-0", &format!("{GUID}0000000002")]));
+        let knows = matches!(&joined[..], [Event::Joined { session: 70, node: Some(_), .. }]);
+        assert!(knows == is_lost && slots.slot(4).unwrap().session == Some(70), "{joined:?}");
+    }
+}
+
+#[test]
+fn a_lock_that_another_one_has_by_now_keeps_nobody_s_slot() {
+    let mut slots = slots(false);
+    take(&mut slots, 0, 1, [established(70)]);
+    take(&mut slots, 1, 1, carried_out(&request(1, op_code::CREATE, "/c/g1/n-0"), Some(100)));
+    take(&mut slots, 5, 1, [RelayEvent::Ended { failure: None }]);
+    // Its client gave that session up, and begins another one.
+    take(&mut slots, 6, 9, [established(79)]);
+    let exists = request(1, op_code::EXISTS, "/c/g1/n-0");
+    let there = |czxid, session| ReplyContent::There { czxid, session };
+    // A server that is behind shows an older lock.
+    for still in [answered(&exists, 99, NO_NODE, ReplyContent::Nothing), answered(&exists, 99, 0, there(90, 60))] {
+        assert!(take(&mut slots, 7, 9, still).is_empty());
+    }
+    let events = take(&mut slots, 8, 9, answered(&exists, 200, 0, there(150, 80)));
+    assert!(
+        matches!(
+            events[..],
+            [
+                Event::Left { session: 70, .. },
+                Event::Incarnation { session: 79, .. },
+                Event::Joined { session: 79, node: None, .. }
+            ]
+        ),
+        "{events:?}"
+    );
+}
+
 #[test]
 fn whoever_needs_no_znode_to_stand_stands_when_it_first_asks() {
     let mut slots = slots(false);

@@ -20,7 +20,8 @@ fn sites(scene: &IndexedCell<'_>) -> Sites {
             let term = scene.term(place);
             let enough = INTERVALS * scene.index.info.work_interval_ms * 1_000_000 + BEYOND_NS;
             term.definite().is_some_and(|led| {
-                let judged = (led.0, led.1.min(window.1).max(led.0));
+                // Without its writes, a belief may be known for less long.
+                let judged = (led.0, term.reported_end.min(window.1).max(led.0));
                 // Short stalls make a silence inconclusive.
                 let stalled = scene.index.lives.stalled_for(&[term.host], judged);
                 judged.1 - judged.0 >= enough + stalled && runs(scene, term, led)

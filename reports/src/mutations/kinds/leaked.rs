@@ -1,8 +1,8 @@
 //! When the drain has ended, the servers list znodes, sessions or watches that they should not hold any more.
 
 use super::*;
-use crate::check::lists::ROOT;
 use crate::check::participation::Participation;
+use crate::index::ROOT;
 
 /// A name that no recipe gives.
 const LEFT: &str = "left-behind-n_0000000000";

@@ -368,6 +368,10 @@ fn standing(cell: &CellSummary) -> Vec<Fact> {
         Fact::new("As the servers list them, at first", listed(s.begin.as_ref())),
         Fact::new("As the servers list them, at the end", listed(s.end.as_ref())),
     ]);
+    facts.extend(s.end.as_ref().map(|end| {
+        let too_short = if end.leaks_judged { "" } else { " of sessions in use; the cell was too short for others" };
+        Fact::new("Sessions, znodes and watches left behind", format!("{}{too_short}", format::count(end.left())))
+    }));
     facts
 }
 

@@ -27,4 +27,4 @@ pub(crate) use page::Page;
 pub(crate) use pools::{PoolRow, not_shown, pooled, shown};
 pub(crate) use problems::Problem;
 pub(crate) use row::{CellRow, Rows, rows};
-pub(crate) use run::{Banner, banner, facts, remarks};
+pub(crate) use run::{Banner, banner, facts, remarks, why_unfinished};

@@ -70,7 +70,8 @@ struct PageDefinition {
 
 impl PagePart {
     fn all() -> Vec<Self> {
-        let all = definitions::all();
+        let mut all = definitions::all();
+        all.retain(|one| definitions::PARTS.contains(&one.part));
         let parts = all.chunk_by(|one, next| one.part == next.part).filter_map(|part| Some((part.first()?.part, part)));
         let shown =
             |one: &Definition| PageDefinition { title: one.title, text: Value::from_safe_string(html(one.short)) };

@@ -11,7 +11,7 @@ use crate::compare::{ComparisonReport, overall};
 use crate::render::{clean, compared, format};
 use crate::state::{State, StateBadge};
 use crate::summary::{CellSummary, Summary};
-use hustings_record::{EnsembleKind, Manifest, RunState};
+use hustings_record::{EnsembleKind, Manifest, RunState, WarningKind};
 
 /// Problems named at the top; the rest is counted.
 const PROBLEMS_MAX: usize = 12;
@@ -213,7 +213,8 @@ fn machine_and_day(manifest: &Manifest) -> Vec<Fact> {
     if manifest.ensemble_kind == EnsembleKind::Simulated {
         return vec![Fact::new("Machine", format!("none: {}", manifest.ensemble_kind))];
     }
-    vec![
+    let load = |text: &str, of: &str| format!("{} (one-minute average{of})", clean::short(text, 20));
+    let mut facts = vec![
         Fact::new(
             "Machine",
             format!(
@@ -224,10 +225,15 @@ fn machine_and_day(manifest: &Manifest) -> Vec<Fact> {
                 clean::short(&machine.kernel, 80)
             ),
         ),
-        Fact::new("Load when it began", format!("{} (one-minute average)", clean::short(&machine.load_1m, 20))),
+        Fact::new("Load when it began", load(&machine.load_1m, "")),
+    ];
+    let ended = machine.load_1m_end.as_ref().map(|end| load(end, ", its own included"));
+    facts.extend(ended.map(|load| Fact::new("Load when it ended", load)));
+    facts.extend([
         Fact::new("Began", clean::short(&manifest.started_utc, 40)),
         Fact::new("Ended", manifest.ended_utc.as_ref().map_or("not noted".into(), |ended| clean::short(ended, 40))),
-    ]
+    ]);
+    facts
 }
 
 /// The kind of ensemble, and how busy the machine was.
@@ -239,9 +245,16 @@ fn conditions(manifest: &Manifest) -> String {
     if kind == EnsembleKind::Simulated {
         return format!("Ensemble: {ensemble}.");
     }
-    let (cores, load) = (manifest.machine.cores.into(), clean::short(&manifest.machine.load_1m, 20));
-    let cores = format::plural(cores, "core", "cores");
-    format!("Ensemble: {ensemble}. Machine: {cores}, load {load} when the run began (one-minute average).")
+    let machine = &manifest.machine;
+    let (cores, load) = (format::plural(machine.cores.into(), "core", "cores"), clean::short(&machine.load_1m, 20));
+    let load = match &machine.load_1m_end {
+        Some(end) => {
+            let end = clean::short(end, 20);
+            format!("load {load} before the run and {end} in its last minute, its own included (one-minute averages)")
+        }
+        None => format!("load {load} when the run began (one-minute average)"),
+    };
+    format!("Ensemble: {ensemble}. Machine: {cores}, {load}.")
 }
 
 /// How often configurations were run.
@@ -273,16 +286,26 @@ fn timeouts(summary: &Summary) -> String {
     if words.is_empty() { format::NOTHING.into() } else { words }
 }
 
+/// Why the run did not come to its end. Empty if it did.
+pub(crate) fn why_unfinished(summary: &Summary) -> Vec<String> {
+    let manifest = &summary.manifest;
+    let errors = manifest.warnings.iter().filter(|warning| warning.kind == WarningKind::Aborted);
+    let errors: Vec<String> = errors.map(ToString::to_string).collect();
+    let ended = ended(manifest).map(str::to_owned);
+    ended.into_iter().chain(first_lines(&errors, LINES_MAX, CHARS_MAX)).collect()
+}
+
 fn cautions(summary: &Summary) -> Vec<String> {
     let mut lines: Vec<String> = ended(&summary.manifest).into_iter().map(str::to_owned).collect();
     lines.extend(warnings(summary));
     lines
 }
 
-/// What must be known before any figure is believed, without the page beside it.
-pub(crate) fn remarks(summary: &Summary) -> Vec<String> {
-    let untestable = not_testable(summary).map(|told| format!("{told} The report says why, cell by cell."));
-    warnings(summary).into_iter().chain(untestable).collect()
+/// What must be known before any figure is believed, without the page beside it: lines and their signs.
+pub(crate) fn remarks(summary: &Summary) -> Vec<(&'static str, String)> {
+    let untestable = not_testable(summary).map(|text| format!("{text} The report says why, cell by cell."));
+    let untestable = untestable.map(|text| (State::Untestable.sign(), text));
+    warnings(summary).into_iter().map(|warning| ("!", warning)).chain(untestable).collect()
 }
 
 fn warnings(summary: &Summary) -> Vec<String> {
@@ -305,7 +328,8 @@ fn not_testable(summary: &Summary) -> Option<String> {
     let named: Vec<String> = checks.iter().map(|(name, cells)| format!("{name} ({cells})")).collect();
     (cells > 0).then(|| {
         format!(
-            "Not testable in {}: checks that would have passed whatever had gone wrong: {}.",
+            "Not testable in {}: {}. Such a pass proves nothing: nothing happened in its cell that the check could have caught. It \
+             changes no verdict.",
             format::plural(cells, "cell", "cells"),
             named.join(", ")
         )
@@ -316,7 +340,9 @@ fn ended(manifest: &Manifest) -> Option<&'static str> {
     match manifest.state {
         RunState::Completed => None,
         RunState::Running => Some("This run has no end on record: it is still running, or it was killed."),
-        RunState::Interrupted => Some("This run was interrupted; what it recorded until then is here."),
+        RunState::Interrupted => {
+            Some("This run was interrupted (Ctrl-C or another signal); what it recorded until then is here.")
+        }
         RunState::Aborted => {
             Some("This run was ended by an error of the infrastructure; what it recorded until then is here.")
         }

@@ -27,7 +27,7 @@ pub struct BenchWorld {
     /// An unrelated session, for requests and actions from outside; `None` at the end.
     outside: RefCell<Option<Rc<SimSession>>>,
     candidates: RefCell<Vec<Rc<BenchCandidate>>>,
-    state: Rc<BenchState>,
+    pub(super) state: Rc<BenchState>,
 }
 
 impl BenchWorld {
@@ -298,7 +298,7 @@ impl BenchWorld {
         self.world.network.hold(to_u16(index), way);
     }
 
-    fn candidate(&self, index: usize) -> Rc<BenchCandidate> {
+    pub(super) fn candidate(&self, index: usize) -> Rc<BenchCandidate> {
         self.candidates.borrow()[index].clone()
     }
 }

@@ -3,6 +3,8 @@
 
 mod bench_candidate;
 mod bench_world;
+#[cfg(test)]
+mod redis_managers;
 mod sync_points;
 
 use std::rc::Rc;
