@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what building and running need and this machine lacks: a Java runtime, ZooKeeper's jars, what OpenSSL bindings
-# are built with; with --tests also a browser, other clients with their recipes, a wall clock that can be set, and openssl; with
+# are built with; with --tests also a browser, other clients with their recipes, a wall clock that can be set, Redis, and openssl; with
 # --images what ci/images/build.sh needs.
 # Asks nothing, starts nothing, does nothing when nothing is missing.
 set -euo pipefail
@@ -53,6 +53,9 @@ have_c_client() { have cc && printf '#include <zookeeper/zookeeper.h>\n' | cc -D
 
 have_go_client() { have go && [ -d /usr/share/gocode/src/github.com/samuel/go-zookeeper/zk ]; }
 
+# The package redis-tools has the server under another name; redis-server would start a service.
+have_redis() { have redis-server || have redis-check-rdb; }
+
 have_faketime() { ls /usr/lib/*/faketime/libfaketimeMT.so.1 >/dev/null 2>&1; }
 
 # Prints the packages for all that is missing.
@@ -73,6 +76,7 @@ missing() {
     have_c_client || echo libzookeeper-mt-dev
     have_go_client || echo golang-go golang-github-samuel-go-zookeeper-dev
     have_faketime || echo libfaketime
+    have_redis || echo redis-tools
   fi
   if [ "$images" = yes ]; then
     have mmdebstrap || echo mmdebstrap

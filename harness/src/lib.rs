@@ -19,6 +19,7 @@ pub mod process;
 pub mod protocol;
 pub mod proxy;
 pub mod recording;
+pub mod redis;
 pub(crate) mod sidecar;
 pub mod simulate;
 pub mod wire;

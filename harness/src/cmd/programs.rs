@@ -1,6 +1,6 @@
 //! Checks the programs of a run before anything is started.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -9,8 +9,9 @@ use hustings_workloads::adapters::Adapter;
 use hustings_workloads::scenario::{
     Cell, ForeignSpec, RESOURCE_PLACEHOLDER, Scenario, says_where_to_write, uses_placeholders,
 };
-use rustix::fs::{Access, access};
 use tokio::process::Command;
+
+use crate::process::installed;
 
 /// Time limit for `--version`, which normally takes far less.
 const SAYS_WITHIN: Duration = Duration::from_secs(10);
@@ -62,7 +63,7 @@ pub(super) fn holds_one_candidate(
 pub(super) fn is_there(command: &[String]) -> anyhow::Result<()> {
     match command.first() {
         // A path with a placeholder for a folder of the run exists only once the run has begun.
-        Some(name) if !name.contains('{') && found(name).is_none() => {
+        Some(name) if !name.contains('{') && installed::program(name).is_none() => {
             if name.contains('/') && Path::new(name).is_file() {
                 bail!("{name} is not executable; `chmod +x` makes it so, or name what runs it, as in `python3 {name}`");
             }
@@ -71,16 +72,6 @@ pub(super) fn is_there(command: &[String]) -> anyhow::Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// Finds a program in the same way as a shell.
-fn found(name: &str) -> Option<PathBuf> {
-    let can_start = |path: &PathBuf| path.is_file() && access(path, Access::EXEC_OK).is_ok();
-    if name.contains('/') {
-        return Some(PathBuf::from(name)).filter(can_start);
-    }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(name)).find(can_start)
 }
 
 /// Checks by its version output that the program is hustings.

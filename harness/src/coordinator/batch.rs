@@ -6,15 +6,20 @@ use std::collections::BTreeMap;
 use crate::coordinator::hosts::HostMessage;
 use crate::protocol::FromHost;
 
-/// Orders writes and fencings by the timestamps of their hosts. A program's own timestamp does not count: it may be from
-/// long before. Each host's messages stay in their own order.
+/// A host may receive a write this long after its program sent it.
+const HANDED_OVER_NS: u64 = 5_000_000;
+
+/// Orders writes and fencings by the timestamps of their hosts. A program's own timestamp from long before its host had
+/// the write does not count. Each host's messages stay in their own order.
 pub(super) fn in_order_of_sending(batch: impl Iterator<Item = HostMessage>) -> impl Iterator<Item = HostMessage> {
     let mut reached: BTreeMap<u16, u64> = BTreeMap::new();
     let mut placed: Vec<(u64, HostMessage)> = batch
         .map(|inbound| {
             let reached = reached.entry(inbound.host).or_insert(0);
             match &inbound.message {
-                Some(FromHost::Write { came, .. }) if *came > 0 => *reached = (*reached).max(*came),
+                Some(FromHost::Write { sent, came, .. }) if *came > sent.saturating_add(HANDED_OVER_NS) => {
+                    *reached = (*reached).max(*came);
+                }
                 Some(FromHost::Write { sent, .. } | FromHost::Fence { sent, .. }) => *reached = (*reached).max(*sent),
                 _ => {}
             }
@@ -54,8 +59,12 @@ mod tests {
 
     #[test]
     fn a_program_does_not_get_ahead_of_others_by_dating_its_write_back() {
-        let batch = vec![write_that_came(0, 60, 61), write_that_came(1, 10, 70)];
-        assert_eq!(ordered(batch), [(0, Some(60)), (1, Some(10))]);
+        let ms = 1_000_000;
+        let batch = vec![write_that_came(0, 60 * ms, 61 * ms), write_that_came(1, 10 * ms, 70 * ms)];
+        assert_eq!(ordered(batch), [(0, Some(60 * ms)), (1, Some(10 * ms))]);
+        // A host that is busy for a moment changes nothing.
+        let batch = vec![write_that_came(0, 60 * ms, 64 * ms), write_that_came(1, 61 * ms, 62 * ms)];
+        assert_eq!(ordered(batch), [(0, Some(60 * ms)), (1, Some(61 * ms))]);
     }
 
     #[test]

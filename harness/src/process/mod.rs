@@ -3,7 +3,9 @@
 pub mod capacity;
 pub mod child;
 pub mod clock;
+pub(crate) mod guarded;
 pub(crate) mod http_proxy;
+pub(crate) mod installed;
 pub mod interrupt;
 pub mod limits;
 pub(crate) mod lock;

@@ -3,7 +3,8 @@
 //!
 //! The kernel adds up for each thread for how long it ran and for how long it waited for that, in nanoseconds
 //! (`/proc/PID/task/TID/schedstat`). It counts a wait when that has ended. A thread that sleeps, or that a signal has stopped, does
-//! not wait.
+//! not wait. Kernels that take a sleeping thread off its queue late (Linux 6.12 and later) now and then count its whole sleep as a
+//! wait, so a thread that was seen asleep has not waited since before.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File};
@@ -11,10 +12,13 @@ use std::os::unix::fs::FileExt as _;
 
 use hustings_record::Nanos;
 
+use crate::process::procfs::process_state;
 use crate::recording::stall::STALL_NS_MIN;
 
 /// Threads are looked at so often: a wait is known to have ended since the last look.
 const LOOK_NS: Nanos = 20_000_000;
+/// Threads that have not run are asked so often whether they sleep.
+const SLEEP_NS: Nanos = 100_000_000;
 /// New threads are looked for so often.
 const LIST_NS: Nanos = 500_000_000;
 /// How far back it is known how long the process ran.
@@ -27,6 +31,8 @@ pub(crate) struct ThreadWaits {
     except: &'static [&'static str],
     looked: Nanos,
     listed: Nanos,
+    /// When it was last asked which threads sleep.
+    asked: Nanos,
     threads: BTreeMap<u32, Thread>,
     /// For how long all threads together had run by when.
     ran: VecDeque<(Nanos, Nanos)>,
@@ -37,6 +43,8 @@ pub(crate) struct ThreadWaits {
 struct Thread {
     file: File,
     seen: ThreadTimes,
+    /// It did not wait at some time since then: it ran or slept.
+    idle_since: Nanos,
 }
 
 /// For how long a thread has run and has waited so far.
@@ -54,7 +62,7 @@ impl ThreadWaits {
     /// Of the threads whose names do not begin with one of these.
     pub(crate) fn except(pid: u32, names: &'static [&'static str]) -> Self {
         let (threads, ran) = (BTreeMap::new(), VecDeque::new());
-        Self { pid, except: names, looked: 0, listed: 0, threads, ran, reported_until: 0 }
+        Self { pid, except: names, looked: 0, listed: 0, asked: 0, threads, ran, reported_until: 0 }
     }
 
     /// Looks again if it is time to: from when to when the longest wait lasted that a thread has had since, without what the process
@@ -63,16 +71,25 @@ impl ThreadWaits {
         if now < self.looked + LOOK_NS {
             return None;
         }
-        self.looked = now;
+        let before = std::mem::replace(&mut self.looked, now);
         if now >= self.listed + LIST_NS {
             self.listed = now;
             self.list();
         }
+        let asks = now >= self.asked + SLEEP_NS;
+        if asks {
+            self.asked = now;
+        }
         let (mut longest, mut ran) = (0, self.ran.back().map_or(0, |last| last.1));
-        self.threads.retain(|_, thread| {
+        self.threads.retain(|tid, thread| {
             let Some(sums) = read(&thread.file) else { return false };
-            longest = longest.max(sums.waited.saturating_sub(thread.seen.waited));
+            longest = longest.max(wait(thread.seen, sums, (thread.idle_since, now)));
             ran += sums.ran.saturating_sub(thread.seen.ran);
+            if sums.ran > thread.seen.ran {
+                thread.idle_since = before;
+            } else if asks && process_state(*tid).is_some_and(|state| state != 'R') {
+                thread.idle_since = now;
+            }
             thread.seen = sums;
             true
         });
@@ -109,9 +126,15 @@ impl ThreadWaits {
             }
             let Ok(file) = File::open(task.path().join("schedstat")) else { continue };
             let Some(seen) = read(&file) else { continue };
-            self.threads.insert(tid, Thread { file, seen });
+            let idle_since = self.looked;
+            self.threads.insert(tid, Thread { file, seen, idle_since });
         }
     }
+}
+
+/// For how long a thread waited at most between two looks.
+fn wait(before: ThreadTimes, after: ThreadTimes, (idle_since, now): (Nanos, Nanos)) -> Nanos {
+    after.waited.saturating_sub(before.waited).min(now.saturating_sub(idle_since))
 }
 
 /// None: the thread has gone, or the kernel does not count.
@@ -173,6 +196,14 @@ mod tests {
         drop((crowd, polite));
         let sleeping = started("sleep", &["5"]);
         assert_eq!(reported_waits(&sleeping), (0, 0), "whoever sleeps does not wait");
+    }
+
+    /// As a kernel counted it: a thread slept for 11 s, and woke.
+    #[test]
+    fn a_sleep_that_the_kernel_counts_as_a_wait_is_none() {
+        let times = |waited| ThreadTimes { ran: 5, waited };
+        assert_eq!(wait(times(0), times(11_237_000_000), (20_000_000_000, 20_080_000_000)), 80_000_000);
+        assert_eq!(wait(times(0), times(50_000_000), (10_000_000_000, 20_080_000_000)), 50_000_000);
     }
 
     #[test]

@@ -264,7 +264,7 @@ impl Slots {
             self.changes.insert((connection, asked.xid), (t, asked.clone()));
         }
         let Some((cand, _)) = self.of(&asked.path) else { return };
-        if !self.is_of_slot(session, cand, asked) {
+        if !self.is_of_slot(t, session, cand, asked) {
             return;
         }
         self.takes_over(t, session, cand, tell);
@@ -279,13 +279,20 @@ impl Slots {
 
     /// Whether a request in the slot's election is one of the slot. While the slot's session owns a znode there, or may
     /// own one, another session takes the slot over only by asking for an ephemeral znode or a deletion: never by reading.
-    fn is_of_slot(&self, session: i64, cand: u32, asked: &PendingRequest) -> bool {
+    fn is_of_slot(&self, t: Nanos, session: i64, cand: u32, asked: &PendingRequest) -> bool {
         let Some(owner) = self.slots.get(&cand).and_then(|seen| seen.session) else { return true };
-        owner == session || asked.ephemeral || asked.op == op_code::DELETE || !self.may_own(owner, cand)
+        owner == session || asked.ephemeral || asked.op == op_code::DELETE || !self.may_own(t, owner, cand)
     }
 
-    /// Whether this session of the slot owns a znode in the election, as far as is known, or has asked for one.
-    fn may_own(&self, session: i64, cand: u32) -> bool {
+    /// Whether this session of the slot owns a znode in the election at `t`, as far as is known, or has asked for one. One
+    /// that no connection carried for two timeouts has expired, though nobody may have heard of it.
+    fn may_own(&self, t: Nanos, session: i64, cand: u32) -> bool {
+        let has_expired = self.sessions.get(&session).is_some_and(|seen| {
+            seen.alone_since.is_some_and(|since| since.saturating_add(2 * seen.timeout_ms * 1_000_000) < t)
+        });
+        if has_expired {
+            return false;
+        }
         let asks = self.changes.iter().any(|((connection, _), (_, asked))| {
             let is_own = asked.ephemeral && self.carries.get(connection) == Some(&session);
             is_own && self.of(&asked.path).is_some_and(|(of, _)| of == cand)
@@ -334,7 +341,7 @@ impl Slots {
             seen.moved_at = t;
         } else if older_are_gone.is_some_and(|czxid| seen.drops_older(&name, czxid))
             && !self.queue
-            && owner.is_none_or(|owner| !self.may_own(owner, cand))
+            && owner.is_none_or(|owner| !self.may_own(t, owner, cand))
         {
             // It asks for the lock, which its last owner has lost.
             self.takes_over(t, session, cand, tell);

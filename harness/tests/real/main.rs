@@ -8,6 +8,7 @@ mod real_expire;
 mod real_links;
 mod real_opcodes;
 mod real_recipes;
+mod real_redis;
 mod real_session;
 mod real_support;
 mod real_wire;

@@ -57,8 +57,8 @@ impl Section for StrayWrites {
         let mut finding = Finding::<Self>::default();
         let terms = Spans::of(index);
         let mut strays: BTreeMap<(WriteKey, StrayKind), StrayGroup> = BTreeMap::new();
-        // Late writes with a timestamp that is not credible: how many, and the first.
-        let mut backdated: Option<(u64, ResourceWrite)> = None;
+        // Late writes with a timestamp that is not credible: how many of each term, and the first.
+        let mut backdated: BTreeMap<WriteKey, (u64, ResourceWrite)> = BTreeMap::new();
         for work in index.writing.all() {
             let section = &mut finding.section;
             section.not_recorded += u64::from(work.sent.is_none());
@@ -73,7 +73,7 @@ impl Section for StrayWrites {
             } else if came_late(index, of_key, &work) {
                 section.late_unknown += 1;
                 if work.sent.is_some() {
-                    backdated.get_or_insert((0, work)).0 += 1;
+                    backdated.entry(key).or_insert((0, work)).0 += 1;
                 }
             }
         }
@@ -93,7 +93,7 @@ impl Section for StrayWrites {
             );
             finding.note(text);
         }
-        tell_late(index, &mut finding, backdated);
+        tell_late(index, &mut finding, &backdated);
         for ((key, stray), seen) in &strays {
             tell(index, &mut finding, *key, *stray, seen);
         }
@@ -241,16 +241,27 @@ fn is_credible(index: &Index<'_>, work: &ResourceWrite, sent: Nanos) -> bool {
 
 /// Reports the writes that came late after their leader's revoke: those without a timestamp, and those with one that is
 /// not credible.
-fn tell_late(index: &Index<'_>, finding: &mut Finding<StrayWrites>, backdated: Option<(u64, ResourceWrite)>) {
-    let unrecorded = finding.section.late_unknown - backdated.map_or(0, |(count, _)| count);
+fn tell_late(
+    index: &Index<'_>,
+    finding: &mut Finding<StrayWrites>,
+    backdated: &BTreeMap<WriteKey, (u64, ResourceWrite)>,
+) {
+    let dated: u64 = backdated.values().map(|(count, _)| count).sum();
+    let unrecorded = finding.section.late_unknown - dated;
     if unrecorded > 0 {
         finding.inconclusive(format!(
             "{unrecorded} writes came more than T/{ON_THE_WAY_PART} after their leader's revoke, and when they were \
              sent is not recorded"
         ));
     }
-    if let Some((count, first)) = backdated {
-        finding.inconclusive(format!(
+    // A pause of the program's own, such as a collection, between the timestamp and the sending is not recorded. It may
+    // delay one write of a term.
+    let harms = |(count, first): &&(u64, ResourceWrite)| *count > 1 || is_under_another(index, first);
+    let (doubtful, single): (Vec<_>, Vec<_>) = backdated.values().partition(harms);
+    for (is_doubtful, of) in [(true, doubtful), (false, single)] {
+        let Some((_, first)) = of.first() else { continue };
+        let count: u64 = of.iter().map(|(count, _)| count).sum();
+        let text = format!(
             "{count} writes of programs came more than T/{ON_THE_WAY_PART} after their leader's revoke, with \
              timestamps from before it, and no fault or stall explains the delay; the first, of candidate {} on {} in \
              {}, came {} after its timestamp, at {}",
@@ -259,8 +270,21 @@ fn tell_late(index: &Index<'_>, finding: &mut Finding<StrayWrites>, backdated: O
             index.group_name(first.group),
             duration(first.t.saturating_sub(first.sent.unwrap_or(first.t))),
             moment(index, first.t),
-        ));
+        );
+        if is_doubtful {
+            finding.inconclusive(text);
+        } else {
+            finding.note(text);
+        }
     }
+}
+
+/// Whether another incarnation may have led when the write arrived.
+fn is_under_another(index: &Index<'_>, work: &ResourceWrite) -> bool {
+    index.terms.of_group(work.group).iter().map(|&place| &index.terms.all[place]).any(|term| {
+        let (from, to) = term.possible();
+        term.incarnation() != (work.cand, work.session) && from <= work.t && work.t <= to
+    })
 }
 
 /// Whether the write was sent before the deletion of its leader's znode and arrived after it, and by how much. A leader

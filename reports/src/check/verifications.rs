@@ -88,6 +88,11 @@ impl Section for FaultsSection {
                 None => finding.inconclusive(format!("{}: unverified, so no sample counts", named())),
                 Some(p) if !p.verified => {
                     let text = format!("{}: not seen to take effect: {}", named(), told(p));
+                    if p.is_denied {
+                        // The candidate that reported it is wrong, and no probe of the harness.
+                        finding.fail(text);
+                        continue;
+                    }
                     match kept_from_verification(index, fault) {
                         Some(kept) => finding.inconclusive_by_stall(text + &kept),
                         None => finding.inconclusive(text),

@@ -1,7 +1,8 @@
 //! Shares of the leads of injections, which medians do not show: for example, one lead in five that is taken over slowly
 //! or by nobody.
 
-use super::rounds::{ROUNDING, RoundValues, mean};
+use super::round_variance::two_sided;
+use super::rounds::{ROUNDING, RoundValues, mean, variance};
 use crate::stats::proportions::{difference, sign_test};
 use crate::stats::rank_sum::{Shift, shift};
 
@@ -31,22 +32,27 @@ pub(super) enum RoundsShowing {
 }
 
 /// Which of the rounds that both sides have show a difference in this direction. What happens at one moment, such as a
-/// burst of load, is in one round, and a few of them may fall to one side by chance.
+/// burst of load, is in one round, and a few of them may fall to one side by chance. So most rounds must show it, and
+/// their differences must be told from chance by how much they scatter.
 pub(super) fn rounds_showing(values: &RoundValues, estimate: f64) -> RoundsShowing {
-    let (mut rounds, mut alike, mut against) = (0, 0, 0);
-    for (base, new) in values.means() {
-        let above = (new - base) * estimate.signum();
-        rounds += 1;
-        alike += u64::from(above > ROUNDING);
-        against += u64::from(above < -ROUNDING);
-    }
-    if 2 * alike > rounds || (alike > against && sign_test(alike, against) < SIGN_ALPHA) {
+    let apart: Vec<f64> = values.means().map(|(base, new)| (new - base) * estimate.signum()).collect();
+    let count = |is: &dyn Fn(f64) -> bool| apart.iter().filter(|above| is(**above)).count() as u64;
+    let (alike, against) = (count(&|above| above > ROUNDING), count(&|above| above < -ROUNDING));
+    let is_in_most = 2 * alike > apart.len() as u64 && is_no_chance(&apart);
+    if is_in_most || (alike > against && sign_test(alike, against) < SIGN_ALPHA) {
         RoundsShowing::Most
     } else if alike > 1 && alike > against {
         RoundsShowing::Few
     } else {
         RoundsShowing::Outlier
     }
+}
+
+/// Whether the differences of the rounds have a mean that their scatter does not explain (Student's t). Two rounds scatter
+/// too little to say.
+fn is_no_chance(apart: &[f64]) -> bool {
+    let rounds = apart.len() as f64;
+    apart.len() < 3 || mean(apart).abs() > two_sided(rounds - 1.0, SIGN_ALPHA) * (variance(apart) / rounds).sqrt()
 }
 
 #[cfg(test)]
@@ -66,7 +72,10 @@ mod tests {
         for (apart, is_so) in [
             (vec![0.5], Most),
             (vec![0.0, 0.5], Outlier),
-            (vec![0.5, 0.1, 0.3, 0.0, 0.0], Most),
+            (vec![0.5, 0.4, 0.3, 0.0, 0.2], Most),
+            // Two bursts of load on one side, of five rounds; and the same as they were seen.
+            (vec![0.5, 0.1, 0.3, 0.0, 0.0], Few),
+            (vec![0.45, -0.03, 0.03, 0.0, 0.67], Few),
             (vec![0.0, 0.0, 0.9, 0.0, 0.0], Outlier),
             (vec![0.0, 0.5, 0.0, 0.5, 0.0], Few),
             (vec![-0.1, 0.5, 0.0, 0.5, 0.0], Few),

@@ -81,6 +81,10 @@ pub fn rounds_missing(summary: &Summary, rules: ComparisonRules) -> BTreeMap<Str
     let missing = of_all_sides(summary).filter_map(|one| {
         let pair = comparing.pairs.iter().find(|pair| pair.name == one.name)?;
         let Repetition { of, count, .. } = one.first().info.repetition.as_ref()?;
+        // Rounds because of a doubt by stalls are not about the variance.
+        if comparing.doubt.is_some() && pair.base.left_out != pair.new.left_out {
+            return None;
+        }
         let wanted = RoundsWanted::by(pair.comparisons.iter(), *count)?;
         let is_known = pair.comparisons.iter().all(|found| found.rounds_wanted.is_some());
         is_known.then(|| (of.clone(), wanted.total.saturating_sub(to_u32(one.all().count()))))

@@ -17,6 +17,8 @@ pub struct VerificationResult<'a> {
     pub claimed: bool,
     /// Why the evidence does not support the claim.
     pub unfounded: Option<String>,
+    /// The servers show the opposite of what the candidate itself reported.
+    pub is_denied: bool,
 }
 
 impl VerificationResult<'_> {

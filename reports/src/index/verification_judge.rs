@@ -43,6 +43,7 @@ pub(super) fn collect<'a>(few: &[PlacedEvent<'a>]) -> BTreeMap<(u32, bool), Box<
                 seen: Vec::new(),
                 claimed: true,
                 unfounded: None,
+                is_denied: false,
             })
         });
         proof.from = proof.from.min(*from);
@@ -107,14 +108,22 @@ pub(super) fn judge(
     standing: &StandingZnodes<'_>,
 ) {
     let injected = fault.injected.as_ref().map(|proof| {
-        doubt(fault, VerificationStage::Injected, proof, info)
-            .and_then(|()| resigned(fault, proof, candidates, beliefs, standing))
+        let released = doubt(fault, VerificationStage::Injected, proof, info)
+            .and_then(|()| released(fault, proof, candidates, beliefs))
+            .map_err(|why| (why, false))?;
+        released.iter().find_map(standing).map_or(Ok(()), |why| Err((why, true)))
     });
-    let healed = fault.healed.as_ref().map(|proof| doubt(fault, VerificationStage::Healed, proof, info));
+    let healed = fault
+        .healed
+        .as_ref()
+        .map(|proof| doubt(fault, VerificationStage::Healed, proof, info).map_err(|why| (why, false)));
     for (proof, judged) in [(&mut fault.injected, injected), (&mut fault.healed, healed)] {
         let (Some(proof), Some(judged)) = (proof.as_mut().filter(|proof| proof.claimed), judged) else { continue };
         proof.verified = judged.is_ok();
-        proof.unfounded = judged.err();
+        (proof.unfounded, proof.is_denied) = match judged {
+            Ok(()) => (None, false),
+            Err((why, is_denied)) => (Some(why), is_denied),
+        };
     }
 }
 
@@ -215,19 +224,18 @@ fn in_time(stage: VerificationStage, proof: &VerificationResult) -> Result<(), S
     }
 }
 
-/// A resignation must be that of a leader, under the session that left, and its znode must be gone.
-fn resigned(
+/// A resignation must be that of a leader, under the session that left. Gives the znodes that must be gone by it.
+fn released<'a>(
     fault: &Fault<'_>,
     proof: &VerificationResult<'_>,
     candidates: &Candidates<'_>,
-    beliefs: &BeliefIndex<'_>,
-    standing: &StandingZnodes<'_>,
-) -> Result<(), String> {
+    beliefs: &BeliefIndex<'a>,
+) -> Result<Vec<ReleasedZnode<'a>>, String> {
     // A resignation that is aimed at no group's leader is that of a follower, which leaves the queue.
     if fault.kind != FaultKind::Resign || fault.groups.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
-    let released: Vec<ReleasedZnode<'_>> = fault
+    let released: Vec<ReleasedZnode<'a>> = fault
         .cands
         .iter()
         .filter_map(|&cand| {
@@ -240,8 +248,5 @@ fn resigned(
             Some(ReleasedZnode { cand, session, node, czxid, answered })
         })
         .collect();
-    if released.is_empty() {
-        return Err("nobody who led resigned".to_owned());
-    }
-    released.iter().find_map(standing).map_or(Ok(()), Err)
+    if released.is_empty() { Err("nobody who led resigned".to_owned()) } else { Ok(released) }
 }

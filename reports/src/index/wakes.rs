@@ -77,6 +77,7 @@ impl<'a> Wakes<'a> {
             losses.extend(other_leads(index, group));
             losses.extend(followers(index, group));
             losses.sort_by_key(|lost| (lost.gone.0, lost.czxid));
+            once_each(&mut losses);
             wakes.add_besides(index, group, notified_within, &mut losses);
             let gone = losses.iter().map(|lost| lost.gone).enumerate();
             wakes.lately.insert(group, (wakes.losses.len(), SpanIndex::of(gone)));
@@ -181,6 +182,15 @@ pub(crate) fn is_gone_by_the_successor(index: &Index<'_>, loss: &Loss) -> bool {
         lost.czxid != next.czxid && intervals.any(|interval| interval.is_of(next))
     };
     lost.ended.0 <= next.grant || next_owns()
+}
+
+/// A notification is about one loss: of losses of one name, the first that it may be about.
+fn once_each(losses: &mut [LossWakeUps<'_>]) {
+    let mut seen: BTreeSet<(String, u32, Nanos)> = BTreeSet::new();
+    for lost in losses {
+        let node = lost.node;
+        lost.told.retain(|notice| seen.insert((node.to_owned(), notice.cand, notice.t)));
+    }
 }
 
 /// Leads that were lost without a fault on the leader, unplanned or explained, and whose znode is known to have gone

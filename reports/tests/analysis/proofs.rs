@@ -227,7 +227,7 @@ fn a_leader_that_leads_on_by_the_znode_that_it_said_was_deleted_has_not_resigned
     cell.believe(0, 0, 30_000);
     let summary = cell.summary();
     let verifications = check(&summary, "verification");
-    assert_eq!(verifications.verdict, Inconclusive);
+    assert_eq!(verifications.verdict, Fail, "it is the candidate that is wrong, and no probe");
     assert!(verifications.reason().contains("still owned the lead T after its deletion"), "{verifications:?}");
     let handovers = &summary.handovers;
     assert_eq!((handovers.completed, handovers.retaken, handovers.survived), (0, 0, 0));

@@ -97,17 +97,39 @@ fn where_the_sending_is_not_recorded_that_is_said_and_only_what_is_certain_all_t
     assert_eq!(judged(with_write(2, (None, 30_000))).0, Fail);
 }
 
-/// Host 0 steps down at 20 s. One more write of its term is dated to `sent` and arrives at `t`.
-fn dated(sent: u64, t: u64, is_program: bool) -> Cell {
+/// Host 0 steps down at 20 s. So many more writes of its term are dated to `sent` and arrive at `t`.
+fn dated_writes(count: usize, sent: u64, t: u64, is_program: bool) -> Cell {
     let mut cell = Cell::new("predecessor-watch", 1, 3, FaultKind::None);
     if is_program {
         introduce(&mut cell, 0, EvidenceSource::Report);
     }
     cell.revoke(0, 0, 20_000, RevokeReason::SteppedDown);
-    cell.write(0, 0, t);
-    let Some(Event::Write { sent: stamp, .. }) = cell.coordinator.last_mut() else { unreachable!("a write") };
-    *stamp = Some(ms(sent));
+    for _ in 0..count {
+        cell.write(0, 0, t);
+        let Some(Event::Write { sent: stamp, .. }) = cell.coordinator.last_mut() else { unreachable!("a write") };
+        *stamp = Some(ms(sent));
+    }
     cell
+}
+
+/// Two of them.
+fn dated(sent: u64, t: u64, is_program: bool) -> Cell {
+    dated_writes(2, sent, t, is_program)
+}
+
+#[test]
+fn a_single_late_write_that_harms_nobody_may_be_one_that_a_collection_delayed() {
+    let verdict = |count, led_from: Option<u64>| {
+        let mut cell = dated_writes(count, 19_999, 20_352, true);
+        led_from.into_iter().for_each(|from| cell.lead(0, 1, from));
+        let (verdict, found) = judged(cell);
+        assert_eq!(found.late_unknown, count as u64);
+        verdict
+    };
+    assert_eq!(verdict(1, None), Pass);
+    assert_eq!(verdict(2, None), Inconclusive);
+    assert_eq!(verdict(1, Some(20_300)), Inconclusive, "its successor led already");
+    assert_eq!(verdict(1, Some(20_400)), Pass, "nobody led yet");
 }
 
 fn stall(from: u64, to: u64, program: bool) -> Event {
@@ -123,7 +145,7 @@ fn a_program_s_write_that_came_long_after_the_revoke_is_not_in_time_because_it_i
     };
     // T/20 is 200 ms.
     for (sent, t) in [(19_999, 20_201), (10_000, 20_201), (19_999, 25_000), (20_000, 90_000)] {
-        assert_eq!(found(sent, t, true), (Inconclusive, 1), "{sent} to {t}");
+        assert_eq!(found(sent, t, true), (Inconclusive, 2), "{sent} to {t}");
         assert_eq!(found(sent, t, false), (Pass, 0), "recipes of the harness stamp truthfully");
     }
     for (sent, t) in [(19_999, 20_200), (10_000, 20_000), (20_000, 20_150)] {
@@ -177,9 +199,9 @@ fn no_delay_of_a_program_s_write_by_faults_and_stalls_counts_against_it_and_noth
 
 #[test]
 fn a_program_s_own_timestamp_outside_its_terms_still_fails_however_late_the_write_came() {
-    let (verdict, found) = judged(dated(20_100, 25_000, true));
+    let (verdict, found) = judged(dated_writes(1, 20_100, 25_000, true));
     assert_eq!((verdict, found.after_revoke, found.late_unknown), (Fail, 1, 0));
-    let (verdict, found) = judged(dated(2_900, 25_000, true));
+    let (verdict, found) = judged(dated_writes(1, 2_900, 25_000, true));
     assert_eq!((verdict, found.before_grant, found.late_unknown), (Fail, 1, 0));
     let mut resigned = with_write(0, (Some(20_000), 25_000));
     introduce(&mut resigned, 0, EvidenceSource::Report);

@@ -42,6 +42,8 @@ macro_rules! recipes {
             InterleavedReconnects: predecessor_watch::PredecessorWatch but interleaved_reconnects,
                 "broken:interleaved-reconnects", Queue,
                 "decides on one reconnect and begins anew on the next, at the same time";
+            LeadsByOldZnode: predecessor_watch::PredecessorWatch but leads_by_old_znode,
+                "broken:leads-by-old-znode", Queue, "leads by the znode of its session before, and does not watch it";
             LeaseNotRenewed: predecessor_watch::PredecessorWatch but lease_not_renewed,
                 "broken:lease-not-renewed", Queue, "gives the lead up when a lease of its own is over";
             LeavesBeforeItStops: predecessor_watch::PredecessorWatch but leaves_before_it_stops,

@@ -13,8 +13,10 @@ pub enum Decision {
     Wait { node: u16, seen_by: usize },
     /// The master serves; the servers by what they are for.
     Keep(PublishedNodes),
-    /// The master is lost, or there is none: this server takes its place.
-    Promote(u16),
+    /// The master is lost, or there is none: one of these servers takes its place. They are fit, the quickest first.
+    Promote(Vec<u16>),
+    /// A promotion of this server was begun.
+    Finish(u16),
     /// The same, and no server is fit to.
     NoCandidate,
 }
@@ -52,22 +54,24 @@ pub fn decide(
         None => {
             // A server that one manager does not reach may be cut off from its clients as well.
             let fit = |node: &u16| count(&down, *node) == 0 && own.available.contains_key(node);
-            let begun = published.promoting.filter(fit);
-            match begun.or_else(|| quickest(snapshots, (0..nodes).filter(fit))) {
-                Some(node) => Decision::Promote(node),
-                None => Decision::NoCandidate,
+            if let Some(begun) = published.promoting.filter(fit) {
+                return Decision::Finish(begun);
             }
+            let fit = by_latency(snapshots, (0..nodes).filter(fit));
+            if fit.is_empty() { Decision::NoCandidate } else { Decision::Promote(fit) }
         }
     }
 }
 
-/// The server that answered soonest in the mean of all managers that reach it.
-fn quickest(snapshots: &[ManagerSnapshot], fit: impl Iterator<Item = u16>) -> Option<u16> {
+/// These servers, by how soon they answered in the mean of all managers that reach them.
+fn by_latency(snapshots: &[ManagerSnapshot], fit: impl Iterator<Item = u16>) -> Vec<u16> {
     let mean = |node: u16| -> f64 {
         let all: Vec<u64> = snapshots.iter().filter_map(|snapshot| snapshot.available.get(&node).copied()).collect();
         all.iter().sum::<u64>() as f64 / all.len().max(1) as f64
     };
-    fit.map(|node| (mean(node), node)).min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).map(|(_, node)| node)
+    let mut fit: Vec<(f64, u16)> = fit.map(|node| (mean(node), node)).collect();
+    fit.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    fit.into_iter().map(|(_, node)| node).collect()
 }
 
 #[cfg(test)]
@@ -104,21 +108,21 @@ mod tests {
             [(NodeStrategy::Majority, false), (NodeStrategy::Consensus, false), (NodeStrategy::Single, true)]
         {
             let found = decided(strategy, &seen, &led_by(0));
-            assert_eq!(found == Decision::Promote(1), fails_over, "{strategy:?}: {found:?}");
+            assert_eq!(found == Decision::Promote(vec![1, 2]), fails_over, "{strategy:?}: {found:?}");
         }
     }
 
     #[test]
     fn a_manager_that_still_sees_the_master_blocks_consensus() {
         let seen = [sees([None, Some(1), Some(2)]), sees([None, Some(1), Some(2)]), sees([Some(1), Some(1), Some(2)])];
-        assert_eq!(decided(NodeStrategy::Majority, &seen, &led_by(0)), Decision::Promote(1));
+        assert_eq!(decided(NodeStrategy::Majority, &seen, &led_by(0)), Decision::Promote(vec![1, 2]));
         assert!(matches!(decided(NodeStrategy::Consensus, &seen, &led_by(0)), Decision::Keep(_)));
     }
 
     #[test]
     fn a_server_that_a_manager_does_not_reach_is_not_promoted() {
         let seen = [sees([None, Some(1), Some(9)]), sees([None, None, Some(9)])];
-        assert_eq!(decided(NodeStrategy::Majority, &seen, &led_by(0)), Decision::Promote(2));
+        assert_eq!(decided(NodeStrategy::Majority, &seen, &led_by(0)), Decision::Promote(vec![2]));
         let none_left = [sees([None, None, None])];
         assert_eq!(decided(NodeStrategy::Majority, &none_left, &led_by(0)), Decision::NoCandidate);
     }
@@ -127,9 +131,9 @@ mod tests {
     fn a_promotion_that_was_begun_goes_on_with_the_same_server() {
         let seen = [sees([None, Some(1), Some(9)])];
         let begun = PublishedNodes { promoting: Some(2), ..PublishedNodes::default() };
-        assert_eq!(decided(NodeStrategy::Majority, &seen, &begun), Decision::Promote(2));
+        assert_eq!(decided(NodeStrategy::Majority, &seen, &begun), Decision::Finish(2));
         let lost = [sees([None, Some(1), None])];
-        assert_eq!(decided(NodeStrategy::Majority, &lost, &begun), Decision::Promote(1));
+        assert_eq!(decided(NodeStrategy::Majority, &lost, &begun), Decision::Promote(vec![1]));
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl<S: Session, H: Host, R: RedisNode, M: ManagerSlot> Manager<'_, S, H, R, M> 
         answer.unwrap_or_else(|| Err(RedisError::Unknown(format!("no answer in {limit} ms"))))
     }
 
-    /// Watches one server, for ever.
+    /// Watches one server, for ever: asks for its state, and waits on it for its loss.
     async fn watch(&self, number: u16, node: &R, changed: mpsc::UnboundedSender<()>) {
         let saw = |sight: NodeSight| {
             if self.seen.borrow_mut().see(number, sight, self.parameters.latency_grown_ms) {
@@ -80,25 +80,21 @@ impl<S: Session, H: Host, R: RedisNode, M: ManagerSlot> Manager<'_, S, H, R, M> 
         let mut failures = 0;
         loop {
             self.sleep_ms(self.parameters.check_every_ms).await;
-            match self.look(node, &saw).await {
-                Ok(()) => failures = 0,
-                Err(_) => {
-                    failures += 1;
-                    if failures >= self.parameters.failures_max {
-                        failures = 0;
-                        saw(NodeSight::Unavailable);
-                    }
+            let asked = self.host.now();
+            if self.within(0, node.info()).await.is_ok() {
+                failures = 0;
+                saw(NodeSight::Available { latency_ms: (self.host.now() - asked) / 1_000_000 });
+                let block_ms = self.parameters.block_ms;
+                if self.within(block_ms, node.block(block_ms)).await.is_ok() {
+                    continue;
                 }
             }
+            failures += 1;
+            if failures >= self.parameters.failures_max {
+                failures = 0;
+                saw(NodeSight::Unavailable);
+            }
         }
-    }
-
-    /// Asks a server for its state, and waits on it for its loss.
-    async fn look(&self, node: &R, saw: &impl Fn(NodeSight)) -> Result<(), RedisError> {
-        let asked = self.host.now();
-        self.within(0, node.info()).await?;
-        saw(NodeSight::Available { latency_ms: (self.host.now() - asked) / 1_000_000 });
-        self.within(self.parameters.block_ms, node.block(self.parameters.block_ms)).await
     }
 
     /// Publishes the snapshot after every change.

@@ -43,15 +43,18 @@ pub enum ManagerFlaw {
     PublishesAlways,
     /// Replicas are moved one after the other, before the promotion.
     MovesReplicasFirst,
+    /// The quickest server is promoted, however much of the master's data it has.
+    ChoosesByLatency,
 }
 
 impl ManagerFlaw {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::AssertsBeforeWaiting,
         Self::DeletesPublished,
         Self::AdoptsSnapshot,
         Self::PublishesAlways,
         Self::MovesReplicasFirst,
+        Self::ChoosesByLatency,
     ];
 }
 

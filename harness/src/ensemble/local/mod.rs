@@ -24,7 +24,8 @@ pub(super) use config::LOGBACK;
 pub use install::{Install, InstallLocations, Layout};
 pub use options::LocalOptions;
 pub use ports::count_free;
-pub(super) use ports::{check_free, count as port_count, reserve_row};
+pub(crate) use ports::reserve_row;
+pub(super) use ports::{check_free, count as port_count};
 
 use super::serving::{self, StartingServers};
 use super::{Ensemble, EnsembleError, ServerControl, four_letter, server_name};

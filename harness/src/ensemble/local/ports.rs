@@ -75,7 +75,7 @@ fn pairs(servers: u32) -> Vec<(u32, u32)> {
 ///
 /// # Errors
 /// None of the tried ports qualifies.
-pub(in crate::ensemble) fn reserve_row(count: u16, attempt: u32) -> io::Result<u16> {
+pub(crate) fn reserve_row(count: u16, attempt: u32) -> io::Result<u16> {
     let mut held: Vec<TcpListener> = Vec::new();
     let mut next = None;
     for port in candidates(&quiet_range(), attempt).take(usize::from(TRIED_MAX.max(count))) {

@@ -1,13 +1,12 @@
 //! One local server: a guarded JVM with its log, which can be killed, stopped and started again.
 
-use std::fs::OpenOptions;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use tokio::process::{Child, Command};
+use tokio::process::Child;
 use tokio::time::timeout;
 
 use super::super::EnsembleError;
@@ -15,7 +14,7 @@ use super::super::server_options::collector;
 use super::log::{self, LOG_FILE};
 use super::{Install, LocalOptions, config};
 use crate::files::workdir::ChildNotes;
-use crate::process::limits::explained;
+use crate::process::guarded::{StartFailure, start_server};
 use crate::process::procfs::process_state;
 
 const MAIN_CLASS: &str = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
@@ -164,26 +163,9 @@ impl ServerProcess {
 impl Launcher {
     /// Starts the JVM whose configuration is in `folder`, and notes it.
     fn launch(&self, folder: &Path) -> Result<Child, EnsembleError> {
-        let log_path = folder.join(LOG_FILE);
-        let log = OpenOptions::new().create(true).append(true).open(&log_path);
-        let both = log.and_then(|log| Ok((log.try_clone()?, log)));
-        let (out, err) = both.map_err(|source| EnsembleError::Io { what: "open", path: log_path, source })?;
-        // The child's folder is another one: a relative path would mean another file there.
-        let exe = std::path::absolute(&self.options.exe).unwrap_or_else(|_| self.options.exe.clone());
-        let mut command = Command::new(&exe);
-        command
-            .args(["guard", "--parent", &std::process::id().to_string(), "--"])
-            .arg(&self.install.java)
-            .args(jvm_arguments(folder, &self.options, &self.install))
-            .stdin(Stdio::null())
-            .stdout(out)
-            .stderr(err)
-            .current_dir(folder)
-            // A Ctrl-C at the terminal is for the harness, which then stops its servers in order.
-            .process_group(0)
-            .kill_on_drop(true);
-        let start = |source| EnsembleError::Io { what: "start", path: exe.clone(), source };
-        let child = command.spawn().map_err(explained).map_err(start)?;
+        let arguments = jvm_arguments(folder, &self.options, &self.install);
+        let child = start_server(&self.options.exe, (&self.install.java, &arguments), folder, LOG_FILE);
+        let child = child.map_err(|StartFailure { what, path, source }| EnsembleError::Io { what, path, source })?;
         if let Some(pid) = child.id() {
             self.children.add(pid).map_err(|source| EnsembleError::Io {
                 what: "note a child of",

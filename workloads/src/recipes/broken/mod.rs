@@ -15,6 +15,7 @@ mod hangs_when_woken;
 mod ignores_session_loss;
 mod interleaved_reconnects;
 pub(super) mod kinds;
+mod leads_by_old_znode;
 mod lease_not_renewed;
 mod leaves_before_it_stops;
 mod leaves_on_failed_release;

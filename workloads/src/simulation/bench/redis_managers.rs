@@ -40,9 +40,17 @@ struct Watched {
     redis: Rc<SimRedis>,
     writes: RefCell<Vec<ClientWrite>>,
     steps: RefCell<Vec<LoggedStep>>,
-    /// The process of the manager that decides next is stopped at once.
-    stops_decider: Cell<bool>,
+    /// The process of the manager that next takes this step is stopped at once.
+    stops_at: Cell<Option<StopsAt>>,
     stopped: Cell<Option<u16>>,
+}
+
+/// A step of a manager at which its process is stopped.
+#[derive(Clone, Copy, PartialEq)]
+enum StopsAt {
+    Decision,
+    /// After the server was fenced, and before the order leaves.
+    Promotion,
 }
 
 struct SlotOfManager {
@@ -73,7 +81,13 @@ impl ManagerSlot for SlotOfManager {
     }
 
     fn log(&self, step: ManagerStep) {
-        if matches!(step, ManagerStep::Decided { .. }) && self.watched.stops_decider.take() {
+        let reached = match step {
+            ManagerStep::Decided { .. } => Some(StopsAt::Decision),
+            ManagerStep::Promotes { .. } => Some(StopsAt::Promotion),
+            _ => None,
+        };
+        if reached.is_some() && reached == self.watched.stops_at.get() {
+            self.watched.stops_at.set(None);
             self.ground.world.pause_host(to_u16(self.index));
             self.watched.stopped.set(Some(to_u16(self.index)));
         }
@@ -103,7 +117,7 @@ impl Group {
             redis: SimRedis::new(&bench.world, 3),
             writes: RefCell::default(),
             steps: RefCell::default(),
-            stops_decider: Cell::default(),
+            stops_at: Cell::default(),
             stopped: Cell::default(),
         });
         bench.enter_all(managers, &election(RecipeKind::PredecessorWatch, StepDown::OnDisconnect));
@@ -260,16 +274,16 @@ fn one_manager_that_is_cut_off_from_the_master_makes_only_single_fail_over() {
 
 /// A manager is stopped in the middle of a failover. Its successor fails over, also to another server, and then the
 /// first one goes on.
-fn stopped_in_the_middle(parameters: &ManagerParameters) -> Group {
+fn stopped_in_the_middle(at: StopsAt, parameters: &ManagerParameters) -> Group {
     let mut group = Group::new(3, parameters);
-    group.watched.stops_decider.set(true);
+    group.watched.stops_at.set(Some(at));
     group.redis().set_state(0, RedisState::Dead);
     group.bench.advance_ms(40_000);
     let first = group.promotions().first().copied().expect("its successor promoted one");
     assert_eq!(group.published_master(), Some(first), "{}", group.steps());
     // What both chose is lost, another is promoted, and the lost one is there again.
-    group.redis().set_state(first, RedisState::Dead);
-    group.bench.advance_ms(20_000);
+    group.redis().set_state(first, RedisState::Stopped);
+    group.bench.advance_ms(40_000);
     assert_eq!(group.promotions().len(), 2, "{}", group.steps());
     group.redis().set_state(first, RedisState::Running);
     group.bench.advance_ms(20_000);
@@ -284,15 +298,17 @@ fn stopped_in_the_middle(parameters: &ManagerParameters) -> Group {
 
 #[test]
 fn a_manager_whose_lead_was_over_promotes_nobody() {
-    let group = stopped_in_the_middle(&ManagerParameters::default());
-    assert_eq!(group.promotions(), Vec::<u16>::new(), "{}", group.steps());
-    assert_eq!(group.redis().masters().len(), 1);
+    for at in [StopsAt::Decision, StopsAt::Promotion] {
+        let group = stopped_in_the_middle(at, &ManagerParameters::default());
+        assert_eq!(group.promotions(), Vec::<u16>::new(), "{}", group.steps());
+        assert_eq!(group.redis().masters().len(), 1, "{}", group.steps());
+    }
 }
 
 #[test]
 fn a_manager_that_looks_at_its_lead_only_before_it_waits_promotes_after_its_successor() {
     let flaws = [ManagerFlaw::AssertsBeforeWaiting, ManagerFlaw::MovesReplicasFirst];
-    let group = stopped_in_the_middle(&with(&flaws));
+    let group = stopped_in_the_middle(StopsAt::Decision, &with(&flaws));
     assert_eq!(group.promotions().len(), 1, "{}", group.steps());
 }
 
@@ -364,7 +380,7 @@ fn clients_are_woken_only_by_a_change() {
 #[test]
 fn an_expiry_in_the_middle_of_a_promotion_is_finished_by_the_next_manager() {
     let mut group = Group::new(3, &ManagerParameters::default());
-    group.watched.stops_decider.set(true);
+    group.watched.stops_at.set(Some(StopsAt::Decision));
     group.redis().set_state(0, RedisState::Dead);
     group.bench.advance_ms(12_000);
     let stopped = group.watched.stopped.get().expect("one decided");
@@ -373,4 +389,30 @@ fn an_expiry_in_the_middle_of_a_promotion_is_finished_by_the_next_manager() {
     assert!(matches!(group.published_master(), Some(1 | 2)), "{}", group.steps());
     assert_eq!(group.lost_writes(), Vec::<u64>::new());
     assert_eq!(group.redis().masters(), vec![group.published_master().expect("it is published")]);
+}
+
+/// The master dies, and the quickest of the others has its copy still to make: it has just come back.
+fn without_a_copy(parameters: &ManagerParameters) -> Group {
+    let mut group = Group::new(3, parameters);
+    group.redis().set_state(1, RedisState::Dead);
+    group.bench.advance_ms(30_000);
+    group.redis().set_state(1, RedisState::Running);
+    // It answers again, and nobody has made it a replica yet.
+    while !group.published().is_some_and(|nodes| nodes.replicas.contains(&1)) {
+        group.bench.advance_ms(10);
+    }
+    group.redis().set_state(0, RedisState::Dead);
+    group.redis().set_role_of(1, RedisRole::Master);
+    group.bench.advance_ms(30_000);
+    group
+}
+
+#[test]
+fn a_server_without_a_copy_of_the_master_is_not_promoted_though_it_is_the_quickest() {
+    let group = without_a_copy(&ManagerParameters::default());
+    assert_eq!(group.published_master(), Some(2), "{}", group.steps());
+    assert_eq!(group.lost_writes(), Vec::<u64>::new());
+    let by_latency = without_a_copy(&with(&[ManagerFlaw::ChoosesByLatency]));
+    assert_eq!(by_latency.published_master(), Some(1), "{}", by_latency.steps());
+    assert!(!by_latency.lost_writes().is_empty());
 }

@@ -134,6 +134,11 @@ impl SimRedis {
         Ok(())
     }
 
+    /// Gives a server another role without any manager, as an operator does.
+    pub(crate) fn set_role_of(self: &Rc<Self>, server: u16, role: RedisRole) {
+        self.set_role(server, role);
+    }
+
     /// Gives a server its role; a replica takes a whole copy first.
     pub(super) fn set_role(self: &Rc<Self>, server: u16, role: RedisRole) {
         self.servers.borrow_mut()[usize::from(server)].role = role;
